@@ -25,8 +25,7 @@ import (
 	"triplane/kubeapi/nodeauthorizer"
 )
 
-// authorizers are those that decide by stored objects, which they follow from the
-// server's start on.
+// authorizers are the authorizers that decide by stored objects, which they watch from the server's start.
 type authorizers struct {
 	rbac *rbac.Authorizer
 	node *nodeAuthorizer
@@ -46,8 +45,7 @@ func (a *authorizers) modes() map[string]options.Mode {
 	}
 }
 
-// startHook follows the objects for as long as the server runs. With RBAC it returns when
-// the authorizer has all roles and bindings that exist.
+// startHook watches the objects while the server runs. With RBAC it returns when the authorizer has synced.
 func (a *authorizers) startHook(rbac bool) server.PostStartHook {
 	return server.PostStartHook{Name: "generic-apiserver-start-informers", Func: func(hook server.HookContext) error {
 		client, err := kubernetes.NewForConfig(server.SkippingUnreadable(hook.LoopbackClientConfig))
@@ -69,16 +67,16 @@ func (a *authorizers) startHook(rbac bool) server.PostStartHook {
 	}}
 }
 
-// policyWait bounds how long the start waits for RBAC to see the default policy: somebody may
-// have deleted some of it in the meantime.
+// policyWait bounds how long the start waits for RBAC to see the default policy, parts of which may have been
+// deleted.
 const policyWait = 10 * time.Second
 
-// policyInForce returns when RBAC decides by these roles and bindings.
-func (a *authorizers) policyInForce(ctx context.Context, policy []metav1.Object) error {
+// policyInEffect returns when RBAC enforces these roles and bindings.
+func (a *authorizers) policyInEffect(ctx context.Context, policy []metav1.Object) error {
 	limited, cancel := context.WithTimeout(ctx, policyWait)
 	defer cancel()
 	if err := a.rbac.Await(limited, policy); ctx.Err() == nil && err != nil {
-		klog.ErrorS(err, "RBAC does not see all default roles and bindings")
+		klog.ErrorS(err, "Timed out waiting for RBAC to sync the default policy")
 	}
 	return ctx.Err()
 }
@@ -91,12 +89,11 @@ func rbacKinds(factory informers.SharedInformerFactory) []cache.SharedIndexInfor
 	}
 }
 
-// firstSync bounds how long a node's first requests wait for the objects that the
-// decision depends on.
+// firstSync bounds how long a node's first requests wait for the objects that the decision depends on.
 const firstSync = 10 * time.Second
 
-// nodeAuthorizer is the node authorizer, which follows its objects from the first
-// request of a node on: a server without nodes does not hold its pods twice.
+// nodeAuthorizer is the node authorizer. It watches its objects from the first request of a node, because the
+// watch duplicates the pods in memory.
 type nodeAuthorizer struct {
 	*nodeauthorizer.Authorizer
 	serves   func(version schema.GroupVersion, resource string) bool
@@ -104,11 +101,12 @@ type nodeAuthorizer struct {
 
 	first  sync.Once
 	asked  chan struct{} // closed at the first request
-	synced chan struct{} // closed when the objects that exist are known
+	synced chan struct{} // closed when the objects that exist are synced
 }
 
 func newNodeAuthorizer(serves func(schema.GroupVersion, string) bool, f nodeauthorizer.Features) *nodeAuthorizer {
-	return &nodeAuthorizer{Authorizer: nodeauthorizer.New(f), serves: serves, features: f, asked: make(chan struct{}), synced: make(chan struct{})}
+	return &nodeAuthorizer{Authorizer: nodeauthorizer.New(f), serves: serves, features: f, asked: make(chan struct{}),
+		synced: make(chan struct{})}
 }
 
 // Authorize implements authorizer.Authorizer.
@@ -135,7 +133,7 @@ func (n *nodeAuthorizer) await(ctx context.Context) {
 	}
 }
 
-// run follows the objects until ctx ends, once a node has asked.
+// run watches the objects until ctx is done, starting with the first request of a node.
 func (n *nodeAuthorizer) run(ctx context.Context, client kubernetes.Interface) {
 	select {
 	case <-n.asked:
@@ -144,7 +142,7 @@ func (n *nodeAuthorizer) run(ctx context.Context, client kubernetes.Interface) {
 	}
 }
 
-// kinds returns the informers of the objects that the decision depends on, of those that are served.
+// kinds returns the informers of the served resources that the decision depends on.
 func (n *nodeAuthorizer) kinds(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
 	var kinds []cache.SharedIndexInformer
 	if n.serves(corev1.SchemeGroupVersion, "pods") {
@@ -169,8 +167,8 @@ func (n *nodeAuthorizer) kinds(factory informers.SharedInformerFactory) []cache.
 	return kinds
 }
 
-// follow passes the objects of informers and their changes to the handler until
-// ctx ends. It closes synced when the handler has got all that existed.
+// follow passes the events of informers to the handler until ctx is done. It closes synced when the handler has
+// received all existing objects.
 func follow(ctx context.Context, client kubernetes.Interface, handler cache.ResourceEventHandler,
 	kinds func(informers.SharedInformerFactory) []cache.SharedIndexInformer, synced chan<- struct{}) {
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -178,7 +176,7 @@ func follow(ctx context.Context, client kubernetes.Interface, handler cache.Reso
 	for _, informer := range kinds(factory) {
 		registration, err := informer.AddEventHandler(handler)
 		if err != nil {
-			klog.ErrorS(err, "An authorizer does not see its objects")
+			klog.ErrorS(err, "Failed to watch the objects of an authorizer")
 			return
 		}
 		delivered = append(delivered, registration.HasSyncedChecker())

@@ -39,8 +39,7 @@ import (
 	"triplane/kubeapi/kubelet"
 )
 
-// parts are what the servers of a chain are made of. Each is made from those
-// before it.
+// parts are the components of the servers of a chain. Each is created from those before it.
 type parts struct {
 	options *Options
 	store   *host.Store
@@ -53,21 +52,19 @@ type parts struct {
 	schemas   *models.Source
 	converter func() (managedfields.TypeConverter, error)
 
-	// stores is the one object that is filled after it was handed out: core enters
-	// the storage of each resource while it builds its groups, and authenticators
-	// and admission plugins, which core itself needs, find it there when requests
-	// come.
+	// stores is filled after it was passed on. While core builds its groups, it adds the storage of each resource.
+	// Authenticators and admission plugins, which core needs, read the storage later, during requests.
 	stores *group.Stores
 	authn  *options.Authenticators
-	// authorizers are the types of the authorizers that are no webhooks.
+	// authorizers are the types of the authorizers other than webhooks.
 	authorizers []string
-	// policyInForce returns when RBAC decides by the roles and bindings.
-	policyInForce func(context.Context, []metav1.Object) error
-	// services finds external API servers and webhooks.
+	// policyInEffect returns when RBAC enforces roles and bindings.
+	policyInEffect func(context.Context, []metav1.Object) error
+	// services resolves external API servers and webhooks.
 	services *aggregator.Services
 }
 
-// makeShared makes all that the servers share, once config is there.
+// makeShared creates all components that the servers share. It needs config.
 func (p *parts) makeShared(ctx context.Context) error {
 	c := p.config
 	p.scheme, p.stores = kubeapi.NewScheme(), group.NewStores()
@@ -77,12 +74,13 @@ func (p *parts) makeShared(ctx context.Context) error {
 			return err
 		}
 	}
-	// Made when a managed field is first written.
+	// The converter is created when a managed field is first written.
 	p.converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		return openapi.NewTypeConverter(p.schemas, p.scheme), nil
 	})
 	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.Major+"."+c.Version.Minor))
-	for _, make := range []func() error{p.makeAuthorization, p.checkServed, func() error { return p.makeAuthentication(ctx) }, p.makeServices, p.makeAdmission} {
+	for _, make := range []func() error{p.makeAuthorization, p.checkServed,
+		func() error { return p.makeAuthentication(ctx) }, p.makeServices, p.makeAdmission} {
 		if err := make(); err != nil {
 			return err
 		}
@@ -92,13 +90,14 @@ func (p *parts) makeShared(ctx context.Context) error {
 
 func (p *parts) makeAuthorization() error {
 	c, own := p.config, newAuthorizers(p.options.Kube.RuntimeConfig.Serves, p.options.Compatibility.Enabled)
-	authz, err := p.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: c.Metrics, ServerID: p.serverID(), Egress: p.egress})
+	authz, err := p.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: c.Metrics,
+		ServerID: p.serverID(), Egress: p.egress})
 	if err != nil {
 		return err
 	}
 	c.Authorization, c.RuleResolver, p.authorizers = authz.Authorizer, authz.RuleResolver, authz.Types
 	c.PostStartHooks = append(c.PostStartHooks, own.startHook(slices.Contains(p.authorizers, authzconfig.RBAC)))
-	p.policyInForce = own.policyInForce
+	p.policyInEffect = own.policyInEffect
 	c.RunInBackground("start-authorization-config-reload", authz.Background)
 	return nil
 }
@@ -106,19 +105,21 @@ func (p *parts) makeAuthorization() error {
 func (p *parts) makeAuthentication(ctx context.Context) (err error) {
 	c := p.config
 	if p.authn, err = p.options.Authentication.Build(ctx, options.AuthenticationInputs{
-		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, TokenCache: c.Metrics.TokenCache, ServerID: p.serverID(), AlwaysAllowed: slices.Contains(p.authorizers, authzconfig.AlwaysAllow), Egress: p.egress,
+		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, TokenCache: c.Metrics.TokenCache,
+		ServerID: p.serverID(), AlwaysAllowed: slices.Contains(p.authorizers, authzconfig.AlwaysAllow),
+		Egress:   p.egress,
 		Features: p.options.Compatibility.Enabled,
 	}); err != nil {
 		return err
 	}
-	p.undo.Add(func() { _ = p.authn.Close() }) // calls of a signer may be under way
+	p.undo.Add(func() { _ = p.authn.Close() }) // calls of a signer may be in flight
 	c.Authentication, c.APIAudiences = p.authn.Request, p.authn.Audiences
 	c.Serving.CurrentClientCAs = p.authn.Authorities
 	c.RunInBackground("start-token-issuers", p.authn.Background())
 	return nil
 }
 
-// serverID is the name of this replica's lease.
+// serverID returns the name of this replica's lease.
 func (p *parts) serverID() string {
 	return bootstrap.NewIdentity(p.stores, p.advertisedToPeers()).Name()
 }
@@ -154,26 +155,28 @@ func (p *parts) makeAdmission() error {
 	return nil
 }
 
-// manifests lets admission plugins read webhooks and policies from files, where the gate is on.
+// manifests configures webhooks and policies from files; nil if the feature gate is off.
 func (p *parts) manifests() *configured.Manifests {
 	if !p.options.Compatibility.Enabled("ManifestBasedAdmissionControlConfig") {
 		return nil
 	}
-	return &configured.Manifests{Complete: admissionregistration.Complete, Metrics: p.config.Metrics, ServerID: p.serverID()}
+	return &configured.Manifests{Complete: admissionregistration.Complete, Metrics: p.config.Metrics,
+		ServerID: p.serverID()}
 }
 
 func (p *parts) makeServices() (err error) {
-	toEndpoints := p.options.Kube.AggregatorRouting || p.options.Etcd.Embedded() // alone there is no kube-proxy
-	p.services, err = aggregator.NewServices(server.SkippingUnreadable(p.config.LoopbackClientConfig), toEndpoints, p.egress)
+	toEndpoints := p.options.Kube.AggregatorRouting || p.options.Etcd.Embedded() // a single server has no kube-proxy
+	p.services, err = aggregator.NewServices(server.SkippingUnreadable(p.config.LoopbackClientConfig), toEndpoints,
+		p.egress)
 	return err
 }
 
-// build stacks the servers, the innermost first: extensions, core, aggregator.
-// It returns the outermost.
+// build creates the servers, the innermost first: extensions, core, aggregator. It returns the outermost.
 func (p *parts) build() (*server.GenericAPIServer, error) {
 	generic := *p.config
 	generic.EnableDiscovery = false // core serves the documents of both
-	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas, ServiceResolver: p.services}).Complete().New(server.EmptyDelegate())
+	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas,
+		ServiceResolver: p.services}).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		return nil, fmt.Errorf("extensions: %w", err)
 	}
@@ -203,7 +206,7 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		Peer:                      p.advertisedToPeers(),
 		Replicas:                  kube.replicas(),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
-		PolicyInForce:             p.policyInForce,
+		PolicyInForce:             p.policyInEffect,
 		RepairEvery:               p.options.repairEvery,
 		Leadership:                &kube.Leadership,
 		PublishStorageVersions:    true,
@@ -220,7 +223,7 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 	return core, nil
 }
 
-// groupDeps is what the API groups are built with.
+// groupDeps returns the dependencies of the API groups.
 func (p *parts) groupDeps() (group.Deps, error) {
 	kube, accounts := p.options.Kube, p.options.Authentication.ServiceAccount
 	cidrs, err := kube.serviceCIDRs()
@@ -264,7 +267,7 @@ func (p *parts) storageHealth(ctx context.Context) error {
 	return etcd.Check(ctx, p.store.Backend(), o.AbsolutePrefix(), o.HealthCheckTimeout)
 }
 
-// requestHeader is how front proxies are known, which is published; nil where there are none.
+// requestHeader returns the published configuration of front proxies; nil without front proxies.
 func (p *parts) requestHeader() *kubeapi.RequestHeader {
 	if p.authn.RequestHeaderCA == nil {
 		return nil
@@ -280,20 +283,21 @@ func (p *parts) requestHeader() *kubeapi.RequestHeader {
 	}
 }
 
-// installIssuerDiscovery serves what relying parties need to verify service account
-// tokens, where the issuer is a URL at which they can read it.
+// installIssuerDiscovery serves the OIDC discovery of service account tokens, if the issuer is a URL.
 func (p *parts) installIssuerDiscovery(s *server.GenericAPIServer) {
 	o := p.options.Authentication.ServiceAccount
 	d, err := serviceaccount.NewDiscovery(o.Issuers[0], o.JWKSURI, p.config.ExternalAddress, p.authn.Keys)
 	if err != nil {
-		klog.InfoS("The keys of service account tokens are not published", "issuer", o.Issuers[0], "reason", err)
+		klog.InfoS("Disabled OIDC discovery of service account tokens", "issuer", o.Issuers[0], "reason", err)
 		return
 	}
 	d.Install(s.Handler.GoRestfulContainer)
 }
 
-// aggregator builds the outermost server, whose discovery lists what all serve.
-func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-chan struct{}) (*aggregator.Server, error) {
+// aggregator builds the outermost server, whose discovery lists all groups.
+func (p *parts) aggregator(
+	delegate server.DelegationTarget, localComplete <-chan struct{},
+) (*aggregator.Server, error) {
 	kube, headers := p.options.Kube, p.options.Authentication.RequestHeader
 	cert, err := kube.proxyClientCert()
 	if err != nil {
@@ -321,21 +325,22 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 	}).Complete().New(delegate)
 }
 
-// proxyClientCert returns the certificate that external API servers are shown: that
-// of the flags, or one that is empty, which shows none.
+// proxyClientCert returns the client certificate for external API servers: that of the flags, or an empty one,
+// which sends none.
 func (k *Kube) proxyClientCert() (aggregator.ClientCertificate, error) {
 	if k.ProxyClientCertFile == "" {
 		return func() (*tls.Certificate, error) { return &tls.Certificate{}, nil }, nil
 	}
-	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: k.ProxyClientCertFile, KeyFile: k.ProxyClientKeyFile})
+	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: k.ProxyClientCertFile,
+		KeyFile: k.ProxyClientKeyFile})
 	if err != nil {
 		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
 	}
 	return cert.Default, nil
 }
 
-// advertised is the address for the kubernetes Service's endpoints; nil where this
-// server is not among them, as one that has no other than a loopback address.
+// advertised returns the address for the endpoints of the Service kubernetes; nil if this server has only a
+// loopback address or publishes none.
 func (o *Options) advertised() net.IP {
 	ip := o.ServerRun.AdvertiseAddress
 	if ip.IsLoopback() || o.Kube.EndpointReconciler == ReconcilerNone {

@@ -9,11 +9,10 @@ import (
 	"triplane/generic/storage"
 )
 
-// Checkpoint is what was stored at some time.
+// Checkpoint is a copy of the storage.
 type Checkpoint struct{ values map[string][]byte }
 
-// Checkpoint returns what is stored now. Resources that are kept by
-// --etcd-servers-overrides are not part of it.
+// Checkpoint returns a copy of the storage. It excludes resources in other clusters (--etcd-servers-overrides).
 func (s *Server) Checkpoint(ctx context.Context) (*Checkpoint, error) {
 	stored, err := s.stored(ctx)
 	if err != nil {
@@ -26,10 +25,9 @@ func (s *Server) Checkpoint(ctx context.Context) (*Checkpoint, error) {
 	return c, nil
 }
 
-// Restore makes what is stored that of a checkpoint of this server, for tests that share a
-// server. It is no request: nothing is admitted, and neither finalizers nor controllers are
-// waited for. Watches see the changes as those of clients. It returns when the server's
-// caches have them; what was written meanwhile may remain.
+// Restore resets the storage to a checkpoint of this server, for tests that share a server. It bypasses admission,
+// finalizers and controllers. Watches receive the changes. It returns when the server's caches are up to date.
+// Objects that are written concurrently may remain.
 func (s *Server) Restore(ctx context.Context, c *Checkpoint) error {
 	stored, err := s.stored(ctx)
 	if err != nil {
@@ -39,7 +37,7 @@ func (s *Server) Restore(ctx context.Context, c *Checkpoint) error {
 	for key := range c.values {
 		missing[key] = true
 	}
-	// Backwards: custom resources go before their definitions, so that watches see it.
+	// In reverse order custom resources are deleted before their definitions, so that watches see the deletions.
 	for _, kv := range slices.Backward(stored) {
 		delete(missing, kv.Key)
 		if err := s.restore(ctx, kv.Key, &kv, c.values[kv.Key]); err != nil {
@@ -58,13 +56,13 @@ func (s *Server) Restore(ctx context.Context, c *Checkpoint) error {
 	return s.store.Multiplexers()[0].Await(ctx, revision)
 }
 
-// stored is all that is, in the order of keys.
+// stored returns the storage in the order of keys.
 func (s *Server) stored(ctx context.Context) ([]storage.KeyValue, error) {
 	all, err := s.store.Backend().Range(ctx, storage.RangeOptions{Prefix: s.options.Etcd.AbsolutePrefix() + "/"})
 	return all.Items, err
 }
 
-// restore gives a key that is as found, nil being nothing, the value wanted; nil is none.
+// restore sets a key from found to wanted; nil means that the key does not exist.
 func (s *Server) restore(ctx context.Context, key string, found *storage.KeyValue, wanted []byte) (err error) {
 	for {
 		switch {

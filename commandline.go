@@ -7,8 +7,8 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// Parse reads a command line whose help begins with usage. It returns nil options where the
-// command line asked for help or the version, which has been written to out.
+// Parse parses a command line; usage is the text of its help above the flags. For --help and --version it writes
+// to out and returns nil.
 func Parse(usage string, args []string, out io.Writer) (*Options, error) {
 	o := NewOptions()
 	o.Out = out
@@ -27,6 +27,6 @@ func Parse(usage string, args []string, out io.Writer) (*Options, error) {
 	return o, nil
 }
 
-// ApplyLogging configures the log as the flags of Parse say. The log belongs to the whole process:
-// ApplyLogging may be called once in it.
+// ApplyLogging configures the log according to the flags of Parse. The log is global to the process, so
+// ApplyLogging may be called only once.
 func (o *Options) ApplyLogging() error { return o.line.ApplyLogging(o.Compatibility.Enabled) }

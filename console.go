@@ -16,39 +16,42 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// auditTailPath is where the last audit events are.
+// auditTailPath is the path of the latest audit events.
 const auditTailPath = "/debug/audit"
 
-// Console is whether the console is served.
+// Console enables the console.
 type Console struct {
-	// Enabled (--console) is "true" or "false"; "" leaves it to the kind of storage.
+	// Enabled (--console) is "true" or "false"; "" means true with the embedded etcd only.
 	Enabled string
 }
 
 func (c *Console) addFlags(fs *pflag.FlagSet) {
-	v := fs.VarPF((*decision)(&c.Enabled), "console", "", "Serve the console at "+console.Path+" and Swagger UI at "+console.SwaggerPath+
-		", and what they need: tokens for pages at "+console.TokenPath+" and, with an audit policy, the last audit events at "+auditTailPath+
-		". The files of the pages need no credential, all else is authorized. If blank, true with the embedded etcd and false with --etcd-servers.")
+	v := fs.VarPF((*optionalBool)(&c.Enabled), "console", "",
+		"Serve the console at "+console.Path+" and Swagger UI at "+console.SwaggerPath+
+			", with their endpoints: tokens for pages at "+console.TokenPath+", and the latest audit events at "+
+			auditTailPath+
+			" if there is an audit policy. The files of the pages need no authentication, everything else is "+
+			"authorized. If blank, true with the embedded etcd and false with --etcd-servers.")
 	v.NoOptDefVal = "true"
 }
 
-// decision is a bool that may be left open.
-type decision string
+// optionalBool is a bool flag that may be unset.
+type optionalBool string
 
-func (d *decision) String() string { return string(*d) }
-func (d *decision) Type() string   { return "bool" }
+func (d *optionalBool) String() string { return string(*d) }
+func (d *optionalBool) Type() string   { return "bool" }
 
-func (d *decision) Set(text string) error {
+func (d *optionalBool) Set(text string) error {
 	if text == "" {
 		*d = ""
 		return nil
 	}
 	v, err := strconv.ParseBool(text)
-	*d = decision(strconv.FormatBool(v))
+	*d = optionalBool(strconv.FormatBool(v))
 	return err
 }
 
-// console reports whether the console is served.
+// console reports whether the console is enabled.
 func (o *Options) console() bool {
 	if o.Console.Enabled == "" {
 		return o.Etcd.Embedded()
@@ -56,13 +59,14 @@ func (o *Options) console() bool {
 	return o.Console.Enabled == "true"
 }
 
-// consoleParts is what the console needs of the server; nil where there is none.
+// consoleParts are the components of the console; nil if it is disabled.
 type consoleParts struct {
 	tokens *console.Tokens
 	audit  *backend.Tail
 }
 
-// newConsole has tokens end with the service accounts that accounts finds.
+// newConsole returns the components of the console. Its tokens of service accounts end when accounts no longer
+// finds them.
 func newConsole(o *Options, accounts serviceaccount.Getter) *consoleParts {
 	if !o.console() {
 		return nil
@@ -71,17 +75,18 @@ func newConsole(o *Options, accounts serviceaccount.Getter) *consoleParts {
 	return &consoleParts{tokens: console.NewTokens(exists), audit: &backend.Tail{}}
 }
 
-// configure adds tokens for pages to those that authenticate, and the public files.
+// configure adds the authenticator of the console's tokens, and the public files.
 func (c *consoleParts) configure(config *server.Config) {
 	if c == nil {
 		return
 	}
 	config.Authentication = authentication.UnionFailFirst(c.tokens, config.Authentication)
-	config.CrossSiteOptions = filters.CrossSiteOptions{RefuseCrossSite: true, SandboxProxied: true}
-	config.PublicFilesOptions = filters.PublicFilesOptions{PublicFiles: console.Handler(), PublicPrefixes: console.Prefixes()}
+	config.CrossSiteOptions = filters.CrossSiteOptions{RejectCrossSite: true, SandboxProxied: true}
+	config.PublicFilesOptions = filters.PublicFilesOptions{PublicFiles: console.Handler(),
+		PublicPrefixes: console.Prefixes()}
 }
 
-// auditors are the backends of the console.
+// auditors returns the audit backends of the console.
 func (c *consoleParts) auditors() []audit.Backend {
 	if c == nil {
 		return nil
@@ -89,7 +94,7 @@ func (c *consoleParts) auditors() []audit.Backend {
 	return []audit.Backend{c.audit}
 }
 
-// install serves what the pages ask for beside the API.
+// install serves the endpoints that the pages use in addition to the API.
 func (c *consoleParts) install(s *server.GenericAPIServer) {
 	if c == nil {
 		return

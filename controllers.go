@@ -22,48 +22,57 @@ import (
 	"triplane/kubeapi/controllers/certificates"
 )
 
-// controllersHook is the name of the hook, and of the health check, of controllers.
+// controllersHook is the name of the post-start hook of the controllers, and of its health check.
 const controllersHook = "controllers"
 
-// Controllers are the flags of the controllers that run in the server.
+// Controllers are the flags of the built-in controllers.
 type Controllers struct {
-	// Selection names controllers; nil leaves it to the kind of storage.
+	// Selection names controllers; nil means all with the embedded etcd, and none otherwise.
 	Selection []string
-	// RootCAFile is what pods verify this server by; "" is the generated authority.
+	// RootCAFile is the CA by which pods verify this server; "" is the generated one.
 	RootCAFile string
-	// LegacyTokenCleanUpPeriod is after which time without use a token in an
-	// automatic Secret is cleaned up.
+	// LegacyTokenCleanUpPeriod is how long a token in an automatic Secret may be unused before it is cleaned up.
 	LegacyTokenCleanUpPeriod time.Duration
-	// SigningCertFile and SigningKeyFile are the authority that signs certificates;
-	// "" is the generated one. SigningDuration is how long certificates live at most.
+	// SigningCertFile and SigningKeyFile are the CA that signs certificates; "" is the generated one.
+	// SigningDuration is the maximum lifetime of certificates.
 	SigningCertFile, SigningKeyFile string
 	SigningDuration                 time.Duration
-	// TerminatedPods is how many pods that have ended are kept; 0 keeps all.
+	// TerminatedPods is how many terminated pods are kept; 0 keeps all.
 	TerminatedPods int
 }
 
 func newControllers() *Controllers {
-	return &Controllers{LegacyTokenCleanUpPeriod: 365 * 24 * time.Hour, SigningDuration: 365 * 24 * time.Hour, TerminatedPods: 12500}
+	return &Controllers{LegacyTokenCleanUpPeriod: 365 * 24 * time.Hour, SigningDuration: 365 * 24 * time.Hour,
+		TerminatedPods: 12500}
 }
 
 func (c *Controllers) addFlags(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&c.Selection, "controllers", c.Selection, "Which controllers run in this server, in the syntax of kube-controller-manager: "+
-		"* for all that are on by default, NAME for one, -NAME to leave one out, none for none. If blank, * with the embedded etcd and none with --etcd-servers. "+
-		"They wait while a kube-controller-manager holds its lease. There are "+strings.Join(controllers.Names(), ", ")+". "+
-		"Those of workloads (Deployments, Jobs and so on) are not among them: run kube-controller-manager with this flag as none.")
-	fs.StringVar(&c.RootCAFile, "root-ca-file", c.RootCAFile, "The authority, in PEM, that is published to pods for the certificate of this server, "+
-		"in the config map kube-root-ca.crt and in Secrets with service account tokens. If blank, the one that the administrator's kubeconfig has.")
-	fs.DurationVar(&c.LegacyTokenCleanUpPeriod, "legacy-service-account-token-clean-up-period", c.LegacyTokenCleanUpPeriod,
-		"For how long a service account token that was made automatically may be unused before its Secret is marked invalid, and then until it is deleted.")
+	fs.StringSliceVar(&c.Selection, "controllers", c.Selection,
+		"The controllers that run in this server, in the syntax of kube-controller-manager: * for all that are "+
+			"enabled by default, NAME to enable one, -NAME to disable one, none for none. If blank, * with the "+
+			"embedded etcd and none with --etcd-servers. They wait while a kube-controller-manager holds its lease. "+
+			"Available: "+strings.Join(controllers.Names(), ", ")+
+			". Controllers of workloads (Deployments, Jobs and so on) are not included: run kube-controller-manager "+
+			"for them, and set this flag to none.")
+	fs.StringVar(&c.RootCAFile, "root-ca-file", c.RootCAFile,
+		"The CA of this server's certificate, in PEM. It is published to pods in the config map kube-root-ca.crt "+
+			"and in Secrets with service account tokens. If blank, the CA in the administrator's kubeconfig.")
+	fs.DurationVar(&c.LegacyTokenCleanUpPeriod, "legacy-service-account-token-clean-up-period",
+		c.LegacyTokenCleanUpPeriod,
+		"How long an automatically created service account token may be unused before its Secret is marked "+
+			"invalid, and after that until it is deleted.")
 	fs.StringVar(&c.SigningCertFile, "cluster-signing-cert-file", c.SigningCertFile,
-		"The authority, in PEM, that signs certificates for approved CertificateSigningRequests. If blank, the generated one, where there is one.")
-	fs.StringVar(&c.SigningKeyFile, "cluster-signing-key-file", c.SigningKeyFile, "The key of --cluster-signing-cert-file.")
-	fs.DurationVar(&c.SigningDuration, "cluster-signing-duration", c.SigningDuration, "How long signed certificates live at most.")
+		"The CA, in PEM, that signs certificates for approved CertificateSigningRequests. If blank, the "+
+			"generated one, if there is one.")
+	fs.StringVar(&c.SigningKeyFile, "cluster-signing-key-file", c.SigningKeyFile,
+		"The key of --cluster-signing-cert-file.")
+	fs.DurationVar(&c.SigningDuration, "cluster-signing-duration", c.SigningDuration,
+		"The maximum lifetime of signed certificates.")
 	fs.IntVar(&c.TerminatedPods, "terminated-pod-gc-threshold", c.TerminatedPods,
-		"How many pods that have ended are kept; beyond, the oldest are deleted. 0 keeps all.")
+		"How many terminated pods are kept; of more, the oldest are deleted. 0 keeps all.")
 }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (c *Controllers) Validate() []error {
 	var errs []error
 	if err := controllers.ValidateSelection(c.Selection); err != nil {
@@ -73,7 +82,8 @@ func (c *Controllers) Validate() []error {
 		errs = append(errs, errors.New("--legacy-service-account-token-clean-up-period must be greater than 0"))
 	}
 	if (c.SigningCertFile == "") != (c.SigningKeyFile == "") {
-		errs = append(errs, errors.New("--cluster-signing-cert-file and --cluster-signing-key-file must be given together"))
+		errs = append(errs,
+			errors.New("--cluster-signing-cert-file and --cluster-signing-key-file must be given together"))
 	}
 	if c.SigningDuration <= 0 {
 		errs = append(errs, errors.New("--cluster-signing-duration must be greater than 0"))
@@ -81,7 +91,7 @@ func (c *Controllers) Validate() []error {
 	return errs
 }
 
-// selection is what the flag says, or else fits the storage.
+// selection returns the flag's value, or the default for the kind of storage.
 func (c *Controllers) selection(embedded bool) []string {
 	if c.Selection == nil && embedded {
 		return []string{controllers.Everything}
@@ -89,9 +99,8 @@ func (c *Controllers) selection(embedded bool) []string {
 	return c.Selection
 }
 
-// makeControllers makes the controllers of the server, and joins them to its start
-// and end. ready returns a channel that is closed when they may begin. There are
-// none where none is selected.
+// makeControllers creates the selected controllers, if any, and registers their start and stop. ready returns a
+// channel that is closed when they may start.
 func (p *parts) makeControllers(outermost *server.GenericAPIServer, ready func() <-chan struct{}) error {
 	o := p.options
 	selection := o.Controllers.selection(o.Etcd.Embedded())
@@ -106,7 +115,8 @@ func (p *parts) makeControllers(outermost *server.GenericAPIServer, ready func()
 		Options: given,
 		Stores:  p.stores, Storages: p.config.RESTOptionsGetter, Multiplexers: p.store.Multiplexers(),
 		Public: outermost.Config().Discovery, Local: localIn(p.config.Discovery), Scheme: p.scheme,
-		Loopback: p.config.LoopbackClientConfig, Elect: !o.Etcd.Embedded() || o.Etcd.MayHavePeers(), ID: controllersID(),
+		Loopback: p.config.LoopbackClientConfig, Elect: !o.Etcd.Embedded() || o.Etcd.MayHavePeers(),
+		ID:     controllersID(),
 		Queues: p.config.Metrics.Queues,
 	})
 	if err != nil {
@@ -125,16 +135,21 @@ func (p *parts) makeControllers(outermost *server.GenericAPIServer, ready func()
 	})
 }
 
-// controllerOptions reads what the flags name.
+// controllerOptions reads the files that the flags name.
 func (p *parts) controllerOptions(selection []string) (controllers.Options, error) {
 	c := p.options.Controllers
-	o := controllers.Options{Selection: selection, LegacyTokenCleanUpPeriod: c.LegacyTokenCleanUpPeriod, TerminatedPods: c.TerminatedPods}
+	o := controllers.Options{Selection: selection, LegacyTokenCleanUpPeriod: c.LegacyTokenCleanUpPeriod,
+		TerminatedPods: c.TerminatedPods}
 	cert, key := c.SigningCertFile, c.SigningKeyFile
-	if cert == "" && p.options.Authentication.ClientCAFile == p.files.CACert { // whose certificates clients are known by
+	// The generated CA is trusted for client certificates.
+	if cert == "" && p.options.Authentication.ClientCAFile == p.files.CACert {
 		cert, key = p.files.CACert, p.files.CAKey
 	}
 	if cert != "" {
-		o.SigningAuthority = func() (*certificates.Authority, error) { return readAuthority(cert, key, c.SigningDuration) }
+		o.SigningAuthority = func() (*certificates.Authority,
+			error) {
+			return readAuthority(cert, key, c.SigningDuration)
+		}
 		if _, err := o.SigningAuthority(); err != nil {
 			return o, fmt.Errorf("--cluster-signing-cert-file: %w", err)
 		}
@@ -153,7 +168,7 @@ func (p *parts) controllerOptions(selection []string) (controllers.Options, erro
 	return o, nil
 }
 
-// readAuthority reads the certificate and key that sign certificates.
+// readAuthority reads the CA that signs certificates.
 func readAuthority(certFile, keyFile string, duration time.Duration) (*certificates.Authority, error) {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
@@ -161,13 +176,12 @@ func readAuthority(certFile, keyFile string, duration time.Duration) (*certifica
 	}
 	key, ok := pair.PrivateKey.(crypto.Signer)
 	if !ok {
-		return nil, fmt.Errorf("%s holds no signing key", keyFile)
+		return nil, fmt.Errorf("%s contains no signing key", keyFile)
 	}
 	return &certificates.Authority{Certificate: pair.Leaf, Key: key, Duration: duration}, nil
 }
 
-// localIn reports whether this process serves a version, rather than a server
-// behind an APIService.
+// localIn returns a function that reports whether this process serves a version, rather than an external server.
 func localIn(local *discovery.Groups) func(schema.GroupVersion) bool {
 	return func(gv schema.GroupVersion) bool {
 		_, ok := local.Get(gv)
@@ -175,7 +189,7 @@ func localIn(local *discovery.Groups) func(schema.GroupVersion) bool {
 	}
 }
 
-// controllersID names this replica in the lease of the controllers.
+// controllersID returns the identity of this replica in the lease of the controllers.
 func controllersID() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -184,5 +198,5 @@ func controllersID() string {
 	return host + "_" + string(uuid.NewUUID())
 }
 
-// ControllerNames are the names that --controllers knows.
+// ControllerNames returns the names that --controllers accepts.
 func ControllerNames() []string { return controllers.Names() }

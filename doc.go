@@ -1,9 +1,7 @@
-// Package triplane puts the server together: it joins aggregator, core and
-// extensions into a chain, gives them storage, keys and authenticators, and runs
-// them.
+// Package triplane assembles the server. It chains aggregator, core and extensions, provides them with storage,
+// keys and authenticators, and runs them.
 //
-// The command uses it through Run. A program, or a test, that wants a server of
-// its own starts one with
+// The command uses it through Run. A program or a test starts a server with
 //
 //	options := triplane.NewOptions()
 //	options.DataDir = t.TempDir()
@@ -13,9 +11,9 @@
 //	defer srv.Stop()
 //	client := kubernetes.NewForConfigOrDie(srv.ClientConfig())
 //
-// Several servers can run side by side in one process.
+// Several servers can run in one process.
 //
-// A program extends its server by fields of Options without flags: AddAdmissionPlugins adds admission plugins,
-// ServerRun.BuildHandlerChain changes the filters that requests pass, Etcd.Backend and Etcd.Storage give all or single
-// resources another storage, key, version or encoding. API groups of a program's own are made with package apiserver.
+// Fields of Options without flags extend the server: AddAdmissionPlugins adds admission plugins,
+// ServerRun.BuildHandlerChain changes the filter chain, and Etcd.Backend and Etcd.Storage configure the storage, key,
+// version or encoding of all or single resources. Package apiserver adds API groups.
 package triplane

@@ -24,29 +24,32 @@ import (
 	"triplane/internal/adminclient"
 )
 
-// Join is how a server becomes a member of the embedded cluster that another server belongs to.
+// Join configures how the embedded etcd joins the cluster of another server.
 type Join struct {
-	// Server is the URL of the other one; "" joins none.
+	// Server is the URL of the other server; "" disables joining.
 	Server string
-	// Kubeconfig is the file with the credentials for it, and its authority.
+	// Kubeconfig is the file with its CA and the credentials.
 	Kubeconfig string
 }
 
 const (
-	// joinAgainAfter is the pause before a request is sent again.
-	joinAgainAfter = time.Second
+	// joinRetryInterval is the pause between requests.
+	joinRetryInterval = time.Second
 	// joinRequest bounds one request.
 	joinRequest = 15 * time.Second
 )
 
 func (j *Join) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&j.Server, "join", j.Server, "The URL of a server with --embedded-etcd-peer-listen, whose cluster this server's embedded etcd joins, with all that is stored there, "+
-		"its authorities and its keys of tokens. It is of no use once the data directory holds a member. Needs --join-kubeconfig and --embedded-etcd-peer-listen.")
-	fs.StringVar(&j.Kubeconfig, "join-kubeconfig", j.Kubeconfig, "File with the credentials for --join, and the authority of that server, such as triplane kubeconfig writes. "+
-		"They have to allow post at "+filters.MembersPath+": only administrators may.")
+	fs.StringVar(&j.Server, "join", j.Server,
+		"The URL of a server with --embedded-etcd-peer-listen. This server's embedded etcd joins its cluster, "+
+			"and gets its data, CAs and token keys. It is ignored if the data directory contains a member. Needs "+
+			"--join-kubeconfig and --embedded-etcd-peer-listen.")
+	fs.StringVar(&j.Kubeconfig, "join-kubeconfig", j.Kubeconfig,
+		"Kubeconfig for --join with the CA of that server, for example from triplane kubeconfig. Its user must "+
+			"be allowed to post to "+filters.MembersPath+", as only administrators are.")
 }
 
-// validateJoin returns what is wrong.
+// validateJoin returns an error for each invalid value.
 func (o *Options) validateJoin() []error {
 	j := o.Join
 	if j.Server == "" && j.Kubeconfig == "" {
@@ -61,13 +64,14 @@ func (o *Options) validateJoin() []error {
 	case !o.Etcd.MayHavePeers():
 		return []error{errors.New("--join needs --embedded-etcd-peer-listen")}
 	case o.Etcd.Member.Initial != "":
-		return []error{errors.New("--join and --embedded-etcd-initial-cluster exclude each other: one joins a cluster, the other begins one")}
+		return []error{errors.New("--join and --embedded-etcd-initial-cluster exclude each other: one joins a " +
+			"cluster, the other creates one")}
 	}
 	return nil
 }
 
-// join adds this server to the cluster of another one and writes the keys that it gets, unless the data
-// directory holds a member already. It may be repeated when it was interrupted.
+// join adds this server to the cluster of another one and writes the shared keys, unless the data directory
+// contains a member already. It can be retried after an interruption.
 func (o *Options) join(ctx context.Context) error {
 	if o.Join.Server == "" {
 		return nil
@@ -77,14 +81,14 @@ func (o *Options) join(ctx context.Context) error {
 		return err
 	}
 	if begun {
-		klog.V(2).InfoS("The data directory holds a member, which does not join anew", "directory", o.DataDir)
+		klog.V(2).InfoS("Ignored --join: the data directory contains a member", "directory", o.DataDir)
 		return nil
 	}
 	self := host.Joining{}
 	if self.Name, self.URL, err = o.Etcd.Member.Self(); err != nil {
 		return err
 	}
-	joined, err := o.askToJoin(ctx, self)
+	joined, err := o.requestJoin(ctx, self)
 	if err != nil {
 		return fmt.Errorf("--join %s: %w", o.Join.Server, err)
 	}
@@ -103,8 +107,8 @@ func (o *Options) join(ctx context.Context) error {
 	return nil
 }
 
-// askToJoin retries until there is an answer, or the time is over.
-func (o *Options) askToJoin(ctx context.Context, self host.Joining) (joined host.Joined, err error) {
+// requestJoin retries until it gets a response, or until ctx is done.
+func (o *Options) requestJoin(ctx context.Context, self host.Joining) (joined host.Joined, err error) {
 	config, err := clientcmd.BuildConfigFromFlags(o.Join.Server, o.Join.Kubeconfig)
 	if err != nil {
 		return joined, err
@@ -126,12 +130,13 @@ func (o *Options) askToJoin(ctx context.Context, self host.Joining) (joined host
 			return joined, errors.Join(err, answer.Close())
 		}
 		var refused *adminclient.StatusError
-		if errors.As(err, &refused) && !adminclient.HasCode(err, http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusGatewayTimeout) {
+		if errors.As(err, &refused) && !adminclient.HasCode(err, http.StatusServiceUnavailable,
+			http.StatusTooManyRequests, http.StatusGatewayTimeout) {
 			return joined, err
 		}
-		klog.InfoS("The cluster cannot be joined yet", "server", o.Join.Server, "err", err)
+		klog.InfoS("Failed to join the cluster, will retry", "server", o.Join.Server, "err", err)
 		select {
-		case <-time.After(joinAgainAfter):
+		case <-time.After(joinRetryInterval):
 		case <-within.Done():
 			return joined, err
 		}

@@ -9,15 +9,14 @@ import (
 	"triplane/generic/run/pki"
 )
 
-// needsDataDir reports whether something has to be kept below the data directory:
-// the embedded etcd, or keys that no flag gives. Without a front proxy's authority
-// or certificate none is trusted or shown, as at kube-apiserver.
+// needsDataDir reports whether files are needed below the data directory: the embedded etcd, or keys that no flag
+// provides. The CA and certificate of front proxies are optional, as in kube-apiserver.
 func (o *Options) needsDataDir() bool {
 	return o.Etcd.Embedded() || o.SecureServing.CertFile == "" || o.Authentication.ClientCAFile == "" ||
 		o.Authentication.ServiceAccount.SigningKeyFile == "" && o.Authentication.ServiceAccount.SigningEndpoint == ""
 }
 
-// ensureKeys makes what the flags leave out, and sets the options to it.
+// ensureKeys generates missing keys, and sets the options to them.
 func (o *Options) ensureKeys() (pki.Files, error) {
 	if o.servesCertDir() {
 		config := pki.Config{ECDSA: o.SecureServing.ECDSA}
@@ -63,19 +62,19 @@ func (o *Options) ensureKeys() (pki.Files, error) {
 
 // servesCertDir reports whether the serving certificate is that of --cert-dir.
 func (o *Options) servesCertDir() bool {
-	return o.SecureServing.CertDir != "" && o.SecureServing.CertFile == filepath.Join(o.SecureServing.CertDir, "apiserver.crt")
+	return o.SecureServing.CertDir != "" && o.SecureServing.CertFile == filepath.Join(o.SecureServing.CertDir,
+		"apiserver.crt")
 }
 
-// orElse sets what was left open to what everybody uses.
+// orElse sets a default for an empty list.
 func orElse(values *[]string, value string) {
 	if len(*values) == 0 {
 		*values = []string{value}
 	}
 }
 
-// adminKubeconfig writes DATA/admin.kubeconfig for a server on a port, and
-// returns its path; "" where the client authority is the user's own, of which there is no
-// administrator's certificate.
+// adminKubeconfig writes DATA/admin.kubeconfig for a server on a port, and returns its path. It returns "" with
+// --client-ca-file, because then there is no administrator's certificate.
 func (o *Options) adminKubeconfig(files pki.Files, port int) (string, error) {
 	if o.Authentication.ClientCAFile != files.CACert {
 		return "", nil
@@ -89,8 +88,9 @@ func (o *Options) adminKubeconfig(files pki.Files, port int) (string, error) {
 		return path, nil
 	}
 	url := "https://" + net.JoinHostPort(o.localHost(), strconv.Itoa(port))
-	return path, host.WriteKubeconfig(path, host.Kubeconfig{Name: "triplane", URL: url, CAFile: ca, CertFile: files.AdminCert, KeyFile: files.AdminKey})
+	return path, host.WriteKubeconfig(path, host.Kubeconfig{Name: "triplane", URL: url, CAFile: ca,
+		CertFile: files.AdminCert, KeyFile: files.AdminKey})
 }
 
-// localHost is how clients on this machine reach the server.
+// localHost returns the host by which local clients reach the server.
 func (o *Options) localHost() string { return host.LocalHost(o.SecureServing.BindAddress) }

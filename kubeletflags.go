@@ -6,20 +6,24 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addKubeletFlags binds the flags about the way to kubelets, which logs, exec,
-// attach, port-forward and the proxy of nodes take.
+// addKubeletFlags binds the flags of connections to kubelets, which logs, exec, attach, port-forward and the proxy
+// of nodes use.
 func (k *Kube) addKubeletFlags(fs *pflag.FlagSet) {
 	c := &k.Kubelet
-	fs.StringVar(&c.CertFile, "kubelet-client-certificate", c.CertFile, "File with the client certificate that is shown to kubelets.")
+	fs.StringVar(&c.CertFile, "kubelet-client-certificate", c.CertFile,
+		"File with the client certificate for kubelets.")
 	fs.StringVar(&c.KeyFile, "kubelet-client-key", c.KeyFile, "File with the key of --kubelet-client-certificate.")
 	fs.StringVar(&c.CAFile, "kubelet-certificate-authority", c.CAFile,
-		"File with the authority of the kubelets' serving certificates. If blank, these are not verified.")
+		"File with the CA of the kubelets' serving certificates. If blank, they are not verified.")
 	fs.StringSliceVar(&c.AddressTypes, "kubelet-preferred-address-types", c.AddressTypes,
-		"The types of a node's addresses to reach its kubelet at, the first that the node has: Hostname, InternalDNS, InternalIP, ExternalDNS, ExternalIP.")
-	fs.DurationVar(&c.Timeout, "kubelet-timeout", c.Timeout, "How long a kubelet may take to accept a connection. 0 is no limit.")
+		"The types of a node's addresses for connections to its kubelet, in order of preference: Hostname, " +
+			"InternalDNS, InternalIP, ExternalDNS, ExternalIP.")
+	fs.DurationVar(&c.Timeout, "kubelet-timeout", c.Timeout,
+		"The timeout of connecting to a kubelet. 0 means no limit.")
 	fs.Int64Var(&c.MaxBytesPerSecond, "max-connection-bytes-per-sec", c.MaxBytesPerSecond,
-		"The most bytes a second of a connection to a container, such as exec. 0 is no limit.")
-	fs.UintVar(&c.Port, "kubelet-port", c.Port, "The port of kubelets whose nodes do not say theirs.")
+		"The maximum rate of a connection to a container, such as exec, in bytes per second. 0 means no limit.")
+	fs.UintVar(&c.Port, "kubelet-port", c.Port,
+		"The port of kubelets whose nodes do not specify it.")
 	_ = fs.MarkDeprecated("kubelet-port", "kubelet-port is deprecated and will be removed.")
 }
 

@@ -15,15 +15,15 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// lookups reads the objects that authenticators validate tokens by. It implements
-// serviceaccount.Getter from the watch cache.
+// lookups reads the objects by which authenticators validate tokens. It implements serviceaccount.Getter with the
+// watch cache.
 type lookups struct {
 	stores *group.Stores
 	client func() (corev1client.SecretsGetter, error)
 }
 
-// newLookups reads from stores and writes with a client of the loopback
-// configuration, which is made when it is first needed.
+// newLookups returns lookups that read from stores and write with a loopback client, which is created on first
+// use.
 func newLookups(stores *group.Stores, loopback *restclient.Config) lookups {
 	return lookups{stores, sync.OnceValues(func() (corev1client.SecretsGetter, error) {
 		return corev1client.NewForConfig(loopback)
@@ -51,8 +51,8 @@ func (l lookups) GetPod(ctx context.Context, namespace, name string) (*corev1.Po
 	return group.GetNew[*corev1.Pod](ctx, l.stores, corev1.Resource("pods"), namespace, name)
 }
 
-// GetSecret implements serviceaccount.Getter. It asks the cache alone, as anybody
-// can make up the name of a secret.
+// GetSecret implements serviceaccount.Getter. It reads only the cache, because anybody can send tokens with names
+// of Secrets.
 func (l lookups) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	return group.Get[*corev1.Secret](ctx, l.stores, corev1.Resource("secrets"), namespace, name, group.Cached)
 }

@@ -24,11 +24,11 @@ import (
 	"triplane/kubeapi/kubelet"
 )
 
-// Options are all that can be set by flags. Get one from NewOptions.
+// Options are all options of the server. Create them with NewOptions.
 type Options struct {
-	// DataDir is where the embedded store and generated keys are.
+	// DataDir is the directory of the embedded etcd and of generated keys.
 	DataDir string
-	// Out is where the few lines about the start go; nil discards them.
+	// Out receives the output of the start; nil discards it.
 	Out io.Writer
 
 	ServerRun      *options.ServerRun
@@ -47,17 +47,16 @@ type Options struct {
 	Console        *Console
 	Join           *Join
 	Ignored        *options.Ignored
-	// KeepKubeconfig leaves the data directory's KubeconfigFile as it is, rather than to write it.
+	// KeepKubeconfig does not write the data directory's KubeconfigFile.
 	KeepKubeconfig bool
 
 	plugins []genericadmission.Plugin
-	line    *host.Line // the command line; nil where there was none
-	// repairEvery is how often what the server creates for itself is looked after; 0 is
-	// the default.
+	line    *host.Line // the command line; nil without one
+	// repairEvery is the interval at which objects of the server are recreated; 0 means the default.
 	repairEvery time.Duration
 }
 
-// Kube is what concerns the built-in kinds and external API servers.
+// Kube are the options of built-in kinds and of the aggregator.
 type Kube struct {
 	AllowPrivileged     bool
 	ServiceClusterIPs   string
@@ -69,17 +68,17 @@ type Kube struct {
 	RejectRedirects     bool
 	Peers               Peers
 	RuntimeConfig       options.RuntimeConfig
-	// EndpointReconciler is "lease", "master-count" or "none": how this replica keeps its
-	// address among the endpoints of the Service kubernetes.
+	// EndpointReconciler is "lease", "master-count" or "none": how this replica maintains its address in the
+	// endpoints of the Service kubernetes.
 	EndpointReconciler string
-	// APIServerCount is how many replicas there are, for master-count.
+	// APIServerCount is the number of replicas for master-count.
 	APIServerCount int
-	// ServiceNodePort makes the Service kubernetes a NodePort one.
+	// ServiceNodePort makes the Service kubernetes a NodePort Service; 0 does not.
 	ServiceNodePort int
 	Tolerations     admission.TolerationOptions
-	// Leadership is how long the Leases of coordinated leader election last.
+	// Leadership are the durations of the Leases of coordinated leader election.
 	Leadership leadership.Durations
-	// Kubelet is how to reach the kubelets of nodes.
+	// Kubelet configures connections to kubelets.
 	Kubelet kubelet.Config
 }
 
@@ -90,7 +89,7 @@ const KubeconfigFile = "admin.kubeconfig"
 const (
 	ReconcilerLease = "lease"
 	ReconcilerNone  = "none"
-	// ReconcilerMasterCount is deprecated: it knows replicas by their number rather than by leases.
+	// ReconcilerMasterCount is deprecated: it relies on the number of replicas instead of leases.
 	ReconcilerMasterCount = "master-count"
 )
 
@@ -132,15 +131,14 @@ func NewOptions() *Options {
 	}
 }
 
-// AddAdmissionPlugins adds plugins of the program that embeds the server. They run in this
-// order, before the policies and webhooks of the API. It is called before Flags, if at all.
+// AddAdmissionPlugins adds admission plugins of the embedding program. They run in this order, before the policies
+// and webhooks of the API. It must be called before Flags.
 func (o *Options) AddAdmissionPlugins(plugins ...genericadmission.Plugin) {
 	o.plugins = append(o.plugins, plugins...)
 	o.Admission.Known, o.Admission.Default = admissionPlugins(o.plugins)
 }
 
-// admissionPlugins are the names of all plugins, and those that run unless
-// switched off.
+// admissionPlugins returns the names of all plugins, and of those that are enabled by default.
 func admissionPlugins(own []genericadmission.Plugin) (known, byDefault []string) {
 	for _, p := range admission.WithOwn(own) {
 		known = append(known, p.Name)
@@ -156,7 +154,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	fs := sets.FlagSet("triplane")
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir,
-		"Where the embedded etcd, generated keys and certificates and admin.kubeconfig are kept. A later start goes on with what is there.")
+		"Directory of the embedded etcd, of generated keys and certificates, and of admin.kubeconfig. Later "+
+			"starts use its data.")
 	o.Console.addFlags(fs)
 	o.SecureServing.AddFlags(sets.FlagSet("secure serving"))
 	o.Etcd.AddFlags(sets.FlagSet("etcd"))
@@ -181,37 +180,46 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&k.AllowPrivileged, "allow-privileged", k.AllowPrivileged, "Allow privileged containers.")
 	k.addLeadershipFlags(fs)
 	fs.StringVar(&k.ServiceClusterIPs, "service-cluster-ip-range", k.ServiceClusterIPs,
-		"The range of cluster IPs of Services, or two of different families, comma separated. "+defaultServiceCIDR+" if blank.")
+		"The range of cluster IPs of Services, or two ranges of different IP families, comma separated. If "+
+			"blank, "+defaultServiceCIDR+".")
 	fs.Var(&k.ServiceNodePorts, "service-node-port-range", "The range of node ports of Services.")
 	fs.IntVar(&k.ServiceNodePort, "kubernetes-service-node-port", k.ServiceNodePort,
-		"The node port of the Service kubernetes; 0 leaves it without one.")
+		"The node port of the Service kubernetes. 0 means none.")
 	fs.StringVar(&k.EndpointReconciler, "endpoint-reconciler-type", k.EndpointReconciler,
-		"How the endpoints of the Service kubernetes are kept: lease, none, or master-count, which is deprecated: without leases, as many as --apiserver-count.")
-	fs.IntVar(&k.APIServerCount, "apiserver-count", k.APIServerCount, "How many API servers there are, with --endpoint-reconciler-type=master-count.")
+		"How the endpoints of the Service kubernetes are maintained: lease, none, or master-count, which is "+
+			"deprecated and uses --apiserver-count instead of leases.")
+	fs.IntVar(&k.APIServerCount, "apiserver-count", k.APIServerCount,
+		"The number of API servers, with --endpoint-reconciler-type=master-count.")
 	_ = fs.MarkDeprecated("apiserver-count", "apiserver-count is deprecated and will be removed in a future version.")
-	fs.Var(&k.RuntimeConfig, "runtime-config", "API versions to serve or not: group/version=true|false, v1 for the core group, "+
-		"group/version/resource or v1/resource, or api/all, api/ga, api/beta and api/alpha, comma separated. "+
-		"A version or resource that a part of the server reads cannot be turned off without that part.")
+	fs.Var(&k.RuntimeConfig, "runtime-config",
+		"API versions to enable or disable: group/version=true|false, v1 for the core group, "+
+			"group/version/resource or v1/resource, or api/all, api/ga, api/beta and api/alpha, comma separated. "+
+			"Versions and resources that an enabled component reads cannot be disabled.")
 	fs.Int64Var(&k.Tolerations.NotReadySeconds, "default-not-ready-toleration-seconds", k.Tolerations.NotReadySeconds,
-		"How many seconds pods stay on a node that is not ready, unless they say otherwise.")
-	fs.Int64Var(&k.Tolerations.UnreachableSeconds, "default-unreachable-toleration-seconds", k.Tolerations.UnreachableSeconds,
-		"How many seconds pods stay on a node that cannot be reached, unless they say otherwise.")
-	fs.DurationVar(&k.EventTTL, "event-ttl", k.EventTTL, "How long events are kept. 0 keeps them for good.")
+		"How many seconds pods tolerate a node that is not ready, unless their tolerations specify it.")
+	fs.Int64Var(&k.Tolerations.UnreachableSeconds, "default-unreachable-toleration-seconds",
+		k.Tolerations.UnreachableSeconds,
+		"How many seconds pods tolerate an unreachable node, unless their tolerations specify it.")
+	fs.DurationVar(&k.EventTTL, "event-ttl", k.EventTTL,
+		"The TTL of events. 0 means that they do not expire.")
 	fs.StringVar(&k.ProxyClientCertFile, "proxy-client-cert-file", k.ProxyClientCertFile,
-		"The client certificate that is shown to external API servers, signed by --requestheader-client-ca-file. If blank, a generated one.")
-	fs.StringVar(&k.ProxyClientKeyFile, "proxy-client-key-file", k.ProxyClientKeyFile, "The key of --proxy-client-cert-file.")
+		"The client certificate for external API servers, signed by --requestheader-client-ca-file. If blank, a "+
+			"generated one.")
+	fs.StringVar(&k.ProxyClientKeyFile, "proxy-client-key-file", k.ProxyClientKeyFile,
+		"The key of --proxy-client-cert-file.")
 	fs.BoolVar(&k.AggregatorRouting, "enable-aggregator-routing", k.AggregatorRouting,
-		"Reach external API servers at the endpoints of their Service rather than its cluster IP.")
+		"Connect to the endpoints of an external API server's Service instead of its cluster IP.")
 	fs.BoolVar(&k.RejectRedirects, "aggregator-reject-forwarding-redirect", k.RejectRedirects,
-		"Do not hand redirects of external API servers to clients.")
+		"Reject redirects of external API servers instead of returning them to clients.")
 	k.Peers.addFlags(fs)
 }
 
-// Validate returns all that is wrong, as one error; nil if nothing is.
+// Validate returns all invalid values as one error; nil if there are none.
 func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
-		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Controllers, o.Features, o.Compatibility,
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube,
+		o.Controllers, o.Features, o.Compatibility,
 	} {
 		errs = append(errs, v.Validate()...)
 	}
@@ -230,7 +238,7 @@ func (o *Options) Validate() error {
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (k *Kube) Validate() []error {
 	var errs []error
 	if _, err := k.serviceCIDRs(); err != nil {
@@ -240,19 +248,23 @@ func (k *Kube) Validate() []error {
 		errs = append(errs, errors.New("--proxy-client-cert-file and --proxy-client-key-file must be given together"))
 	}
 	if k.ServiceNodePorts.Base < 0 || k.ServiceNodePorts.Base+k.ServiceNodePorts.Size > 65536 {
-		errs = append(errs, fmt.Errorf("--service-node-port-range %v is no range of ports", k.ServiceNodePorts))
+		errs = append(errs, fmt.Errorf("--service-node-port-range %v is not a range of ports", k.ServiceNodePorts))
 	}
 	if !slices.Contains([]string{ReconcilerLease, ReconcilerMasterCount, ReconcilerNone}, k.EndpointReconciler) {
-		errs = append(errs, fmt.Errorf("--endpoint-reconciler-type must be %s, %s or %s, not %q", ReconcilerLease, ReconcilerMasterCount, ReconcilerNone, k.EndpointReconciler))
+		errs = append(errs, fmt.Errorf("--endpoint-reconciler-type must be %s, %s or %s, not %q", ReconcilerLease,
+			ReconcilerMasterCount, ReconcilerNone, k.EndpointReconciler))
 	}
 	if k.APIServerCount < 1 {
 		errs = append(errs, fmt.Errorf("--apiserver-count %d must be a positive number", k.APIServerCount))
 	}
 	if k.Peers.CAFile != "" && k.ProxyClientCertFile == "" {
-		errs = append(errs, errors.New("--peer-ca-file needs --proxy-client-cert-file and --proxy-client-key-file, which other servers know this one by"))
+		errs = append(errs,
+			errors.New("--peer-ca-file needs --proxy-client-cert-file and --proxy-client-key-file, by which other "+
+				"servers authenticate this one"))
 	}
 	if k.ServiceNodePort < 0 || k.ServiceNodePort > 0 && !k.ServiceNodePorts.Contains(k.ServiceNodePort) {
-		errs = append(errs, fmt.Errorf("--kubernetes-service-node-port %d is not in the range %v", k.ServiceNodePort, k.ServiceNodePorts))
+		errs = append(errs, fmt.Errorf("--kubernetes-service-node-port %d is not in the range %v", k.ServiceNodePort,
+			k.ServiceNodePorts))
 	}
 	errs = append(errs, k.validateKubelet()...)
 	errs = append(errs, k.Peers.Validate()...)
@@ -264,7 +276,7 @@ func (k *Kube) Validate() []error {
 	return errs
 }
 
-// replicas is how many servers keep the endpoints without leases; 0 where they have leases.
+// replicas returns the number of servers for master-count; 0 with leases.
 func (k *Kube) replicas() int {
 	if k.EndpointReconciler == ReconcilerMasterCount {
 		return k.APIServerCount
@@ -272,18 +284,19 @@ func (k *Kube) replicas() int {
 	return 0
 }
 
-// addLeadershipFlags binds those of coordinated leader election.
+// addLeadershipFlags binds the flags of coordinated leader election.
 func (k *Kube) addLeadershipFlags(fs *pflag.FlagSet) {
 	d := &k.Leadership
 	fs.DurationVar(&d.LeaseDuration, "coordinated-leadership-lease-duration", d.LeaseDuration,
-		"With the feature gate CoordinatedLeaderElection, how long the Leases are that candidates are given, and that of the API server that gives them.")
+		"The duration of the Leases of coordinated leader election (the feature gate CoordinatedLeaderElection), "+
+			"and of the Lease of the API server that coordinates it.")
 	fs.DurationVar(&d.RenewDeadline, "coordinated-leadership-renew-deadline", d.RenewDeadline,
-		"For how long the API server that gives Leases to candidates tries to renew its own before another one does.")
+		"How long the coordinating API server retries to renew its Lease before another one takes over.")
 	fs.DurationVar(&d.RetryPeriod, "coordinated-leadership-retry-period", d.RetryPeriod,
-		"How often API servers look which of them gives Leases to candidates.")
+		"How often API servers try to become the coordinating one.")
 }
 
-// serviceCIDRs are the ranges of cluster IPs, the primary one first.
+// serviceCIDRs returns the ranges of cluster IPs, the primary one first.
 func (k *Kube) serviceCIDRs() ([]*net.IPNet, error) {
 	ranges := k.ServiceClusterIPs
 	if ranges == "" {
@@ -293,10 +306,10 @@ func (k *Kube) serviceCIDRs() ([]*net.IPNet, error) {
 	for r := range strings.SplitSeq(ranges, ",") {
 		ip, cidr, err := net.ParseCIDR(strings.TrimSpace(r))
 		if err != nil {
-			return nil, fmt.Errorf("--service-cluster-ip-range: %q is no range such as %s", r, defaultServiceCIDR)
+			return nil, fmt.Errorf("--service-cluster-ip-range: %q is not a range such as %s", r, defaultServiceCIDR)
 		}
 		if !ip.Equal(cidr.IP) {
-			return nil, fmt.Errorf("--service-cluster-ip-range: %q has bits behind its mask; do you mean %v?", r, cidr)
+			return nil, fmt.Errorf("--service-cluster-ip-range: %q has bits outside its mask; use %v", r, cidr)
 		}
 		if ones, bits := cidr.Mask.Size(); bits-ones < 3 {
 			return nil, fmt.Errorf("--service-cluster-ip-range: %v is too small, it needs at least 8 addresses", cidr)
@@ -304,12 +317,14 @@ func (k *Kube) serviceCIDRs() ([]*net.IPNet, error) {
 		cidrs = append(cidrs, cidr)
 	}
 	if len(cidrs) > 2 || len(cidrs) == 2 && (cidrs[0].IP.To4() == nil) == (cidrs[1].IP.To4() == nil) {
-		return nil, errors.New("--service-cluster-ip-range: two ranges must be one of IPv4 and one of IPv6, and there cannot be more")
+		return nil,
+			errors.New("--service-cluster-ip-range: two ranges must be one of IPv4 and one of IPv6, and there " +
+				"cannot be more")
 	}
 	return cidrs, nil
 }
 
-// complete returns a copy in which what was left open is decided.
+// complete returns a copy with defaults for unset values.
 func (o *Options) complete() (*Options, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -327,7 +342,8 @@ func (o *Options) complete() (*Options, error) {
 		return nil, err
 	}
 	if serving.CertDir != "" && serving.CertFile == "" {
-		serving.CertFile, serving.KeyFile = filepath.Join(serving.CertDir, "apiserver.crt"), filepath.Join(serving.CertDir, "apiserver.key")
+		serving.CertFile, serving.KeyFile = filepath.Join(serving.CertDir, "apiserver.crt"),
+			filepath.Join(serving.CertDir, "apiserver.key")
 	}
 	if serving.BindAddress == nil {
 		serving.BindAddress = net.IPv4zero
@@ -347,9 +363,8 @@ func (o *Options) complete() (*Options, error) {
 	return &done, nil
 }
 
-// advertised is the address that others are given: that of the host where the
-// server listens on all addresses or, for its own machine, on loopback, which
-// cannot be an endpoint of a Service.
+// advertised returns the published address. If the server listens on all addresses or on loopback, which cannot be
+// an endpoint of a Service, it is the host's address.
 func advertised(bind net.IP) net.IP {
 	if !bind.IsUnspecified() && !bind.IsLoopback() {
 		return bind
@@ -360,9 +375,10 @@ func advertised(bind net.IP) net.IP {
 	return net.IPv4(127, 0, 0, 1)
 }
 
-// servingNames are the names and addresses of a generated serving certificate.
+// servingNames returns the names and addresses of a generated serving certificate.
 func (o *Options) servingNames() (names []string, ips []net.IP) {
-	names = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+	names = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+		"kubernetes.default.svc.cluster.local"}
 	if host, err := os.Hostname(); err == nil && host != "" {
 		names = append(names, host)
 	}

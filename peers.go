@@ -15,27 +15,31 @@ import (
 	"triplane/kubeapi/bootstrap"
 )
 
-// Peers is how servers of the same storage pass requests on to each other.
+// Peers configures proxying between servers of the same storage.
 type Peers struct {
-	// CAFile has the authorities of the others' serving certificates; "" passes nothing on.
+	// CAFile has the CAs of the other servers' certificates; "" disables proxying.
 	CAFile string
-	// AdvertiseIP and AdvertisePort are where the others reach this server; "" is what
-	// members of the cluster are given.
+	// AdvertiseIP and AdvertisePort are where other servers reach this one; "" means the advertised address.
 	AdvertiseIP, AdvertisePort string
 }
 
 func (o *Peers) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.CAFile, "peer-ca-file", o.CAFile,
-		"The authorities of the serving certificates of other API servers on the same etcd. With it, requests for what this server does not serve, and another does, are passed on to that.")
-	fs.StringVar(&o.AdvertiseIP, "peer-advertise-ip", o.AdvertiseIP, "The IP that other API servers on the same etcd reach this one at. --advertise-address if blank.")
-	fs.StringVar(&o.AdvertisePort, "peer-advertise-port", o.AdvertisePort, "The port that other API servers on the same etcd reach this one at. --secure-port if blank.")
+		"The CAs of the serving certificates of other API servers on the same etcd. If set, requests for "+
+			"resources that only another server serves are proxied to it. If blank, they are not.")
+	fs.StringVar(&o.AdvertiseIP, "peer-advertise-ip", o.AdvertiseIP,
+		"The IP address of this server for other API servers on the same etcd. If blank, --advertise-address.")
+	fs.StringVar(&o.AdvertisePort, "peer-advertise-port", o.AdvertisePort,
+		"The port of this server for other API servers on the same etcd. If blank, --secure-port.")
 }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (o *Peers) Validate() []error {
 	var errs []error
 	if ip := net.ParseIP(o.AdvertiseIP); o.AdvertiseIP != "" && (ip == nil || ip.IsUnspecified()) {
-		errs = append(errs, fmt.Errorf("--peer-advertise-ip %q must be the IP address that other API servers reach this one at", o.AdvertiseIP))
+		errs = append(errs,
+			fmt.Errorf("--peer-advertise-ip %q must be the IP address of this server for other API servers",
+				o.AdvertiseIP))
 	}
 	if port, err := strconv.Atoi(o.AdvertisePort); o.AdvertisePort != "" && (err != nil || port < 1 || port > 65535) {
 		errs = append(errs, fmt.Errorf("--peer-advertise-port %q must be a port, 1 to 65535", o.AdvertisePort))
@@ -43,8 +47,7 @@ func (o *Peers) Validate() []error {
 	return errs
 }
 
-// advertisedToPeers is where other servers reach this one; nil where it has no address
-// for others.
+// advertisedToPeers returns the address for other servers; its IP is nil if there is none.
 func (p *parts) advertisedToPeers() *net.TCPAddr {
 	o := p.options.Kube.Peers
 	addr := &net.TCPAddr{IP: net.ParseIP(o.AdvertiseIP), Port: p.advertisedPort()}
@@ -60,12 +63,12 @@ func (p *parts) advertisedToPeers() *net.TCPAddr {
 	return addr
 }
 
-// advertisedPort is the port that members of the cluster are given.
+// advertisedPort returns the port that is published to members of the cluster.
 func (p *parts) advertisedPort() int {
 	return cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port())
 }
 
-// peers are the other servers; nil where nothing is passed on to them.
+// peers returns the configuration of peers; nil if proxying to them is disabled.
 func (p *parts) peers() (*aggregator.Peers, error) {
 	file := p.options.Kube.Peers.CAFile
 	if file == "" || !p.options.Compatibility.Enabled(gatePeers) {
@@ -77,11 +80,12 @@ func (p *parts) peers() (*aggregator.Peers, error) {
 	}
 	authorities := x509.NewCertPool()
 	if !authorities.AppendCertsFromPEM(pem) {
-		return nil, errors.New("--peer-ca-file: " + file + " has no certificate in PEM")
+		return nil, errors.New("--peer-ca-file: " + file + " contains no certificate in PEM")
 	}
-	others := &bootstrap.PeerFollower{Backend: p.store.Backend(), Multiplexer: p.store.Multiplexers()[0], Prefix: p.options.Etcd.AbsolutePrefix(), Self: p.serverID()}
+	others := &bootstrap.PeerFollower{Backend: p.store.Backend(), Multiplexer: p.store.Multiplexers()[0],
+		Prefix: p.options.Etcd.AbsolutePrefix(), Self: p.serverID()}
 	return &aggregator.Peers{Follow: others.Run, Authorities: authorities}, nil
 }
 
-// gatePeers passes requests on to other servers, and announces this one to them.
+// gatePeers is the feature gate of proxying to other servers, and of publishing this one to them.
 const gatePeers = "UnknownVersionInteroperabilityProxy"

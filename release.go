@@ -7,10 +7,11 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// release is which release of Kubernetes the built-in kinds are of.
+// release returns the release of Kubernetes whose built-in kinds are served.
 func (o *Options) release() group.Release {
 	r := group.Release{
-		Emulated: o.Compatibility.Emulated(), MinCompatibility: o.Compatibility.MinCompatibility(), ForwardCompatible: o.Compatibility.ForwardCompatible,
+		Emulated: o.Compatibility.Emulated(), MinCompatibility: o.Compatibility.MinCompatibility(),
+		ForwardCompatible: o.Compatibility.ForwardCompatible,
 	}
 	if o.Compatibility.RuntimeConfigForwardCompatible {
 		r.Forced = o.Kube.RuntimeConfig.Names
@@ -18,8 +19,7 @@ func (o *Options) release() group.Release {
 	return r
 }
 
-// servedTooEarly returns an error for each version that --runtime-config asks for and
-// the emulated release does not have.
+// servedTooEarly returns an error for each version in --runtime-config that the emulated release does not have.
 func (o *Options) servedTooEarly() []error {
 	if o.Compatibility.RuntimeConfigForwardCompatible {
 		return nil
@@ -28,7 +28,9 @@ func (o *Options) servedTooEarly() []error {
 	release := o.Compatibility.Emulated()
 	for _, gv := range o.Kube.RuntimeConfig.Named() {
 		if kubeapi.KnowsVersion(gv) && !kubeapi.HasVersion(release, gv) {
-			errs = append(errs, fmt.Errorf("--runtime-config: group version %s was introduced after the emulation version %s; --runtime-config-emulation-forward-compatible serves it", gv, release))
+			errs = append(errs,
+				fmt.Errorf("--runtime-config: group version %s was introduced after the emulation version %s; "+
+					"--runtime-config-emulation-forward-compatible serves it", gv, release))
 		}
 	}
 	return errs

@@ -33,9 +33,8 @@ type Server struct {
 	kubeconfig string
 }
 
-// Start builds a server and returns when it is ready (see HooksDone of
-// server.PreparedServer). The server runs until Stop
-// is called, or ctx ends, or it fails by itself.
+// Start starts a server and returns when it is ready (see HooksDone of server.PreparedServer). The server runs
+// until Stop is called, ctx is done, or it fails.
 func Start(ctx context.Context, o *Options) (*Server, error) {
 	s, err := start(ctx, o)
 	if err != nil {
@@ -47,8 +46,8 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 	return s, nil
 }
 
-// Run starts a server, prints where it is and notifies systemd, and serves until ctx ends. It
-// returns nil after a shutdown that was asked for.
+// Run starts a server, prints its URL, notifies systemd, and serves until ctx is done. It returns nil after a
+// regular shutdown.
 func Run(ctx context.Context, o *Options) error {
 	begun := time.Now()
 	s, err := start(ctx, o)
@@ -67,7 +66,7 @@ func Run(ctx context.Context, o *Options) error {
 	return s.Wait()
 }
 
-// start builds a server and has it serve.
+// start builds a server and starts serving.
 func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	o, err := given.complete()
 	if err != nil {
@@ -80,7 +79,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		}
 	}()
 	if o.needsDataDir() {
-		held, err := host.HoldDataDir(o.DataDir)
+		held, err := host.LockDataDir(o.DataDir)
 		if err != nil {
 			return nil, err
 		}
@@ -123,10 +122,11 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{options: o, running: host.Run(ctx, prepared, st, undo), store: st, files: files, kubeconfig: kubeconfig}, nil
+	return &Server{options: o, running: host.Run(ctx, prepared, st, undo), store: st, files: files,
+		kubeconfig: kubeconfig}, nil
 }
 
-// loadTracing is where spans go; nil is nowhere.
+// loadTracing returns the exporter of spans; nil if tracing is disabled.
 func (o *Options) loadTracing(ctx context.Context) (*tracing.Provider, error) {
 	if !o.Compatibility.Enabled("APIServerTracing") {
 		return nil, nil
@@ -134,11 +134,11 @@ func (o *Options) loadTracing(ctx context.Context) (*tracing.Provider, error) {
 	return o.Tracing.Load(ctx, o.externalHost())
 }
 
-// storeWithin is after which time requests are answered with 503 while the store is not open: it waits for other
-// members, or for etcd.
+// storeWithin is how long requests wait for storage to open before the response is 503. Opening waits for other
+// members of the cluster, or for etcd.
 const storeWithin = time.Second
 
-// openStoreAndKeys does the two side by side: neither needs the other.
+// openStoreAndKeys opens storage and keys concurrently, because they are independent.
 func openStoreAndKeys(ctx context.Context, o *Options, listener net.Listener) (*host.Store, pki.Files, error) {
 	type opened struct {
 		store *host.Store
@@ -168,20 +168,24 @@ func openStoreAndKeys(ctx context.Context, o *Options, listener net.Listener) (*
 	return st.store, files, errors.Join(err, st.err)
 }
 
-// unavailable has the listener answer with 503 until stop is called; not where there are no keys.
+// unavailable makes the listener respond 503 until stop is called. It does nothing if err is set, because the keys
+// are missing.
 func (o *Options) unavailable(listener net.Listener, files pki.Files, err error) (stop func()) {
 	if err != nil {
-		return func() {} // which ends the start
+		return func() {} // err ends the start
 	}
-	serving, err := o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: files.ServingCert, KeyFile: files.ServingKey})
+	serving, err := o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: files.ServingCert,
+		KeyFile: files.ServingKey})
 	if err != nil {
-		return func() {} // the start will end with it
+		return func() {} // the start fails with the same error
 	}
-	return serving.ServeUnavailable("the server starts, and waits for its storage")
+	return serving.ServeUnavailable("the server is starting and waits for its storage")
 }
 
-// assemble makes the servers and prepares the outermost one. What it opens, undo closes.
-func (p *parts) assemble(ctx context.Context, listener net.Listener, traces *tracing.Provider) (*server.PreparedServer, error) {
+// assemble creates the servers and prepares the outermost one. undo closes what it opens.
+func (p *parts) assemble(
+	ctx context.Context, listener net.Listener, traces *tracing.Provider,
+) (*server.PreparedServer, error) {
 	if err := p.configure(listener, traces); err != nil {
 		return nil, err
 	}
@@ -200,7 +204,7 @@ func (p *parts) assemble(ctx context.Context, listener net.Listener, traces *tra
 	return prepared, err
 }
 
-// configure makes the servers' configuration from options.
+// configure creates the servers' configuration from options.
 func (p *parts) configure(listener net.Listener, traces *tracing.Provider) error {
 	o, c := p.options, server.NewConfig()
 	if o.Compatibility.Enabled("NativeHistograms") {
@@ -217,7 +221,8 @@ func (p *parts) configure(listener net.Listener, traces *tracing.Provider) error
 		c.Flags = o.line.Values()
 	}
 	var err error
-	if c.Serving, err = o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: p.files.ServingCert, KeyFile: p.files.ServingKey}); err != nil {
+	if c.Serving, err = o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: p.files.ServingCert,
+		KeyFile: p.files.ServingKey}); err != nil {
 		return err
 	}
 	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(host.Port(listener)))
@@ -234,13 +239,13 @@ func (p *parts) configure(listener net.Listener, traces *tracing.Provider) error
 	return nil
 }
 
-// prepare stacks the servers, installs what is served beside the API, and prepares the outermost one.
+// prepare chains the servers, installs additional endpoints, and prepares the outermost server.
 func (p *parts) prepare(shown *consoleParts) (*server.PreparedServer, error) {
 	outermost, err := p.build()
 	if err != nil {
 		return nil, err
 	}
-	// What follows holds all Secrets and keys: no role but the administrator's has these paths.
+	// These endpoints contain all Secrets and keys: only the administrator's role allows their paths.
 	mux := outermost.Handler.NonGoRestfulMux
 	if handler := p.store.Snapshots(); handler != nil {
 		mux.UnlistedHandle(filters.SnapshotPath, handler)
@@ -267,8 +272,9 @@ func (o *Options) externalHost() string {
 func (s *Server) greet(out io.Writer, took time.Duration) {
 	o := s.options
 	var b strings.Builder
-	defer func() { _, _ = io.WriteString(out, b.String()) }() // who reads it may have gone
-	fmt.Fprintf(&b, "Triplane serves the Kubernetes API on %s (ready after %v)\n", s.url(), took.Round(time.Millisecond))
+	defer func() { _, _ = io.WriteString(out, b.String()) }() // the reader may be closed
+	fmt.Fprintf(&b, "Triplane serves the Kubernetes API on %s (ready after %v)\n", s.url(),
+		took.Round(time.Millisecond))
 	if o.Etcd.Embedded() {
 		fmt.Fprintf(&b, "  data        %s\n", o.DataDir)
 		if peer := s.store.EtcdClient(); peer != "" {
@@ -283,41 +289,38 @@ func (s *Server) greet(out io.Writer, took time.Duration) {
 	if s.kubeconfig == "" {
 		return
 	}
-	fmt.Fprintf(&b, "  kubeconfig  %s\n\nTry it:\n  export KUBECONFIG=%s\n  kubectl get namespaces\n", s.kubeconfig, s.kubeconfig)
+	fmt.Fprintf(&b, "  kubeconfig  %s\n\nTry it:\n  export KUBECONFIG=%s\n  kubectl get namespaces\n", s.kubeconfig,
+		s.kubeconfig)
 }
 
-// url is where a browser on this machine finds the server: a wildcard address is
-// none that can be connected to.
+// url returns the URL for local browsers, which cannot connect to a wildcard address.
 func (s *Server) url() string {
 	host := net.JoinHostPort(s.options.localHost(), strconv.Itoa(s.running.Config().Serving.Port()))
 	return "https://" + host
 }
 
-// Address is the host:port that the server listens on.
+// Address returns the host:port that the server listens on.
 func (s *Server) Address() string { return s.running.Config().Serving.Address() }
 
-// Kubeconfig is the path of the administrator's kubeconfig; "" where the client
-// authority was given by a flag.
+// Kubeconfig returns the path of the administrator's kubeconfig; "" with --client-ca-file.
 func (s *Server) Kubeconfig() string { return s.kubeconfig }
 
-// ClientConfig is a privileged client configuration that calls the server's
-// handlers without a socket. It works in this process only.
+// ClientConfig returns a privileged client configuration that calls the server's handlers without a socket. It
+// works only in this process.
 func (s *Server) ClientConfig() *restclient.Config {
 	return restclient.CopyConfig(s.running.LoopbackClientConfig)
 }
 
-// AdminConfig is the client configuration of the administrator's kubeconfig,
-// over TLS.
+// AdminConfig returns the client configuration of the administrator's kubeconfig, over TLS.
 func (s *Server) AdminConfig() (*restclient.Config, error) {
 	return clientcmd.BuildConfigFromFlags("", s.kubeconfig)
 }
 
-// UserConfig is the client configuration, over TLS, of a user in groups, who is known by a
-// certificate of the generated authority. There is none where that is not the authority of
-// clients.
+// UserConfig returns a client configuration, over TLS, of a user in groups, with a certificate of the generated
+// CA. It returns an error with --client-ca-file.
 func (s *Server) UserConfig(name string, groups ...string) (*restclient.Config, error) {
 	if s.kubeconfig == "" {
-		return nil, errors.New("clients are not known by certificates of the generated authority")
+		return nil, errors.New("--client-ca-file is set, so clients are not authenticated by the generated CA")
 	}
 	config, err := s.AdminConfig()
 	if err != nil {
@@ -327,9 +330,8 @@ func (s *Server) UserConfig(name string, groups ...string) (*restclient.Config, 
 	return config, err
 }
 
-// Stop shuts the server down gracefully and waits for the end.
+// Stop shuts the server down gracefully and waits until it has stopped.
 func (s *Server) Stop() error { return s.running.Stop() }
 
-// Wait returns when the server has ended: nil after a shutdown that was asked
-// for.
+// Wait returns when the server has stopped: nil after a regular shutdown.
 func (s *Server) Wait() error { return s.running.Wait() }

@@ -29,14 +29,16 @@ type reader struct {
 func (p *parts) checkServed() error {
 	plugins := p.options.Admission.Enabled()
 	plugin := func(name string, resources ...string) reader {
-		return reader{"the admission plugin " + name, slices.Contains(plugins, name), admissionregistrationv1.SchemeGroupVersion, resources,
+		return reader{"the admission plugin " + name, slices.Contains(plugins, name),
+			admissionregistrationv1.SchemeGroupVersion, resources,
 			"--disable-admission-plugins=" + name}
 	}
 	var errs []error
 	for _, r := range []reader{
 		{"the aggregator", true, apiregistrationv1.SchemeGroupVersion, []string{"apiservices"}, ""},
 		{"RBAC", slices.Contains(p.authorizers, authzconfig.RBAC), rbacv1.SchemeGroupVersion,
-			[]string{"clusterroles", "clusterrolebindings", "roles", "rolebindings"}, "--authorization-mode without RBAC"},
+			[]string{"clusterroles", "clusterrolebindings", "roles", "rolebindings"},
+			"--authorization-mode without RBAC"},
 		plugin(configured.MutatingWebhook, "mutatingwebhookconfigurations"),
 		plugin(configured.ValidatingWebhook, "validatingwebhookconfigurations"),
 		plugin(configured.ValidatingPolicy, "validatingadmissionpolicies", "validatingadmissionpolicybindings"),
@@ -50,7 +52,10 @@ func (p *parts) checkServed() error {
 
 // check returns an error unless all of the resources are served.
 func (r *reader) check(serves func(schema.GroupVersion, string) bool) error {
-	off := slices.DeleteFunc(slices.Clone(r.resources), func(resource string) bool { return serves(r.version, resource) })
+	off := slices.DeleteFunc(slices.Clone(r.resources), func(resource string) bool {
+		return serves(r.version,
+			resource)
+	})
 	if len(off) == 0 {
 		return nil
 	}
@@ -58,5 +63,6 @@ func (r *reader) check(serves func(schema.GroupVersion, string) bool) error {
 	if r.instead != "" {
 		remedy += " or use " + r.instead
 	}
-	return fmt.Errorf("--runtime-config turns off %s of %s, which %s reads: %s", strings.Join(off, ", "), r.version, r.name, remedy)
+	return fmt.Errorf("--runtime-config turns off %s of %s, which %s reads: %s", strings.Join(off, ", "), r.version,
+		r.name, remedy)
 }

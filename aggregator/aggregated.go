@@ -9,25 +9,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// aggregatedDiscovery is the media type of a server's whole discovery, as KEP-3352
-// has it.
+// aggregatedDiscovery is the media type of aggregated discovery (KEP-3352).
 const aggregatedDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// learned is what an external server said it has.
-type learned struct {
+// remoteDiscovery is the discovery of an external server for a group version.
+type remoteDiscovery struct {
 	resources []metav1.APIResource
-	// aggregated are the resources as its aggregated discovery has them, nil where it has none.
+	// aggregated are the resources in aggregated discovery, nil if the server does not support it.
 	aggregated []apidiscoveryv2.APIResourceDiscovery
-	// current is whether it said so when it was last asked.
+	// current is whether the last request for it succeeded.
 	current bool
 }
 
-// learnAggregated finds what a server's aggregated discovery says of a group version, with the
-// groups of kinds; it is not current where the document says nothing.
-func learnAggregated(document []byte, gv schema.GroupVersion) (l learned) {
+// parseAggregated returns the resources of a group version in aggregated discovery, with the groups of kinds. The
+// result is not current if the document does not contain the group version.
+func parseAggregated(document []byte, gv schema.GroupVersion) (l remoteDiscovery) {
 	_ = eachVersion(document, func(of schema.GroupVersion, resources []apidiscoveryv2.APIResourceDiscovery) {
 		if of == gv {
-			l = learned{aggregated: resources, current: true}
+			l = remoteDiscovery{aggregated: resources, current: true}
 		}
 	})
 	for i := range l.aggregated {
@@ -43,7 +42,7 @@ func learnAggregated(document []byte, gv schema.GroupVersion) (l learned) {
 	return l
 }
 
-// fillKinds gives a resource and its subresources a kind, which clients expect to be there.
+// fillKinds sets an empty kind on a resource and its subresources if it is missing, because clients expect one.
 func fillKinds(r *apidiscoveryv2.APIResourceDiscovery) {
 	if r.ResponseKind == nil {
 		r.ResponseKind = &metav1.GroupVersionKind{}
@@ -55,8 +54,8 @@ func fillKinds(r *apidiscoveryv2.APIResourceDiscovery) {
 	}
 }
 
-// legacyResources are a resource and its subresources as one list. A resource without
-// a kind has subresources only.
+// legacyResources returns a resource and its subresources as one list. If the resource has no kind, it returns
+// only the subresources.
 func legacyResources(r *apidiscoveryv2.APIResourceDiscovery, gv schema.GroupVersion) []metav1.APIResource {
 	namespaced := r.Scope == apidiscoveryv2.ScopeNamespace
 	var out []metav1.APIResource
@@ -67,13 +66,16 @@ func legacyResources(r *apidiscoveryv2.APIResourceDiscovery, gv schema.GroupVers
 	}
 	for i := range r.Subresources {
 		if sub := &r.Subresources[i]; sub.ResponseKind != nil {
-			out = append(out, legacyResource(r.Resource+"/"+sub.Subresource, sub.ResponseKind, sub.Verbs, namespaced, gv))
+			out = append(out, legacyResource(r.Resource+"/"+sub.Subresource, sub.ResponseKind, sub.Verbs, namespaced,
+				gv))
 		}
 	}
 	return out
 }
 
-func legacyResource(name string, kind *metav1.GroupVersionKind, verbs []string, namespaced bool, gv schema.GroupVersion) metav1.APIResource {
+func legacyResource(
+	name string, kind *metav1.GroupVersionKind, verbs []string, namespaced bool, gv schema.GroupVersion,
+) metav1.APIResource {
 	r := metav1.APIResource{Name: name, Namespaced: namespaced, Kind: kind.Kind, Verbs: verbs}
 	if kind.Version != "" && (kind.Group != gv.Group || kind.Version != gv.Version) {
 		r.Group, r.Version = kind.Group, kind.Version
@@ -81,8 +83,7 @@ func legacyResource(name string, kind *metav1.GroupVersionKind, verbs []string, 
 	return r
 }
 
-// aggregatedVersions are the resources of all group versions of a server's aggregated
-// discovery.
+// aggregatedVersions returns the resources of all group versions in aggregated discovery.
 func aggregatedVersions(document []byte) (map[schema.GroupVersion][]metav1.APIResource, error) {
 	out := map[schema.GroupVersion][]metav1.APIResource{}
 	err := eachVersion(document, func(gv schema.GroupVersion, resources []apidiscoveryv2.APIResourceDiscovery) {
@@ -94,14 +95,14 @@ func aggregatedVersions(document []byte) (map[schema.GroupVersion][]metav1.APIRe
 	return out, err
 }
 
-// eachVersion calls f for each group version of aggregated discovery.
+// eachVersion calls f for each group version in aggregated discovery.
 func eachVersion(document []byte, f func(schema.GroupVersion, []apidiscoveryv2.APIResourceDiscovery)) error {
 	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := json.Unmarshal(document, &list); err != nil {
 		return err
 	}
 	if list.Kind != "APIGroupDiscoveryList" {
-		return fmt.Errorf("%q is no aggregated discovery", list.Kind)
+		return fmt.Errorf("%q is not aggregated discovery", list.Kind)
 	}
 	for i := range list.Items {
 		for _, version := range list.Items[i].Versions {

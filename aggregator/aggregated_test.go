@@ -50,7 +50,7 @@ func TestLearn(t *testing.T) {
 			a, client := newTestAvailability(t, b, remote.Listener.Addr().String(), remoteService(apiregistrationv1.ConditionUnknown))
 			defer a.queue.ShutDown()
 			got := "nothing"
-			a.learn = func(_ *apiregistrationv1.APIService, l learned) {
+			a.setDiscovery = func(_ *apiregistrationv1.APIService, l remoteDiscovery) {
 				if l.current {
 					got = fmt.Sprint(l.resources)
 				}
@@ -63,25 +63,25 @@ func TestLearn(t *testing.T) {
 				t.Errorf("available: %v %v", s, err)
 			}
 			if got != c.want {
-				t.Errorf("learned %s, want %s", got, c.want)
+				t.Errorf("remoteDiscovery %s, want %s", got, c.want)
 			}
 		})
 	}
 }
 
-// What a server says of its resources is passed on as it is, but for kinds that it leaves out.
+// What a server upToDate of its resources is passed on as it is, but for kinds that it leaves out.
 func TestLearnAggregated(t *testing.T) {
 	const document = `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"a"},"versions":[{"version":"v1","resources":[
 {"resource":"jobs","verbs":["list"],"subresources":[{"subresource":"run","verbs":["create"]}]}]}]}]}`
-	l := learnAggregated([]byte(document), schema.GroupVersion{Group: "a", Version: "v1"})
+	l := parseAggregated([]byte(document), schema.GroupVersion{Group: "a", Version: "v1"})
 	want := []apidiscoveryv2.APIResourceDiscovery{{
 		Resource: "jobs", Verbs: []string{"list"}, ResponseKind: &metav1.GroupVersionKind{},
 		Subresources: []apidiscoveryv2.APISubresourceDiscovery{{Subresource: "run", Verbs: []string{"create"}, ResponseKind: &metav1.GroupVersionKind{}}},
 	}}
 	if !l.current || !reflect.DeepEqual(l.aggregated, want) {
-		t.Errorf("learned %+v", l)
+		t.Errorf("remoteDiscovery %+v", l)
 	}
-	if l := learnAggregated([]byte(document), schema.GroupVersion{Group: "a", Version: "v2"}); l.current || l.aggregated != nil {
+	if l := parseAggregated([]byte(document), schema.GroupVersion{Group: "a", Version: "v2"}); l.current || l.aggregated != nil {
 		t.Errorf("of another version %+v", l)
 	}
 }

@@ -34,7 +34,7 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 		},
 		Write: registry.Write[*apiregistrationv1.APIService]{
 			Default:      defaultAPIService,
-			ValidateName: func(string, bool) []string { return nil }, // validateSpec compares it
+			ValidateName: func(string, bool) []string { return nil }, // validateSpec validates it
 			PrepareForCreate: func(_ context.Context, s *apiregistrationv1.APIService) {
 				s.Status = apiregistrationv1.APIServiceStatus{}
 				if s.Spec.Service == nil {
@@ -54,7 +54,8 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 		Show: registry.Show[*apiregistrationv1.APIService]{
 			Columns: []registry.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: meta["name"]},
-				{Name: "Service", Type: "string", Description: "The reference to the service that hosts this API endpoint."},
+				{Name: "Service", Type: "string",
+					Description: "The reference to the service that hosts this API endpoint."},
 				{Name: "Available", Type: "string", Description: "Whether this service is available."},
 				{Name: "Age", Type: "string", Description: meta["creationTimestamp"]},
 			},
@@ -70,8 +71,9 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 			ValidateUpdate: func(_ context.Context, s, _ *apiregistrationv1.APIService) field.ErrorList {
 				return validateStatus(s)
 			},
-			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata"))},
-			NoTable:     true,
+			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("spec"),
+				fieldpath.MakePathOrDie("metadata"))},
+			NoTable: true,
 		},
 	}
 }
@@ -89,13 +91,17 @@ func validateSpec(s *apiregistrationv1.APIService) field.ErrorList {
 	errs = append(errs, validateName(meta.Child("name"), s.Name, s)...)
 	switch {
 	case s.Spec.Group != "":
-		errs = append(errs, invalidAll(spec.Child("group"), s.Spec.Group, utilvalidation.IsDNS1123Subdomain(s.Spec.Group))...)
+		errs = append(errs, invalidAll(spec.Child("group"), s.Spec.Group,
+			utilvalidation.IsDNS1123Subdomain(s.Spec.Group))...)
 	case s.Spec.Version != "v1":
-		errs = append(errs, field.Required(spec.Child("group"), "only v1 may have an empty group and it better be legacy kube"))
+		errs = append(errs, field.Required(spec.Child("group"),
+			"only v1 may have an empty group and it better be legacy kube"))
 	}
-	errs = append(errs, invalidAll(spec.Child("version"), s.Spec.Version, utilvalidation.IsDNS1035Label(s.Spec.Version))...)
+	errs = append(errs, invalidAll(spec.Child("version"), s.Spec.Version,
+		utilvalidation.IsDNS1035Label(s.Spec.Version))...)
 	if p := s.Spec.GroupPriorityMinimum; p <= 0 || p > 20000 {
-		errs = append(errs, field.Invalid(spec.Child("groupPriorityMinimum"), p, "must be positive and less than 20000"))
+		errs = append(errs, field.Invalid(spec.Child("groupPriorityMinimum"), p,
+			"must be positive and less than 20000"))
 	}
 	if p := s.Spec.VersionPriority; p <= 0 || p > 1000 {
 		errs = append(errs, field.Invalid(spec.Child("versionPriority"), p, "must be positive and less than 1000"))
@@ -106,8 +112,7 @@ func validateSpec(s *apiregistrationv1.APIService) field.ErrorList {
 	return append(errs, validateRemote(s, spec)...)
 }
 
-// validateName validates a name, or a prefix of one; that it is missing is
-// reported elsewhere.
+// validateName validates a name, or a generateName; a missing name is reported elsewhere.
 func validateName(path *field.Path, name string, s *apiregistrationv1.APIService) field.ErrorList {
 	if name == "" {
 		return nil
@@ -116,7 +121,8 @@ func validateName(path *field.Path, name string, s *apiregistrationv1.APIService
 		return invalidAll(path, name, messages)
 	}
 	if want := apiServiceName(groupVersion(s)); name != want {
-		return field.ErrorList{field.Invalid(path, name, fmt.Sprintf("must be `spec.version+\".\"+spec.group`: %q", want))}
+		return field.ErrorList{field.Invalid(path, name, fmt.Sprintf("must be `spec.version+\".\"+spec.group`: %q",
+			want))}
 	}
 	return nil
 }
@@ -124,10 +130,12 @@ func validateName(path *field.Path, name string, s *apiregistrationv1.APIService
 func validateLocal(s *apiregistrationv1.APIService, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if n := len(s.Spec.CABundle); n > 0 {
-		errs = append(errs, field.Invalid(spec.Child("caBundle"), fmt.Sprintf("%d bytes", n), "local APIServices may not have a caBundle"))
+		errs = append(errs, field.Invalid(spec.Child("caBundle"), fmt.Sprintf("%d bytes", n),
+			"local APIServices may not have a caBundle"))
 	}
 	if s.Spec.InsecureSkipTLSVerify {
-		errs = append(errs, field.Invalid(spec.Child("insecureSkipTLSVerify"), true, "local APIServices may not have insecureSkipTLSVerify"))
+		errs = append(errs, field.Invalid(spec.Child("insecureSkipTLSVerify"), true,
+			"local APIServices may not have insecureSkipTLSVerify"))
 	}
 	return errs
 }
@@ -142,22 +150,26 @@ func validateRemote(s *apiregistrationv1.APIService, spec *field.Path) field.Err
 		errs = append(errs, field.Required(service.Child("name"), ""))
 	}
 	if p := ptr.Deref(s.Spec.Service.Port, 443); len(utilvalidation.IsValidPortNum(int(p))) > 0 {
-		errs = append(errs, field.Invalid(service.Child("port"), p, "port is not valid: "+strings.Join(utilvalidation.IsValidPortNum(int(p)), ", ")))
+		errs = append(errs, field.Invalid(service.Child("port"), p,
+			"port is not valid: "+strings.Join(utilvalidation.IsValidPortNum(int(p)), ", ")))
 	}
 	if s.Spec.InsecureSkipTLSVerify && len(s.Spec.CABundle) > 0 {
-		errs = append(errs, field.Invalid(spec.Child("insecureSkipTLSVerify"), true, "may not be true if caBundle is present"))
+		errs = append(errs, field.Invalid(spec.Child("insecureSkipTLSVerify"), true,
+			"may not be true if caBundle is present"))
 	}
 	return errs
 }
 
 func validateStatus(s *apiregistrationv1.APIService) field.ErrorList {
 	var errs field.ErrorList
-	known := []string{string(apiregistrationv1.ConditionTrue), string(apiregistrationv1.ConditionFalse), string(apiregistrationv1.ConditionUnknown)}
+	known := []string{string(apiregistrationv1.ConditionTrue), string(apiregistrationv1.ConditionFalse),
+		string(apiregistrationv1.ConditionUnknown)}
 	for i, c := range s.Status.Conditions {
 		switch c.Status {
 		case apiregistrationv1.ConditionTrue, apiregistrationv1.ConditionFalse, apiregistrationv1.ConditionUnknown:
 		default:
-			errs = append(errs, field.NotSupported(field.NewPath("status", "conditions").Index(i).Child("status"), string(c.Status), known))
+			errs = append(errs, field.NotSupported(field.NewPath("status", "conditions").Index(i).Child("status"),
+				string(c.Status), known))
 		}
 	}
 	return errs
@@ -178,8 +190,8 @@ func localCondition() apiregistrationv1.APIServiceCondition {
 	}
 }
 
-// setAvailable puts the Available condition into the status, keeping the time of
-// the last transition where its status stays. It reports whether anything changed.
+// setAvailable sets the Available condition. It keeps the transition time if the status does not change. It
+// reports whether the condition changed.
 func setAvailable(s *apiregistrationv1.APIService, c apiregistrationv1.APIServiceCondition) bool {
 	c.LastTransitionTime = metav1.Now()
 	for i := range s.Status.Conditions {
@@ -216,7 +228,7 @@ func available(s *apiregistrationv1.APIService) *apiregistrationv1.APIServiceCon
 	return nil
 }
 
-// port is the port of a remote APIService's Service.
+// port returns the port of a remote APIService's Service.
 func port(s *apiregistrationv1.APIService) int32 { return ptr.Deref(s.Spec.Service.Port, 443) }
 
 func serviceCell(s *apiregistrationv1.APIService) string {
@@ -239,7 +251,7 @@ func availableCell(s *apiregistrationv1.APIService) string {
 	return string(apiregistrationv1.ConditionUnknown)
 }
 
-// groupVersion is what an APIService stands for.
+// groupVersion returns the group version of an APIService.
 func groupVersion(s *apiregistrationv1.APIService) schema.GroupVersion {
 	return schema.GroupVersion{Group: s.Spec.Group, Version: s.Spec.Version}
 }

@@ -22,10 +22,9 @@ import (
 )
 
 const (
-	// automanagedLabel marks the APIServices that register themselves.
+	// automanagedLabel labels the APIServices that are registered automatically.
 	automanagedLabel = "kube-aggregator.kubernetes.io/automanaged"
-	// onStart is its value for what is built in, always for what comes and goes
-	// with CRDs.
+	// onStart is its value for built-in group versions, always for those of CRDs.
 	onStart = "onstart"
 	always  = "true"
 
@@ -34,44 +33,42 @@ const (
 
 var everything = labels.Everything()
 
-// autoregister keeps an APIService for each group version that the delegates
-// serve.
+// autoregister registers an APIService for each group version that the delegates serve.
 type autoregister struct {
 	client   apiregistrationclient.APIServicesGetter
 	services apiregistrationlisters.APIServiceLister
 	local    *discovery.Groups
-	// complete is closed when local has all CRDs that existed at the start;
-	// until then nothing is taken for gone.
+	// complete is closed when local contains all CRDs that existed at the start. No APIService is deleted before.
 	complete <-chan struct{}
-	// elsewhere reports whether another server serves a group version; it may block until
-	// the others are known.
+	// elsewhere reports whether another server serves a group version. It may block until the peers are known.
 	elsewhere func(context.Context, schema.GroupVersion) bool
 	queue     workqueue.TypedRateLimitingInterface[schema.GroupVersion]
-	// settled are the group versions that were right once. What is built in is
-	// left to its administrator from then on.
-	settled sync.Map // of struct{} by schema.GroupVersion
-	// done is closed when all that was served at the start has been registered;
-	// left is what has not been yet.
+	// synced has the group versions that were registered once. Built-in ones are not changed afterwards, so that
+	// administrators can change them.
+	synced sync.Map // of struct{} by schema.GroupVersion
+	// done is closed when all group versions that were served at the start are registered; left has those that are
+	// not yet.
 	done chan struct{}
-	mu   sync.Mutex // of left
+	mu   sync.Mutex // guards left
 	left map[schema.GroupVersion]struct{}
-	// found are the names of the APIServices that there were at the start. Of those of
-	// built-in versions only these are removed: a later one is that of a server of another
-	// release.
+	// found are the names of the APIServices that existed at the start. Of built-in group versions only these are
+	// deleted: a later one belongs to a server of another release.
 	found map[string]bool
 }
 
 func newAutoregister(client apiregistrationclient.APIServicesGetter, services apiregistrationlisters.APIServiceLister,
-	local *discovery.Groups, complete <-chan struct{}, elsewhere func(context.Context, schema.GroupVersion) bool, m workqueue.MetricsProvider) *autoregister {
+	local *discovery.Groups, complete <-chan struct{}, elsewhere func(context.Context, schema.GroupVersion) bool,
+	m workqueue.MetricsProvider) *autoregister {
 	return &autoregister{
-		client: client, services: services, local: local, complete: complete, elsewhere: elsewhere, done: make(chan struct{}),
+		client: client, services: services, local: local, complete: complete, elsewhere: elsewhere,
+		done: make(chan struct{}),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[schema.GroupVersion](5*time.Millisecond, time.Minute),
 			workqueue.TypedRateLimitingQueueConfig[schema.GroupVersion]{Name: "autoregister", MetricsProvider: m}),
 	}
 }
 
-// run works until ctx ends. The lister has to be synced.
+// run works until ctx is done. The lister must be synced.
 func (a *autoregister) run(ctx context.Context) {
 	sub := a.local.Subscribe()
 	defer sub.Stop()
@@ -87,7 +84,7 @@ func (a *autoregister) run(ctx context.Context) {
 			}
 		})
 	}
-	wg.Keep(ctx, a.forgetStale)
+	wg.Keep(ctx, a.enqueueStale)
 	for {
 		changed, err := sub.Next(ctx)
 		if err != nil {
@@ -109,7 +106,7 @@ func (a *autoregister) findAll() {
 	}
 }
 
-// expect notes what has to be registered until done.
+// expect sets the group versions that must be registered before done is closed.
 func (a *autoregister) expect(all []schema.GroupVersion) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -122,7 +119,7 @@ func (a *autoregister) expect(all []schema.GroupVersion) {
 	}
 }
 
-// registered notes that a group version has been registered.
+// registered records that a group version is registered.
 func (a *autoregister) registered(gv schema.GroupVersion) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,8 +131,7 @@ func (a *autoregister) registered(gv schema.GroupVersion) {
 	}
 }
 
-// registerAll registers what is there at the start. What fails is retried from
-// the queue.
+// registerAll registers the group versions that are served at the start. Failures are retried from the queue.
 func (a *autoregister) registerAll(ctx context.Context, all []schema.GroupVersion) {
 	var wg worker.Group
 	slots := make(chan struct{}, autoregisterWorkers)
@@ -151,9 +147,9 @@ func (a *autoregister) registerAll(ctx context.Context, all []schema.GroupVersio
 	wg.Wait()
 }
 
-// forgetStale looks, once all CRDs are known, at the APIServices that an earlier
-// server registered and nobody serves any more.
-func (a *autoregister) forgetStale(ctx context.Context) {
+// enqueueStale enqueues, once all CRDs are known, APIServices that an earlier server registered and that are no
+// longer served.
+func (a *autoregister) enqueueStale(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
@@ -168,7 +164,7 @@ func (a *autoregister) forgetStale(ctx context.Context) {
 	}
 }
 
-// changed asks for a look at a managed APIService that somebody changed.
+// changed enqueues a managed APIService after an update.
 func (a *autoregister) changed(s *apiregistrationv1.APIService) {
 	gv := groupVersion(s)
 	if _, served := a.local.Get(gv); served || s.Labels[automanagedLabel] != "" {
@@ -184,7 +180,7 @@ func (a *autoregister) work(ctx context.Context) bool {
 	defer a.queue.Done(gv)
 	if err := a.sync(ctx, gv); err != nil {
 		if ctx.Err() == nil {
-			klog.V(2).InfoS("Cannot register a local APIService, will retry", "groupVersion", gv, "err", err)
+			klog.V(2).InfoS("Failed to register local APIService, will retry", "groupVersion", gv, "err", err)
 		}
 		a.queue.AddRateLimited(gv)
 		return true
@@ -193,7 +189,7 @@ func (a *autoregister) work(ctx context.Context) bool {
 	return true
 }
 
-// sync brings the APIService of a group version in line with what is served.
+// sync reconciles the APIService of a group version with what is served.
 func (a *autoregister) sync(ctx context.Context, gv schema.GroupVersion) error {
 	err := a.register(ctx, gv)
 	if err == nil {
@@ -208,22 +204,24 @@ func (a *autoregister) register(ctx context.Context, gv schema.GroupVersion) err
 	}
 	served, found := a.local.Get(gv)
 	if !found {
-		served = discovery.Version{GroupVersion: gv, Custom: true} // may come again
+		served = discovery.Version{GroupVersion: gv, Custom: true} // may be served later
 	}
 	want := localAPIService(&served)
 	if want.Labels[automanagedLabel] == onStart {
-		if _, settled := a.settled.Load(gv); settled {
+		if _, synced := a.synced.Load(gv); synced {
 			return nil
 		}
 	}
 	err := a.reconcile(ctx, gv, want)
 	if err == nil {
-		a.settled.Store(gv, struct{}{})
+		a.synced.Store(gv, struct{}{})
 	}
 	return err
 }
 
-func (a *autoregister) reconcile(ctx context.Context, gv schema.GroupVersion, want *apiregistrationv1.APIService) error {
+func (a *autoregister) reconcile(
+	ctx context.Context, gv schema.GroupVersion, want *apiregistrationv1.APIService,
+) error {
 	have, err := a.services.Get(want.Name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -234,7 +232,7 @@ func (a *autoregister) reconcile(ctx context.Context, gv schema.GroupVersion, wa
 		_, err := a.client.APIServices().Create(ctx, want, metav1.CreateOptions{})
 		return ignore(err, apierrors.IsAlreadyExists) // another replica was faster
 	case apierrors.IsNotFound(err) || have.Labels[automanagedLabel] == "":
-		return nil // somebody's own
+		return nil // not managed by this server
 	case !served:
 		return a.remove(ctx, have)
 	case apiequality.Semantic.DeepEqual(have.Spec, want.Spec):
@@ -255,7 +253,8 @@ func (a *autoregister) remove(ctx context.Context, s *apiregistrationv1.APIServi
 	if s.Labels[automanagedLabel] == onStart && (!a.found[s.Name] || a.elsewhere(ctx, groupVersion(s))) {
 		return nil
 	}
-	err := a.client.APIServices().Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &s.UID}})
+	err := a.client.APIServices().Delete(ctx, s.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &s.UID}})
 	return ignore(err, apierrors.IsNotFound)
 }
 
@@ -278,14 +277,15 @@ func (a *autoregister) check() error {
 
 func apiServiceName(gv schema.GroupVersion) string { return gv.Version + "." + gv.Group }
 
-// localAPIService is the APIService of a local group version.
+// localAPIService returns the APIService of a local group version.
 func localAPIService(v *discovery.Version) *apiregistrationv1.APIService {
 	label := onStart
 	if v.Custom {
 		label = always
 	}
 	return &apiregistrationv1.APIService{
-		ObjectMeta: metav1.ObjectMeta{Name: apiServiceName(v.GroupVersion), Labels: map[string]string{automanagedLabel: label}},
+		ObjectMeta: metav1.ObjectMeta{Name: apiServiceName(v.GroupVersion),
+			Labels: map[string]string{automanagedLabel: label}},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Group: v.GroupVersion.Group, Version: v.GroupVersion.Version,
 			GroupPriorityMinimum: v.GroupPriority, VersionPriority: v.VersionPriority,

@@ -23,36 +23,34 @@ import (
 	"triplane/internal/worker"
 )
 
-// recheck is how often an available external API server is asked again, which no
-// event would report otherwise.
+// recheck is the interval at which available external API servers are checked, because no event reports that a
+// server failed.
 const recheck = 30 * time.Second
 
-// availabilityWorkers is how many servers are asked at the same time; each may
-// take seconds not to answer.
+// availabilityWorkers is the number of concurrent checks; each may wait seconds for a timeout.
 const availabilityWorkers = 10
 
-// availability keeps the Available condition of remote APIServices true to what
-// it finds: their Service, its EndpointSlices, and an answer of the server.
+// availability reconciles the Available condition of remote APIServices: it checks their Service, its
+// EndpointSlices, and a response of the server.
 type availability struct {
 	client   apiregistrationclient.APIServicesGetter
 	services cache.Indexer // of APIServices, with byBackend
 	backends *backends
 	fetcher  *fetcher
-	// learn is called after each check with what the server says it has, which is not current where
-	// it does not say, or could not be asked.
-	learn func(*apiregistrationv1.APIService, learned)
-	// answered is called with how long the answer took.
+	// setDiscovery is called after each check with the server's discovery. It is not current if the server has none or
+	// the request failed.
+	setDiscovery func(*apiregistrationv1.APIService, remoteDiscovery)
+	// answered is called with the latency of the response.
 	answered func(*apiregistrationv1.APIService, time.Duration)
 	queue    workqueue.TypedRateLimitingInterface[string]
-	// found is what the last check of an APIService said: an event that says the
-	// same is no reason for another check.
+	// found has the last condition of each APIService. An event with the same condition needs no further check.
 	found sync.Map // of apiregistrationv1.APIServiceCondition by name
 }
 
 // byBackend indexes APIServices by the namespace and name of their Service.
 const byBackend = "backend"
 
-// backendIndex has nothing to say of local APIServices, of which there are many.
+// backendIndex returns no keys for local APIServices, of which there are many.
 func backendIndex(obj any) ([]string, error) {
 	if ref := obj.(*apiregistrationv1.APIService).Spec.Service; ref != nil {
 		return []string{ref.Namespace + "/" + ref.Name}, nil
@@ -61,18 +59,18 @@ func backendIndex(obj any) ([]string, error) {
 }
 
 func newAvailability(client apiregistrationclient.APIServicesGetter, services cache.Indexer,
-	b *backends, f *fetcher, learn func(*apiregistrationv1.APIService, learned), answered func(*apiregistrationv1.APIService, time.Duration), m workqueue.MetricsProvider) *availability {
+	b *backends, f *fetcher, setDiscovery func(*apiregistrationv1.APIService, remoteDiscovery),
+	answered func(*apiregistrationv1.APIService, time.Duration), m workqueue.MetricsProvider) *availability {
 	return &availability{
-		client: client, services: services, backends: b, fetcher: f, learn: learn, answered: answered,
-		// Few servers are asked, and users wait for them: a failed check is
-		// repeated soon, and seldom only after many.
+		client: client, services: services, backends: b, fetcher: f, setDiscovery: setDiscovery, answered: answered,
+		// Few servers are checked, and users wait for them: failed checks are retried quickly at first.
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, recheck),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "remote_available_controller", MetricsProvider: m}),
 	}
 }
 
-// run works until ctx ends.
+// run works until ctx is done.
 func (a *availability) run(ctx context.Context) {
 	var wg worker.Group
 	for range availabilityWorkers {
@@ -96,7 +94,7 @@ func (a *availability) work(ctx context.Context) bool {
 	switch {
 	case err != nil:
 		if ctx.Err() == nil && !apierrors.IsConflict(err) {
-			klog.ErrorS(err, "Cannot update the availability of an APIService", "apiService", name)
+			klog.ErrorS(err, "Failed to update the availability of APIService", "apiService", name)
 		}
 		a.queue.AddRateLimited(name)
 	case again:
@@ -107,8 +105,7 @@ func (a *availability) work(ctx context.Context) bool {
 	return true
 }
 
-// sync checks one APIService. again asks for another try soon, as no event will
-// report the change that is waited for.
+// sync checks one APIService. again requests a retry soon, because no event reports the change that is waited for.
 func (a *availability) sync(ctx context.Context, name string) (again bool, err error) {
 	obj, ok, err := a.services.GetByKey(name)
 	if err != nil {
@@ -123,9 +120,9 @@ func (a *availability) sync(ctx context.Context, name string) (again bool, err e
 	if s.Spec.Service != nil {
 		f := a.check(ctx, s)
 		if ctx.Err() != nil {
-			return false, ctx.Err() // what a check says that was broken off is not so
+			return false, ctx.Err() // the result of an interrupted check is invalid
 		}
-		a.learn(s, f.learned)
+		a.setDiscovery(s, f.remoteDiscovery)
 		if condition, again = f.condition, f.again; !again {
 			a.queue.AddAfter(name, recheck)
 		}
@@ -142,25 +139,27 @@ func (a *availability) sync(ctx context.Context, name string) (again bool, err e
 	return again, err
 }
 
-// finding is what a check of a remote APIService found.
+// finding is the result of a check of a remote APIService.
 type finding struct {
-	condition apiregistrationv1.APIServiceCondition
-	again     bool // another try is due soon, as no event will report the change that is waited for
-	learned   learned
+	condition       apiregistrationv1.APIServiceCondition
+	again           bool // retry soon, because no event reports the change that is waited for
+	remoteDiscovery remoteDiscovery
 }
 
-// check looks for what is wrong with a remote APIService, the nearest first.
+// check returns the first problem of a remote APIService: Service, endpoints, discovery.
 func (a *availability) check(ctx context.Context, s *apiregistrationv1.APIService) finding {
 	if !a.backends.synced(ctx) {
-		return finding{condition: unavailable("Unknown", "services are not known yet"), again: true}
+		return finding{condition: unavailable("Unknown", "services are not synced yet"), again: true}
 	}
 	ref := s.Spec.Service
 	svc, err := a.backends.service(ref.Namespace, ref.Name)
 	if apierrors.IsNotFound(err) {
-		return finding{condition: unavailable("ServiceNotFound", fmt.Sprintf("service/%s in %q is not present", ref.Name, ref.Namespace))}
+		return finding{condition: unavailable("ServiceNotFound",
+			fmt.Sprintf("service/%s in %q is not present", ref.Name, ref.Namespace))}
 	}
 	if err != nil {
-		return finding{condition: unavailable("ServiceAccessError", fmt.Sprintf("service/%s in %q cannot be checked due to: %v", ref.Name, ref.Namespace, err)), again: true}
+		return finding{condition: unavailable("ServiceAccessError",
+			fmt.Sprintf("service/%s in %q cannot be checked due to: %v", ref.Name, ref.Namespace, err)), again: true}
 	}
 	if svc.Spec.Type == corev1.ServiceTypeClusterIP {
 		if c := a.checkEndpoints(s, svc); c != nil {
@@ -170,8 +169,10 @@ func (a *availability) check(ctx context.Context, s *apiregistrationv1.APIServic
 	return a.checkDiscovery(ctx, s)
 }
 
-// checkEndpoints looks whether anybody stands behind the Service's port.
-func (a *availability) checkEndpoints(s *apiregistrationv1.APIService, svc *corev1.Service) *apiregistrationv1.APIServiceCondition {
+// checkEndpoints checks that the Service's port has endpoints.
+func (a *availability) checkEndpoints(
+	s *apiregistrationv1.APIService, svc *corev1.Service,
+) *apiregistrationv1.APIServiceCondition {
 	port := port(s)
 	where := fmt.Sprintf("service/%s in %q", svc.Name, svc.Namespace)
 	sp, err := servicePort(svc, port)
@@ -180,21 +181,23 @@ func (a *availability) checkEndpoints(s *apiregistrationv1.APIService, svc *core
 	}
 	slices, err := a.backends.slicesOf(svc.Namespace, svc.Name)
 	if err != nil {
-		return ptr.To(unavailable("EndpointsAccessError", fmt.Sprintf("endpointslices for %s cannot be checked due to: %v", where, err)))
+		return ptr.To(unavailable("EndpointsAccessError",
+			fmt.Sprintf("endpointslices for %s cannot be checked due to: %v", where, err)))
 	}
 	if len(slices) == 0 {
 		return ptr.To(unavailable("EndpointsNotFound", "cannot find endpointslices for "+where))
 	}
 	if len(readyAddresses(slices, sp.Name)) == 0 {
-		return ptr.To(unavailable("MissingEndpoints", fmt.Sprintf("endpointslices for %s have no addresses with port name %q", where, sp.Name)))
+		return ptr.To(unavailable("MissingEndpoints",
+			fmt.Sprintf("endpointslices for %s have no addresses with port name %q", where, sp.Name)))
 	}
 	return nil
 }
 
-// checkDiscovery asks the external server for its group version's document, in whatever form it has one. A server
-// without one is not available, and may yet say what it has in its aggregated discovery.
+// checkDiscovery requests the discovery document of the group version, in any format. A server without one is
+// unavailable, but its aggregated discovery may still list resources.
 func (a *availability) checkDiscovery(ctx context.Context, s *apiregistrationv1.APIService) finding {
-	asked := time.Now()
+	requested := time.Now()
 	document, err := a.fetcher.get(ctx, s, discoveryPath(s), "")
 	f := finding{condition: apiregistrationv1.APIServiceCondition{
 		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue,
@@ -203,26 +206,28 @@ func (a *availability) checkDiscovery(ctx context.Context, s *apiregistrationv1.
 	if err != nil {
 		f.condition, f.again = unavailable("FailedDiscoveryCheck", err.Error()), true
 	} else {
-		a.answered(s, time.Since(asked))
+		a.answered(s, time.Since(requested))
 	}
-	if !errors.Is(err, context.DeadlineExceeded) { // else there is nobody to ask again
-		f.learned = a.resources(ctx, s, document)
+	if !errors.Is(err, context.DeadlineExceeded) { // otherwise the server does not respond
+		f.remoteDiscovery = a.resources(ctx, s, document)
 	}
-	f.again = f.again || !f.learned.current
+	f.again = f.again || !f.remoteDiscovery.current
 	return f
 }
 
-// resources returns what an external server says it has: its aggregated discovery has the
-// groups of kinds too, the document of the group version is what nearly all servers have.
-func (a *availability) resources(ctx context.Context, s *apiregistrationv1.APIService, document []byte) learned {
+// resources returns the discovery of an external server. Aggregated discovery contains the groups of kinds as
+// well; the document of the group version is more widely supported.
+func (a *availability) resources(
+	ctx context.Context, s *apiregistrationv1.APIService, document []byte,
+) remoteDiscovery {
 	if whole, err := a.fetcher.get(ctx, s, "/apis", aggregatedDiscovery); err == nil {
-		if l := learnAggregated(whole, groupVersion(s)); l.current {
+		if l := parseAggregated(whole, groupVersion(s)); l.current {
 			return l
 		}
 	}
 	var list metav1.APIResourceList
 	err := json.Unmarshal(document, &list)
-	return learned{resources: list.APIResources, current: err == nil && list.Kind == "APIResourceList"}
+	return remoteDiscovery{resources: list.APIResources, current: err == nil && list.Kind == "APIResourceList"}
 }
 
 func discoveryPath(s *apiregistrationv1.APIService) string {
@@ -238,46 +243,45 @@ func unavailable(reason, message string) apiregistrationv1.APIServiceCondition {
 	}
 }
 
-// enqueue asks for a check of an APIService.
+// enqueue schedules a check of an APIService.
 func (a *availability) enqueue(name string) {
 	a.queue.Forget(name)
 	a.queue.Add(name)
 }
 
-// changed asks for a check of an APIService that somebody changed. old is nil for
-// one that is new here.
+// changed schedules a check of an APIService after an update. old is nil for a new one.
 func (a *availability) changed(s, old *apiregistrationv1.APIService) {
-	if old != nil && apiequality.Semantic.DeepEqual(s.Spec, old.Spec) && a.says(s) {
+	if old != nil && apiequality.Semantic.DeepEqual(s.Spec, old.Spec) && a.upToDate(s) {
 		return
 	}
-	if s.Spec.Service != nil || !saysAvailable(s, localCondition()) {
+	if s.Spec.Service != nil || !hasCondition(s, localCondition()) {
 		a.enqueue(s.Name)
 	}
 }
 
-// says reports whether an APIService says what the last check found.
-func (a *availability) says(s *apiregistrationv1.APIService) bool {
+// upToDate reports whether an APIService has the condition of the last check.
+func (a *availability) upToDate(s *apiregistrationv1.APIService) bool {
 	found, ok := a.found.Load(s.Name)
-	return ok && saysAvailable(s, found.(apiregistrationv1.APIServiceCondition))
+	return ok && hasCondition(s, found.(apiregistrationv1.APIServiceCondition))
 }
 
-func saysAvailable(s *apiregistrationv1.APIService, want apiregistrationv1.APIServiceCondition) bool {
+func hasCondition(s *apiregistrationv1.APIService, want apiregistrationv1.APIServiceCondition) bool {
 	c := available(s)
 	return c != nil && c.Status == want.Status && c.Reason == want.Reason && c.Message == want.Message
 }
 
-// backendChanged asks for a check of all APIServices of a Service.
+// backendChanged schedules a check of all APIServices of a Service.
 func (a *availability) backendChanged(namespace, service string) {
 	all, err := a.services.ByIndex(byBackend, namespace+"/"+service)
 	if err != nil {
-		return // the index is there
+		return // the index exists
 	}
 	for _, obj := range all {
 		a.enqueue(obj.(*apiregistrationv1.APIService).Name)
 	}
 }
 
-// backendHandler makes of Service and EndpointSlice events checks.
+// backendHandler schedules checks for events of Services and EndpointSlices.
 func (a *availability) backendHandler() cache.ResourceEventHandler {
 	on := func(obj any) {
 		if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {

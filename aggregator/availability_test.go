@@ -65,7 +65,7 @@ func newTestAvailability(t *testing.T, b *backends, host string, s *apiregistrat
 	}
 	client := fake.NewClientset(s)
 	return newAvailability(client.ApiregistrationV1(), indexer, b, &fetcher{resolver: fixedResolver(host)},
-		func(*apiregistrationv1.APIService, learned) {}, func(*apiregistrationv1.APIService, time.Duration) {}, nil), client
+		func(*apiregistrationv1.APIService, remoteDiscovery) {}, func(*apiregistrationv1.APIService, time.Duration) {}, nil), client
 }
 
 func TestConditions(t *testing.T) {

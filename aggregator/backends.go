@@ -14,14 +14,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// backends knows the Services and EndpointSlices that remote APIServices may
-// name. It watches them only once started: a server without remote APIServices
-// keeps no copy of every Service.
+// backends caches the Services and EndpointSlices of remote APIServices. It starts watching them on first use: a
+// server without remote APIServices caches no Services.
 type backends struct {
 	services, slices cache.SharedIndexInformer
 
 	factory informers.SharedInformerFactory
-	ctx     context.Context // ends the watches
+	ctx     context.Context // bounds the watches
 	once    sync.Once
 }
 
@@ -40,7 +39,7 @@ func newBackends(ctx context.Context, client kubernetes.Interface) (*backends, e
 	}})
 }
 
-// trim forgets what is not needed of an object.
+// trim drops metadata that is not needed.
 func trim(obj any) (any, error) {
 	if m, ok := obj.(metav1.Object); ok {
 		m.SetManagedFields(nil)
@@ -49,7 +48,7 @@ func trim(obj any) (any, error) {
 	return obj, nil
 }
 
-// onChange registers what is called for each event.
+// onChange registers a handler of all events.
 func (b *backends) onChange(h cache.ResourceEventHandler) error {
 	for _, i := range []cache.SharedIndexInformer{b.services, b.slices} {
 		if _, err := i.AddEventHandler(h); err != nil {
@@ -85,17 +84,16 @@ func (b *backends) slicesOf(namespace, name string) ([]*discoveryv1.EndpointSlic
 
 func (b *backends) start() { b.once.Do(func() { b.factory.Start(b.ctx.Done()) }) }
 
-// synced waits until all that existed when start was called is known.
+// synced waits until all objects that existed when start was called are cached.
 func (b *backends) synced(ctx context.Context) bool {
 	b.start()
 	return cache.WaitFor(ctx, "", b.services.HasSyncedChecker(), b.slices.HasSyncedChecker())
 }
 
-// firstSync bounds how long the first users wait for what existed before.
+// firstSync bounds the first wait for the caches.
 const firstSync = 10 * time.Second
 
-// awaitSynced is synced for those who cannot come back: after a while they do with
-// what is known.
+// awaitSynced is like synced, for callers that cannot retry: after firstSync they use the objects cached so far.
 func (b *backends) awaitSynced() {
 	if b.services.HasSynced() && b.slices.HasSynced() {
 		return
@@ -105,5 +103,5 @@ func (b *backends) awaitSynced() {
 	b.synced(ctx)
 }
 
-// shutdown waits for the watches to end.
+// shutdown waits until the watches have ended.
 func (b *backends) shutdown() { b.factory.Shutdown() }

@@ -11,14 +11,14 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// What makes the aggregator answer a path.
+// Rules by which the aggregator claims a path.
 const (
 	ruleAPIService server.Rule = "APIService" // of an external server
-	rulePeer       server.Rule = "peer"       // another server of the same storage has it
+	rulePeer       server.Rule = "peer"       // another server of the same storage serves it
 	ruleDiscovery  server.Rule = "discovery"  // the document of a group
 )
 
-// Claims implements server.Claimant: the external servers.
+// Claims implements server.Claimant: it returns the external servers.
 func (h *directoryHandler) Claims() []server.Claim {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -60,7 +60,7 @@ func (h *proxyHandler) claim(gv schema.GroupVersion) server.Claim {
 	return server.Claim{Path: "/apis/" + gv.String(), Rule: ruleAPIService, Object: s.Name, External: e}
 }
 
-// traffic is what is counted of an external server. It is safe for concurrent use.
+// traffic has statistics of an external server. It is safe for concurrent use.
 type traffic struct {
 	requests, failed atomic.Uint64
 	latency          atomic.Int64 // nanoseconds, a moving average
@@ -75,11 +75,10 @@ func (t *traffic) answered(took time.Duration, failed bool) {
 	t.took(took)
 }
 
-// latencyWeight is the part that an answer has in the moving average.
+// latencyWeight is the inverse weight of a response in the moving average.
 const latencyWeight = 8
 
-// took notes how long an answer took to begin. Of two at the same time one may be
-// lost, which does not matter to an average.
+// took records the latency of a response. Concurrent updates may be lost, which is acceptable for an average.
 func (t *traffic) took(d time.Duration) {
 	old := t.latency.Load()
 	if old == 0 {
@@ -89,7 +88,7 @@ func (t *traffic) took(d time.Duration) {
 	t.latency.Store(old + (int64(d)-old)/latencyWeight)
 }
 
-// answered notes how long an external server took to answer a check.
+// answered records the latency of an availability check.
 func (d *directory) answered(s *apiregistrationv1.APIService, took time.Duration) {
 	if p := d.proxy(groupVersion(s)); p != nil {
 		p.traffic.took(took)

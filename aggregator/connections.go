@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// connections are those that upgraded requests took over: nobody but them knows
-// when they end, and a server that stops has to end them.
+// connections tracks the connections of upgraded requests, so that they can be closed when the server stops.
 type connections struct {
 	mu     sync.Mutex
 	open   map[*connection]struct{}
@@ -16,7 +15,7 @@ type connections struct {
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dial keeps account of what a dialer opens.
+// dial returns a dialer that tracks its connections.
 func (c *connections) dial(next dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := next(ctx, network, address)
@@ -42,7 +41,7 @@ func (c *connections) add(conn net.Conn) (net.Conn, error) {
 	return mine, nil
 }
 
-// close ends all connections; no more are opened.
+// close closes all connections; later dials fail.
 func (c *connections) close() {
 	c.mu.Lock()
 	open := c.open

@@ -14,37 +14,36 @@ import (
 	"triplane/generic/base/request"
 )
 
-// directory is what the APIServices make of the paths below /apis: which group
-// version is proxied where, and what discovery says of all of them. It is safe
-// for concurrent use.
+// directory maps group versions to the proxies of their APIServices, and maintains discovery for all of them. It
+// is safe for concurrent use.
 type directory struct {
-	local  *discovery.Groups // what the delegates serve
-	public *discovery.Groups // what clients are answered
+	local  *discovery.Groups // served by the delegates
+	public *discovery.Groups // served to clients
 
-	// own is public without what only peers serve, and peers passes requests on to them;
-	// nil where there are none.
+	// own is public without resources that only peers serve, and peers proxies requests to them; nil without
+	// peers.
 	own   *discovery.Groups
 	peers *peerProxy
 
 	newProxy func() *proxyHandler
 	cert     ClientCertificate
 
-	mu       sync.RWMutex
-	services map[schema.GroupVersion]*apiregistrationv1.APIService
-	proxies  map[schema.GroupVersion]*proxyHandler
-	learned  map[schema.GroupVersion]learned // of external servers
+	mu              sync.RWMutex
+	services        map[schema.GroupVersion]*apiregistrationv1.APIService
+	proxies         map[schema.GroupVersion]*proxyHandler
+	remoteDiscovery map[schema.GroupVersion]remoteDiscovery // of external servers
 }
 
 func newDirectory(local, public *discovery.Groups, newProxy func() *proxyHandler, cert ClientCertificate) *directory {
 	return &directory{
 		local: local, public: public, newProxy: newProxy, cert: cert,
-		services: map[schema.GroupVersion]*apiregistrationv1.APIService{},
-		proxies:  map[schema.GroupVersion]*proxyHandler{},
-		learned:  map[schema.GroupVersion]learned{},
+		services:        map[schema.GroupVersion]*apiregistrationv1.APIService{},
+		proxies:         map[schema.GroupVersion]*proxyHandler{},
+		remoteDiscovery: map[schema.GroupVersion]remoteDiscovery{},
 	}
 }
 
-// set enters an APIService, or its change.
+// set adds or updates an APIService.
 func (d *directory) set(s *apiregistrationv1.APIService) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -61,7 +60,7 @@ func (d *directory) set(s *apiregistrationv1.APIService) {
 	d.publish(gv)
 }
 
-// remove takes an APIService out.
+// remove deletes an APIService.
 func (d *directory) remove(s *apiregistrationv1.APIService) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,23 +75,24 @@ func (d *directory) unproxy(gv schema.GroupVersion) {
 		p.close()
 	}
 	delete(d.proxies, gv)
-	delete(d.learned, gv)
+	delete(d.remoteDiscovery, gv)
 }
 
-// learn notes what an external server says it has; where it does not say, what it had stays known.
-func (d *directory) learn(s *apiregistrationv1.APIService, now learned) {
+// setDiscovery updates the discovery of an external server. If it is not current, the previous resources remain.
+func (d *directory) setDiscovery(s *apiregistrationv1.APIService, now remoteDiscovery) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	gv := groupVersion(s)
-	known := d.learned[gv]
+	known := d.remoteDiscovery[gv]
 	if !now.current {
 		now.resources, now.aggregated = known.resources, known.aggregated
 	}
-	if d.proxies[gv] == nil || known.current == now.current && apiequality.Semantic.DeepEqual(known.resources, now.resources) &&
+	if d.proxies[gv] == nil || known.current == now.current &&
+		apiequality.Semantic.DeepEqual(known.resources, now.resources) &&
 		apiequality.Semantic.DeepEqual(known.aggregated, now.aggregated) {
 		return
 	}
-	d.learned[gv] = now
+	d.remoteDiscovery[gv] = now
 	d.publish(gv)
 }
 
@@ -105,17 +105,17 @@ func (d *directory) each(f func(*apiregistrationv1.APIService)) {
 	}
 }
 
-// localChanged follows a change of what the delegates serve.
+// localChanged handles a change of a group version that the delegates serve.
 func (d *directory) localChanged(gv schema.GroupVersion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.publish(gv)
 }
 
-// publish brings discovery in line for one group version.
+// publish updates discovery for one group version.
 func (d *directory) publish(gv schema.GroupVersion) {
 	if gv.Group == apiregistrationv1.GroupName {
-		return // it is in public by itself
+		return // always public
 	}
 	v, ok := d.version(gv)
 	if d.peers != nil {
@@ -133,20 +133,19 @@ func show(in *discovery.Groups, gv schema.GroupVersion, v discovery.Version, ok 
 	}
 }
 
-// version is what discovery says of a group version as far as this server and APIServices
-// have it.
+// version returns the discovery of a group version, without resources of peers.
 func (d *directory) version(gv schema.GroupVersion) (v discovery.Version, ok bool) {
 	v, served := d.local.Get(gv)
 	s := d.services[gv]
 	switch {
 	case s == nil && served && v.Custom:
-		// Its APIService is about to be registered, again if it was deleted. Who finds the
-		// version at its path, as envtest does, then looks for it among all groups.
+		// Its APIService is about to be registered, or re-registered after a deletion. Clients that find the
+		// version at its path, as envtest does, then expect it in the list of groups.
 		return v, true
 	case s == nil:
 		return v, false
 	case s.Spec.Service != nil:
-		l := d.learned[gv]
+		l := d.remoteDiscovery[gv]
 		v = discovery.Version{GroupVersion: gv, Resources: l.resources, Aggregated: l.aggregated, Stale: !l.current}
 	case !served:
 		v = discovery.Version{GroupVersion: gv, Stale: true}
@@ -155,8 +154,8 @@ func (d *directory) version(gv schema.GroupVersion) (v discovery.Version, ok boo
 	return v, true
 }
 
-// withPeers adds what only peers serve of a built-in group version, and has requests for
-// it passed on. What CustomResourceDefinitions define all servers have.
+// withPeers adds the resources of a built-in group version that only peers serve, and proxies requests for them.
+// All servers serve the CustomResourceDefinitions of the storage.
 func (d *directory) withPeers(gv schema.GroupVersion, v discovery.Version) discovery.Version {
 	s := d.services[gv]
 	if s == nil || s.Spec.Service != nil || s.Labels[automanagedLabel] != onStart {
@@ -172,7 +171,7 @@ func (d *directory) withPeers(gv schema.GroupVersion, v discovery.Version) disco
 	return v
 }
 
-// peersChanged follows a change of what peers serve.
+// peersChanged handles changes of resources that peers serve.
 func (d *directory) peersChanged(changed []schema.GroupVersion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -181,8 +180,7 @@ func (d *directory) peersChanged(changed []schema.GroupVersion) {
 	}
 }
 
-// rootHandler answers /apis: with all that is served, and with what this server serves by
-// itself to peers who ask for that.
+// rootHandler serves /apis: all group versions to clients, and those of this server to peers that request them.
 func (d *directory) rootHandler(m *metrics.Peers) http.Handler {
 	all := d.public.RootHandler()
 	if d.peers == nil {
@@ -200,8 +198,7 @@ func (d *directory) rootHandler(m *metrics.Peers) http.Handler {
 	})
 }
 
-// ServeHTTP answers the paths below /apis that belong to APIServices, and hands
-// all others on.
+// ServeHTTP serves the paths below /apis that belong to APIServices, and delegates all others.
 func (h *directoryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	gv, rest := groupVersionAt(r.URL.Path)
 	if !rest {
@@ -225,23 +222,21 @@ type directoryHandler struct {
 	delegate http.Handler
 }
 
-// groupVersionAt is what a path below /apis names; rest is false where it names no
-// version.
+// groupVersionAt returns the group version in a path below /apis; rest is false if the path has no version.
 func groupVersionAt(path string) (gv schema.GroupVersion, rest bool) {
 	group, below, _ := strings.Cut(strings.TrimPrefix(path, "/apis/"), "/")
 	version, _, _ := strings.Cut(below, "/")
 	return schema.GroupVersion{Group: group, Version: version}, below != ""
 }
 
-// proxy returns the way to the external server of a group version, nil where there is
-// none.
+// proxy returns the proxy of a group version, nil if it is not external.
 func (d *directory) proxy(gv schema.GroupVersion) *proxyHandler {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.proxies[gv]
 }
 
-// close lets go of all connections to external servers.
+// close closes connections to external servers.
 func (d *directory) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -250,7 +245,7 @@ func (d *directory) close() {
 	}
 }
 
-// paths are those of the groups and versions that clients are told of, whoever serves them.
+// paths returns the paths of all groups and versions in discovery.
 func (d *directory) paths() []string {
 	var out []string
 	for _, v := range d.public.Versions() {

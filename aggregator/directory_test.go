@@ -21,7 +21,7 @@ func newTestDirectory() (d *directory, local, public *discovery.Groups) {
 	}, nil), local, public
 }
 
-// served lists what discovery says: group/version, priority, stale or not, and
+// served lists what discovery upToDate: group/version, priority, stale or not, and
 // resources.
 func served(public *discovery.Groups) string {
 	var out []string
@@ -72,11 +72,11 @@ func TestDirectoryTells(t *testing.T) {
 	ext = remoteService(apiregistrationv1.ConditionTrue)
 	d.set(ext)
 	check("available, and nobody knows what it has", "apps/v1 deployments; ext.example.com/v1 stale")
-	d.learn(ext, learned{resources: []metav1.APIResource{{Name: "things"}}, current: true})
+	d.setDiscovery(ext, remoteDiscovery{resources: []metav1.APIResource{{Name: "things"}}, current: true})
 	check("available, of low priority", "apps/v1 deployments; ext.example.com/v1 things")
 	d.set(remoteService(apiregistrationv1.ConditionFalse))
-	check("not available, while it says what it has", "apps/v1 deployments; ext.example.com/v1 things")
-	d.learn(ext, learned{})
+	check("not available, while it upToDate what it has", "apps/v1 deployments; ext.example.com/v1 things")
+	d.setDiscovery(ext, remoteDiscovery{})
 	check("gone again, its resources known", "apps/v1 deployments; ext.example.com/v1 stale things")
 
 	local.Remove(apps)
@@ -85,7 +85,7 @@ func TestDirectoryTells(t *testing.T) {
 	d.remove(own)
 	d.remove(ext)
 	check("removed", "")
-	d.learn(ext, learned{resources: []metav1.APIResource{{Name: "late"}}, current: true})
+	d.setDiscovery(ext, remoteDiscovery{resources: []metav1.APIResource{{Name: "late"}}, current: true})
 	check("an answer that comes too late", "")
 }
 

@@ -1,18 +1,14 @@
-// Package aggregator is the outermost of the three servers: it serves
-// apiregistration.k8s.io and sends requests for the group versions of external
-// API servers there.
+// Package aggregator is the outermost of the three servers. It serves apiregistration.k8s.io, and proxies requests
+// for the group versions of external API servers.
 //
-// An APIService with a service is remote: while it exists, its group version's
-// paths belong to a proxy, which answers 503 until the availability controller
-// finds the service, its endpoints and its discovery document in order. An
-// APIService without a service is local: its paths fall through to the delegate.
-// Local ones register themselves, for all that the discovery of this process
-// says (Autoregister).
+// An APIService with a service is remote: its group version's paths belong to a proxy. The proxy responds 503
+// until the availability controller has verified the service, its endpoints and its discovery document. An
+// APIService without a service is local: requests for it are delegated. Local ones are registered automatically,
+// for all group versions that discovery of this process contains (autoregister).
 //
-// What only another server of the same storage serves is passed on to it (peers), behind
-// the APIServices and before the delegate.
+// Requests for resources that only another server of the same storage serves are proxied to that server (peers).
+// APIServices take precedence over peers, and peers over the delegate.
 //
-// All controllers here work on events: of the APIService cache for
-// registrations, of Services and EndpointSlices, which are watched only while
-// there is a remote APIService, and of discovery.
+// All controllers here are event-driven. Registrations follow the APIService cache and discovery. Services and
+// EndpointSlices are watched only while there is a remote APIService.
 package aggregator

@@ -17,15 +17,14 @@ import (
 const (
 	// fetchTimeout bounds the background requests to external API servers.
 	fetchTimeout = 5 * time.Second
-	// maxDocument bounds what is read of an external server's documents, in
-	// bytes.
+	// maxDocument bounds the size of an external server's documents in bytes.
 	maxDocument = 16 << 20
 )
 
-// aggregatorUser is who asks external servers for their documents.
+// aggregatorUser is the user of requests for documents of external servers.
 var aggregatorUser = &user.Info{Name: "system:kube-aggregator", Groups: []string{user.SystemPrivileged}}
 
-// fetcher gets documents of external API servers as the aggregator's own user.
+// fetcher requests documents of external API servers as the aggregator's user.
 type fetcher struct {
 	resolver ServiceResolver
 	cert     ClientCertificate
@@ -34,7 +33,7 @@ type fetcher struct {
 	certificates *metrics.Certificates
 }
 
-// statusError is an answer that is no success.
+// statusError is a response with an error status.
 type statusError struct {
 	url  string
 	code int
@@ -44,8 +43,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("failing or missing response from %s: bad status from %s: %d", e.url, e.url, e.code)
 }
 
-// get returns the document at a path of an APIService's server, of the media type, or of the server's choice. Each call
-// has a connection of its own: that it can be made is what is to be found out.
+// get returns the document at a path of an APIService's server. accept is its media type, "" lets the server
+// choose. Each call opens a new connection, because availability includes the connection.
 func (f *fetcher) get(ctx context.Context, s *apiregistrationv1.APIService, path, accept string) ([]byte, error) {
 	t, err := newTransport(s, f.cert, f.dial)
 	if err != nil {

@@ -10,16 +10,15 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// IdentityHeaders are the names of the request headers, and the beginnings of
-// such names, that external API servers learn users from, besides X-Remote-….
-// They are those of --requestheader-…: external servers read them in the
+// IdentityHeaders are the names and prefixes of request headers by which external API servers identify users, in
+// addition to X-Remote-…. They are those of --requestheader-…, which external servers read from the
 // extension-apiserver-authentication config map.
 type IdentityHeaders struct {
 	Names    []string
 	Prefixes []string
 }
 
-// identity replaces what a client says of itself by what this server found out.
+// identity replaces the identity headers of a client by those of the authenticated user.
 type identity struct {
 	names    map[string]bool // canonical
 	prefixes []string        // lower case
@@ -28,7 +27,7 @@ type identity struct {
 func newIdentity(h IdentityHeaders) *identity {
 	i := &identity{
 		names: map[string]bool{"Authorization": true},
-		// Who impersonates has become the other by now.
+		// Impersonation has already replaced the user.
 		prefixes: []string{"x-remote-", "impersonate-"},
 	}
 	for _, name := range h.Names {
@@ -42,7 +41,7 @@ func newIdentity(h IdentityHeaders) *identity {
 	return i
 }
 
-// assume makes headers those of a user's request.
+// assume sets the headers of a user's request.
 func (i *identity) assume(r *http.Request, u *user.Info) {
 	for name := range r.Header {
 		if i.names[http.CanonicalHeaderKey(name)] || i.hasPrefix(strings.ToLower(name)) {
@@ -62,7 +61,7 @@ func (i *identity) hasPrefix(lower string) bool {
 	return false
 }
 
-// dropProtocolToken takes a bearer token out of the subprotocols of a WebSocket.
+// dropProtocolToken removes a bearer token from the subprotocols of a WebSocket.
 func dropProtocolToken(h http.Header) {
 	const name = "Sec-Websocket-Protocol"
 	offered := strings.Join(h[name], ",")

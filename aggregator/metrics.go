@@ -8,7 +8,7 @@ import (
 var unavailableDesc = prometheus.NewDesc("aggregator_unavailable_apiservice",
 	"Gauge of APIServices which are marked as unavailable broken down by APIService name.", []string{"name"}, nil)
 
-// unavailableGauge is looked up when it is asked for.
+// unavailableGauge collects the availability of APIServices on demand.
 type unavailableGauge struct{ directory *directory }
 
 func (g unavailableGauge) Describe(ch chan<- *prometheus.Desc) { ch <- unavailableDesc }

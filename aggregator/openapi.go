@@ -18,25 +18,24 @@ import (
 	"triplane/generic/api/openapi"
 )
 
-// documents publishes the OpenAPI documents of external API servers while these
-// are available. It is safe for concurrent use.
+// documents publishes the OpenAPI documents of external API servers while they are available. It is safe for
+// concurrent use.
 type documents struct {
-	ctx     context.Context // ends requests for documents
+	ctx     context.Context // bounds requests for documents
 	service *openapi.Service
 	fetcher *fetcher
-	// asked are the hashes of documents that a client asked for, by path.
-	asked sync.Map
+	// requested has the hashes of documents that a client requested, by path.
+	requested sync.Map
 }
 
-// remoteSource gives the documents of an external API server, fetched when a
-// client asks for them.
+// remoteSource provides the documents of an external API server, which are fetched on demand.
 type remoteSource struct {
 	*documents
 	service *apiregistrationv1.APIService
 }
 
-// set publishes the documents of an APIService's server. What is served here at the same
-// path, as of a CRD, keeps its own: nobody would publish that again once the APIService is gone.
+// set publishes the documents of an APIService's server. It does not replace a local document at the same path,
+// for example of a CRD, because nothing would republish it after the APIService is deleted.
 func (d *documents) set(s *apiregistrationv1.APIService) {
 	if s.Spec.Service == nil || !isAvailable(s) {
 		d.remove(s)
@@ -47,23 +46,23 @@ func (d *documents) set(s *apiregistrationv1.APIService) {
 	})
 }
 
-// check looks whether a document that somebody has is still the server's.
+// check checks whether a document that a client requested has changed.
 func (d *documents) check(s *apiregistrationv1.APIService) {
-	had, asked := d.asked.Load(documentPath(s))
-	if !asked {
+	had, requested := d.requested.Load(documentPath(s))
+	if !requested {
 		return
 	}
 	src := remoteSource{d, s}
 	if now := src.hash(); now == "" || now != had {
-		// Meanwhile the APIService may have changed, or gone.
+		// The APIService may have changed or been deleted since.
 		d.service.SetIf(documentPath(s), src, func(present openapi.Source) bool { return isOf(present, s) })
 	}
 }
 
-// remove takes the documents back; local group versions keep theirs.
+// remove unpublishes the documents; local group versions keep theirs.
 func (d *documents) remove(s *apiregistrationv1.APIService) {
 	d.service.SetIf(documentPath(s), nil, isRemote)
-	d.asked.Delete(documentPath(s))
+	d.requested.Delete(documentPath(s))
 }
 
 func isRemote(src openapi.Source) bool {
@@ -71,7 +70,7 @@ func isRemote(src openapi.Source) bool {
 	return remote
 }
 
-// isOf reports whether a source is that of an APIService as it is specified now.
+// isOf reports whether a source belongs to an APIService with the current spec.
 func isOf(src openapi.Source, s *apiregistrationv1.APIService) bool {
 	r, remote := src.(remoteSource)
 	return remote && apiequality.Semantic.DeepEqual(r.service.Spec, s.Spec)
@@ -79,10 +78,10 @@ func isOf(src openapi.Source, s *apiregistrationv1.APIService) bool {
 
 func documentPath(s *apiregistrationv1.APIService) string { return discoveryPath(s)[1:] }
 
-// Hash implements openapi.Hasher with what the server's own index says.
+// Hash implements openapi.Hasher with the hash in the server's index.
 func (r remoteSource) Hash() string {
 	hash := r.hash()
-	r.asked.Store(documentPath(r.service), hash)
+	r.requested.Store(documentPath(r.service), hash)
 	return hash
 }
 
@@ -102,8 +101,8 @@ func (r remoteSource) hash() string {
 	return u.Query().Get("hash")
 }
 
-// V3 implements openapi.Source. What a server that knows no OpenAPI v3 says in
-// the older form is converted; one that has neither has no document.
+// V3 implements openapi.Source. If the server does not support OpenAPI v3, it converts the v2 document. Without
+// either there is no document.
 func (r remoteSource) V3(d *openapi.Draft) error {
 	doc := &spec3.OpenAPI{}
 	err := r.get("/openapi/v3/"+documentPath(r.service), doc)
@@ -122,7 +121,7 @@ func (r remoteSource) V3(d *openapi.Draft) error {
 	return d.Whole(doc)
 }
 
-// isMissing reports that the external server answered, and has no such document.
+// isMissing reports whether the external server responded that there is no such document.
 func isMissing(err error) bool {
 	var status *statusError
 	return errors.As(err, &status) && status.code == http.StatusNotFound

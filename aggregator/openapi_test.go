@@ -16,15 +16,15 @@ import (
 
 // external answers as an external API server does for its OpenAPI.
 type external struct {
-	hash  string // of /openapi/v3; "" where only v2 is known
-	none  bool   // knows no OpenAPI at all
-	asked []string
+	hash      string // of /openapi/v3; "" where only v2 is known
+	none      bool   // knows no OpenAPI at all
+	requested []string
 	// meanwhile is called before an answer, if it is not nil.
 	meanwhile func()
 }
 
 func (e *external) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	e.asked = append(e.asked, r.URL.Path)
+	e.requested = append(e.requested, r.URL.Path)
 	if e.meanwhile != nil {
 		e.meanwhile()
 	}
@@ -64,8 +64,8 @@ func TestRemoteDocuments(t *testing.T) {
 	s := remoteService(apiregistrationv1.ConditionTrue)
 	d.set(s)
 	d.check(s)
-	if len(e.asked) > 0 {
-		t.Errorf("nobody asked, the server was asked %v", e.asked)
+	if len(e.requested) > 0 {
+		t.Errorf("nobody requested, the server was requested %v", e.requested)
 	}
 	index := get("/openapi/v3")
 	if !strings.Contains(index, path+"?hash=") {
@@ -75,10 +75,10 @@ func TestRemoteDocuments(t *testing.T) {
 		t.Errorf("document %s", doc)
 	}
 
-	before := len(e.asked)
+	before := len(e.requested)
 	d.set(s) // as each event of the APIService does
-	if get(path); len(e.asked) != before {
-		t.Errorf("fetched again: %v", e.asked[before:])
+	if get(path); len(e.requested) != before {
+		t.Errorf("fetched again: %v", e.requested[before:])
 	}
 	e.hash = "TWO"
 	d.check(s)
@@ -127,7 +127,7 @@ func TestLocalDocumentsStay(t *testing.T) {
 	}
 }
 
-// TestCheckOfWhatHasGone removes an APIService while its server is asked for the hash.
+// TestCheckOfWhatHasGone removes an APIService while its server is requested for the hash.
 func TestCheckOfWhatHasGone(t *testing.T) {
 	e := &external{hash: "ONE"}
 	remote := httptest.NewTLSServer(e)

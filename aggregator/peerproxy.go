@@ -14,12 +14,12 @@ import (
 	"triplane/generic/base/request"
 )
 
-// peerProxy passes requests on for resources that only peers serve.
+// peerProxy proxies requests for resources that only peers serve.
 type peerProxy struct {
 	peers *peers
 	proxy *proxyHandler
-	// only are the resources of built-in group versions that peers serve and this server
-	// does not. It is replaced as a whole, so that requests ask without a lock.
+	// only are the resources of built-in group versions that peers serve and this server does not. The map is
+	// replaced atomically, so that requests need no lock.
 	only atomic.Pointer[map[schema.GroupVersionResource]bool]
 }
 
@@ -34,10 +34,11 @@ func newPeerProxy(p *peers, identity *identity) *peerProxy {
 	}}
 }
 
-// serve answers a request that belongs to a peer, and reports whether it did.
+// serve proxies a request for a resource of a peer, and reports whether it did.
 func (p *peerProxy) serve(w http.ResponseWriter, r *http.Request, gv schema.GroupVersion) bool {
 	state, u := request.StateFrom(r.Context()), request.UserFrom(r.Context())
-	if state == nil || u == nil || state.Info == nil || !state.Info.IsResourceRequest || !p.has(gv.WithResource(state.Info.Resource)) || r.Header.Get(peerProxied) != "" {
+	if state == nil || u == nil || state.Info == nil || !state.Info.IsResourceRequest ||
+		!p.has(gv.WithResource(state.Info.Resource)) || r.Header.Get(peerProxied) != "" {
 		return false
 	}
 	able := p.peers.serving(gv, state.Info.Resource)
@@ -60,7 +61,7 @@ func (p *peerProxy) has(gvr schema.GroupVersionResource) bool {
 	return only != nil && (*only)[gvr]
 }
 
-// set replaces what only peers serve of a group version.
+// set replaces the resources of a group version that only peers serve.
 func (p *peerProxy) set(gv schema.GroupVersion, resources []metav1.APIResource) {
 	next := map[schema.GroupVersionResource]bool{}
 	if old := p.only.Load(); old != nil {

@@ -25,47 +25,47 @@ import (
 	"triplane/internal/worker"
 )
 
-// Peers are the other servers of the same storage, which may serve what this one does
-// not: while a cluster is upgraded, servers are of two releases. See KEP-4020.
+// Peers are the other servers of the same storage. During an upgrade they are of another release and may serve
+// other resources. See KEP-4020.
 type Peers struct {
-	// Follow calls seen with the identity and the host:port of each server other than this,
-	// again whenever it shows that it lives, and with "" when it has gone, until ctx ends. It
-	// calls listed after all that there are at first.
+	// Follow calls seen with the identity and the host:port of each other server: whenever it renews its lease,
+	// and with "" after it has expired, until ctx is done. It calls listed after the servers that existed at
+	// first.
 	Follow func(ctx context.Context, seen func(identity, address string), listed func())
 	// Authorities verify their serving certificates.
 	Authorities *x509.CertPool
 }
 
 const (
-	// peerProxied marks requests that a peer passed on, which are not passed on again.
+	// peerProxied is the header of requests that a peer has proxied; they are not proxied again.
 	peerProxied = "X-Kubernetes-Peer-Proxied"
-	// ownDiscovery asks for the discovery of one server alone.
+	// ownDiscovery is the media type of the discovery of one server without its peers.
 	ownDiscovery = aggregatedDiscovery + ";profile=nopeer"
-	// peerServerName is in the serving certificates of all servers of a cluster.
+	// peerServerName is a name in the serving certificates of all servers of a cluster.
 	peerServerName = "kubernetes.default.svc"
-	// allListed is in the queue of peers behind those that there are at first.
+	// allListed follows the peers that existed at first in the queue.
 	allListed = ""
 )
 
-// peerUser is who asks peers for their discovery.
+// peerUser is the user of discovery requests to peers.
 var peerUser = &user.Info{Name: "system:apiserver", UID: "system:apiserver", Groups: []string{user.AllAuthenticated}}
 
-// peers knows what each peer serves. It is safe for concurrent use.
+// peers caches the resources that each peer serves. It is safe for concurrent use.
 type peers struct {
 	config   Peers
 	cert     ClientCertificate
 	metrics  *metrics.Peers
 	queue    workqueue.TypedRateLimitingInterface[string]
 	onChange func([]schema.GroupVersion)
-	// asked is closed when all that there were at first have been asked what they serve.
-	asked     chan struct{}
-	askedOnce sync.Once
+	// requested is closed when the discovery of all peers that existed at first was requested.
+	requested     chan struct{}
+	requestedOnce sync.Once
 
 	mu    sync.Mutex
 	known map[string]*peer // by identity
 }
 
-// peer is a server as it was last seen.
+// peer is a server with its last known discovery.
 type peer struct {
 	address string
 	to      *target
@@ -73,18 +73,19 @@ type peer struct {
 	serves  map[schema.GroupVersion][]metav1.APIResource
 }
 
-// newPeers calls onChange with the group versions of which peers serve other resources
-// than before.
+// newPeers returns peers that call onChange with the group versions whose resources have changed.
 func newPeers(config Peers, cert ClientCertificate, m *metrics.Registry, onChange func([]schema.GroupVersion)) *peers {
 	return &peers{
-		config: config, cert: cert, metrics: m.Peers, onChange: onChange, asked: make(chan struct{}), known: map[string]*peer{},
+		config: config, cert: cert, metrics: m.Peers, onChange: onChange, requested: make(chan struct{}),
+		known: map[string]*peer{},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second),
-			workqueue.TypedRateLimitingQueueConfig[string]{Name: "peer-discovery-cache-sync", MetricsProvider: m.Queues}),
+			workqueue.TypedRateLimitingQueueConfig[string]{Name: "peer-discovery-cache-sync",
+				MetricsProvider: m.Queues}),
 	}
 }
 
-// run follows the peers until ctx ends.
+// run follows the peers until ctx is done.
 func (p *peers) run(ctx context.Context) {
 	var running worker.Group
 	running.Keep(ctx, func(ctx context.Context) {
@@ -102,7 +103,7 @@ func (p *peers) run(ctx context.Context) {
 	}
 }
 
-// seen notes a peer, or that it has gone.
+// seen adds a peer, or removes it if address is "".
 func (p *peers) seen(identity, address string) {
 	p.mu.Lock()
 	have := p.known[identity]
@@ -115,7 +116,7 @@ func (p *peers) seen(identity, address string) {
 	}
 	p.mu.Unlock()
 	if address != "" {
-		p.queue.Add(identity) // what it serves may have changed
+		p.queue.Add(identity) // its resources may have changed
 	}
 	if have != nil && have.address != address {
 		p.onChange(slices.Collect(maps.Keys(have.serves)))
@@ -136,13 +137,13 @@ func (p *peers) work(ctx context.Context) bool {
 		return false
 	}
 	defer p.queue.Done(identity)
-	if identity == allListed { // what was added before has been asked
-		p.askedOnce.Do(func() { close(p.asked) })
+	if identity == allListed { // all peers queued before were requested
+		p.requestedOnce.Do(func() { close(p.requested) })
 		return true
 	}
 	if err := p.sync(ctx, identity); err != nil && ctx.Err() == nil {
 		p.metrics.Failed("fetch_discovery")
-		klog.V(2).InfoS("The discovery of a peer cannot be read, will retry", "peer", identity, "err", err)
+		klog.V(2).InfoS("Failed to read the discovery of peer, will retry", "peer", identity, "err", err)
 		p.queue.AddRateLimited(identity)
 		return true
 	}
@@ -150,7 +151,7 @@ func (p *peers) work(ctx context.Context) bool {
 	return true
 }
 
-// sync asks a peer what it serves.
+// sync requests the discovery of a peer.
 func (p *peers) sync(ctx context.Context, identity string) error {
 	p.mu.Lock()
 	known := p.known[identity]
@@ -158,14 +159,14 @@ func (p *peers) sync(ctx context.Context, identity string) error {
 		p.mu.Unlock()
 		return nil
 	}
-	asked := *known
+	requested := *known
 	p.mu.Unlock()
-	serves, etag, err := fetchPeer(ctx, &asked)
-	if err != nil || etag == asked.etag && etag != "" {
+	serves, etag, err := fetchPeer(ctx, &requested)
+	if err != nil || etag == requested.etag && etag != "" {
 		return err
 	}
 	changed := map[schema.GroupVersion]bool{}
-	for _, versions := range []map[schema.GroupVersion][]metav1.APIResource{asked.serves, serves} {
+	for _, versions := range []map[schema.GroupVersion][]metav1.APIResource{requested.serves, serves} {
 		for gv := range versions {
 			changed[gv] = true
 		}
@@ -179,7 +180,7 @@ func (p *peers) sync(ctx context.Context, identity string) error {
 	return nil
 }
 
-// fetchPeer reads what a peer serves by itself, unless it is what was read before.
+// fetchPeer returns the discovery of a peer, without that of its peers, if it has changed since the last request.
 func fetchPeer(ctx context.Context, p *peer) (map[schema.GroupVersion][]metav1.APIResource, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -212,8 +213,8 @@ func fetchPeer(ctx context.Context, p *peer) (map[schema.GroupVersion][]metav1.A
 	return serves, resp.Header.Get("ETag"), err
 }
 
-// resources are those that peers serve of a group version, without duplicates, in the
-// order of the peers' identities.
+// resources returns the resources of a group version that peers serve, without duplicates, ordered by the peers'
+// identities.
 func (p *peers) resources(gv schema.GroupVersion) (all []metav1.APIResource) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,7 +224,7 @@ func (p *peers) resources(gv schema.GroupVersion) (all []metav1.APIResource) {
 	return all
 }
 
-// withMissing adds the resources that a list lacks. It does not change the list.
+// withMissing appends the resources that a list does not contain. It does not change the list.
 func withMissing(list, more []metav1.APIResource) []metav1.APIResource {
 	list = slices.Clip(list)
 	for i := range more {
@@ -234,7 +235,7 @@ func withMissing(list, more []metav1.APIResource) []metav1.APIResource {
 	return list
 }
 
-// serving are the peers that serve a resource.
+// serving returns the peers that serve a resource.
 func (p *peers) serving(gv schema.GroupVersion, resource string) (all []*peer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -246,11 +247,11 @@ func (p *peers) serving(gv schema.GroupVersion, resource string) (all []*peer) {
 	return all
 }
 
-// serve reports, once all that there were at first have been asked, whether a peer serves a
-// group version. If ctx ends before, it may.
+// serve reports whether a peer serves a group version. It waits until the discovery of all peers was requested,
+// and returns true if ctx is done before.
 func (p *peers) serve(ctx context.Context, gv schema.GroupVersion) bool {
 	select {
-	case <-p.asked:
+	case <-p.requested:
 	case <-ctx.Done():
 		return true
 	}
@@ -264,5 +265,5 @@ func (p *peers) serve(ctx context.Context, gv schema.GroupVersion) bool {
 	return false
 }
 
-// host is where a peer is reached.
+// host returns the URL of a peer.
 func (p *peer) host() *url.URL { return &url.URL{Scheme: "https", Host: p.address} }

@@ -25,38 +25,36 @@ import (
 	"triplane/generic/base/user"
 )
 
-// target is where an APIService's requests go: immutable, replaced as the
-// APIService changes.
+// target is the destination of an APIService's requests. It is immutable, and replaced when the APIService
+// changes.
 type target struct {
 	service   *apiregistrationv1.APIService
 	available bool
-	err       error // the transport cannot be made
+	err       error // the transport cannot be created
 	plain     *http.Transport
 	upgrade   *http.Transport
 	upgraded  *connections // of the upgrade transport
 }
 
-// redirected is the answer instead of a redirect. An external server may not
-// send clients elsewhere with credentials meant for it.
+// redirected is the response instead of a redirect. An external server must not redirect credentials that are
+// meant for it.
 const redirected = "the backend attempted to redirect this request, which is not permitted"
 
-// proxyHandler answers the paths of one remote APIService. It is safe for
-// concurrent use.
+// proxyHandler serves the paths of one remote APIService. It is safe for concurrent use.
 type proxyHandler struct {
 	resolver        ServiceResolver
 	dial            egress.Dial
 	identity        *identity
 	certificates    *metrics.Certificates
 	rejectRedirects bool
-	// mark adds to what is sent, and answered learns how it was answered; either may be nil.
+	// mark modifies outgoing requests, and answered is called with the status of the response; both may be nil.
 	mark     func(out *http.Request)
 	answered func(r *http.Request, code int)
 	target   atomic.Pointer[target]
 	traffic  traffic
 }
 
-// update points the handler to an APIService as it is now. It must not be called
-// concurrently.
+// update sets the current APIService. It must not be called concurrently.
 func (h *proxyHandler) update(s *apiregistrationv1.APIService, cert ClientCertificate) {
 	next := &target{service: s, available: isAvailable(s)}
 	old := h.target.Load()
@@ -71,7 +69,7 @@ func (h *proxyHandler) update(s *apiregistrationv1.APIService, cert ClientCertif
 	h.target.Store(next)
 }
 
-// connect makes the transports.
+// connect creates the transports.
 func (t *target) connect(make func() (*http.Transport, error)) {
 	if t.plain, t.err = make(); t.err != nil {
 		return
@@ -80,12 +78,11 @@ func (t *target) connect(make func() (*http.Transport, error)) {
 		return
 	}
 	t.upgraded = &connections{}
-	t.upgrade.ForceAttemptHTTP2 = false // HTTP/2 has no upgrades
+	t.upgrade.ForceAttemptHTTP2 = false // HTTP/2 does not support upgrades
 	t.upgrade.DialContext = t.upgraded.dial(t.upgrade.DialContext)
 }
 
-// close ends upgraded connections and lets go of idle ones; requests under way
-// go on.
+// close closes upgraded and idle connections; requests in flight complete.
 func (h *proxyHandler) close() {
 	if t := h.target.Load(); t != nil {
 		t.close()
@@ -101,7 +98,8 @@ func (t *target) close() {
 }
 
 func sameTransport(a, b *apiregistrationv1.APIService) bool {
-	return a.Spec.InsecureSkipTLSVerify == b.Spec.InsecureSkipTLSVerify && string(a.Spec.CABundle) == string(b.Spec.CABundle) &&
+	return a.Spec.InsecureSkipTLSVerify == b.Spec.InsecureSkipTLSVerify &&
+		string(a.Spec.CABundle) == string(b.Spec.CABundle) &&
 		a.Spec.Service.Name == b.Spec.Service.Name && a.Spec.Service.Namespace == b.Spec.Service.Namespace
 }
 
@@ -123,7 +121,7 @@ func (h *proxyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := t.service.Spec.Service
 	host, err := h.resolver.ResolveEndpoint(s.Namespace, s.Name, port(t.service))
 	if err != nil {
-		klog.ErrorS(err, "Cannot resolve the service of an APIService", "apiService", t.service.Name)
+		klog.ErrorS(err, "Failed to resolve the service of APIService", "apiService", t.service.Name)
 		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
 		return
 	}
@@ -135,7 +133,7 @@ func (h *proxyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.forward(w, r, t, host, u)
 }
 
-// forward proxies a plain request, streaming the answer.
+// forward proxies a plain request, streaming the response.
 func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target, host *url.URL, u *user.Info) {
 	sent := time.Now()
 	p := &httputil.ReverseProxy{
@@ -143,7 +141,7 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 		FlushInterval: -1,
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			keepForwarded(pr)
-			// A path as it is may have what no header can.
+			// An unescaped path may contain characters that are invalid in headers.
 			pr.Out.Header.Set("X-Forwarded-Uri", r.URL.EscapedPath())
 			tracing.Inject(r.Context(), pr.Out.Header)
 			h.prepare(pr.Out, host, u)
@@ -157,7 +155,7 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 	p.ModifyResponse = func(resp *http.Response) error {
 		h.note(r, resp.StatusCode)
 		h.traffic.answered(time.Since(sent), resp.StatusCode >= http.StatusInternalServerError)
-		// What the remote server does not know is no resource.
+		// A resource that the remote server does not serve must not be counted.
 		if resp.StatusCode < http.StatusBadRequest {
 			request.MarkServed(r.Context())
 		}
@@ -170,7 +168,7 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 	p.ServeHTTP(request.KeepHeaders(w), r)
 }
 
-// keepForwarded adds this server to the proxies that a request says it came through.
+// keepForwarded appends this server to the Forwarded headers of a request.
 func keepForwarded(pr *httputil.ProxyRequest) {
 	for _, name := range []string{"Forwarded", "X-Forwarded-For"} {
 		if values := pr.In.Header[name]; len(values) > 0 {
@@ -180,7 +178,7 @@ func keepForwarded(pr *httputil.ProxyRequest) {
 	pr.SetXForwarded()
 }
 
-// prepare addresses a request to the external server, as the user's.
+// prepare sets URL and headers of a request to the external server on behalf of the user.
 func (h *proxyHandler) prepare(out *http.Request, host *url.URL, u *user.Info) {
 	pointTo(out, host)
 	h.identity.assume(out, u)
@@ -198,18 +196,18 @@ func (h *proxyHandler) note(r *http.Request, code int) {
 	}
 }
 
-// dropOwnHeaders drops what only this server may say of its answers: which web
-// sites may read them, and under which id they are audited.
+// dropOwnHeaders removes headers that only this server may set: those of CORS and the audit ID.
 func dropOwnHeaders(h http.Header) {
 	for _, name := range []string{
-		"Access-Control-Allow-Credentials", "Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Origin",
+		"Access-Control-Allow-Credentials", "Access-Control-Allow-Headers", "Access-Control-Allow-Methods",
+		"Access-Control-Allow-Origin",
 		"Audit-Id",
 	} {
 		h.Del(name)
 	}
 }
 
-// rejectRedirect makes a refusal of an answer that sends the client elsewhere.
+// rejectRedirect replaces a redirect by an error response.
 func rejectRedirect(resp *http.Response) error {
 	if resp.StatusCode < 300 || resp.StatusCode > 399 || resp.Header.Get("Location") == "" {
 		return nil
@@ -221,7 +219,7 @@ func rejectRedirect(resp *http.Response) error {
 	return nil
 }
 
-// upgrade proxies a request that takes over the connection.
+// upgrade proxies an upgrade request, which takes over the connection.
 func (h *proxyHandler) upgrade(w http.ResponseWriter, r *http.Request, t *target, host *url.URL, u *user.Info) {
 	location := *r.URL
 	location.Scheme, location.Host = host.Scheme, host.Host
@@ -234,26 +232,26 @@ func (h *proxyHandler) upgrade(w http.ResponseWriter, r *http.Request, t *target
 	p.ServeHTTP(w, out)
 }
 
-// passThrough leaves requests alone, which are ready.
+// passThrough does not change requests, which are prepared already.
 type passThrough struct{}
 
 func (passThrough) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{Request: r}, nil
 }
 
-// pointTo addresses a request to an external server; the path stays.
+// pointTo sets the host of a request; the path remains.
 func pointTo(r *http.Request, host *url.URL) {
 	r.URL.Scheme, r.URL.Host, r.Host = host.Scheme, host.Host, host.Host
 }
 
-// proxyError answers a request that could not be passed on. One whose deadline has passed
-// is left unanswered, for the filter that set the deadline to answer.
+// proxyError responds if proxying failed. If the request's deadline has passed, the filter that set it responds
+// instead.
 func proxyError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(r.Context().Err(), context.DeadlineExceeded) {
 		return
 	}
 	if r.Context().Err() == nil {
-		klog.V(2).InfoS("Proxying to an external API server failed", "path", r.URL.Path, "err", err)
+		klog.V(2).InfoS("Failed to proxy to external API server", "path", r.URL.Path, "err", err)
 	}
 	http.Error(w, err.Error(), http.StatusServiceUnavailable)
 }

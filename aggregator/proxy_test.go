@@ -277,7 +277,7 @@ func TestAuthority(t *testing.T) {
 		t.Errorf("a certificate of another name: %v (%T)", err, wrongName)
 	}
 	s.Spec.Service.Name, s.Spec.Service.Namespace = "x", "y"
-	transport.TLSClientConfig.ServerName = "example.com" // what httptest's certificate says
+	transport.TLSClientConfig.ServerName = "example.com" // what httptest's certificate upToDate
 	resp, err := transport.RoundTrip(newRequest(t, "GET", b.URL, ""))
 	if err != nil {
 		t.Fatal(err)
@@ -332,7 +332,7 @@ func TestWatchStreams(t *testing.T) {
 	}
 }
 
-// echo answers an upgrade and then says everything twice.
+// echo answers an upgrade and then upToDate everything twice.
 func echo(t *testing.T, got *http.Header) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*got = r.Header.Clone()

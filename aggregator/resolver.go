@@ -18,16 +18,15 @@ import (
 	"triplane/generic/base/egress"
 )
 
-// ServiceResolver finds where to reach a Service. It is safe for concurrent use.
+// ServiceResolver resolves Services to URLs. It is safe for concurrent use.
 type ServiceResolver interface {
-	// ResolveEndpoint returns the URL of host and port for a port of a Service;
-	// a NotFound or ServiceUnavailable error says why there is none.
+	// ResolveEndpoint returns the URL (host and port) for a port of a Service, or a NotFound or ServiceUnavailable
+	// error.
 	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
 }
 
-// Services finds external servers in the Services and EndpointSlices that this
-// process serves. Its first use begins to watch them, and waits until they are
-// listed. It is safe for concurrent use.
+// Services resolves Services with the Services and EndpointSlices of this process. The first use starts to watch
+// them, and waits until they are listed. It is safe for concurrent use.
 type Services struct {
 	ServiceResolver
 	*egress.Selector
@@ -35,10 +34,9 @@ type Services struct {
 	cancel   context.CancelFunc
 }
 
-// NewServices returns Services that reads with a client of this process. It
-// resolves to a Service's cluster IP or, with routeToEndpoints
-// (--enable-aggregator-routing), to one of its endpoints. Connections to Services and
-// webhooks are made by the selector; a nil one makes them directly.
+// NewServices returns Services that reads with a loopback client. It resolves to a Service's cluster IP or, with
+// routeToEndpoints (--enable-aggregator-routing), to one of its endpoints. The selector connects to Services and
+// webhooks; a nil one connects directly.
 func NewServices(loopback *restclient.Config, routeToEndpoints bool, e *egress.Selector) (*Services, error) {
 	client, err := kubernetes.NewForConfig(loopback)
 	if err != nil {
@@ -62,19 +60,19 @@ func (s *Services) stop() {
 	s.backends.shutdown()
 }
 
-// serviceGetter looks at a Service; a NotFound error says that there is none.
+// serviceGetter returns Services, or a NotFound error.
 type serviceGetter interface {
 	service(namespace, name string) (*corev1.Service, error)
 }
 
-// endpointGetter looks at a Service and what stands behind it.
+// endpointGetter returns Services and their EndpointSlices.
 type endpointGetter interface {
 	serviceGetter
 	slicesOf(namespace, name string) ([]*discoveryv1.EndpointSlice, error)
 }
 
-// clusterIPResolver resolves Services to their cluster IP, as where kube-proxy is
-// at work. ExternalName Services resolve to that name.
+// clusterIPResolver resolves Services to their cluster IP, which requires kube-proxy. ExternalName Services
+// resolve to that name.
 type clusterIPResolver struct{ services serviceGetter }
 
 func (r clusterIPResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
@@ -86,7 +84,8 @@ func (r clusterIPResolver) ResolveEndpoint(namespace, name string, port int32) (
 	case svc.Spec.Type == corev1.ServiceTypeExternalName:
 		return hostURL(svc.Spec.ExternalName, port), nil
 	case svc.Spec.ClusterIP == corev1.ClusterIPNone || svc.Spec.ClusterIP == "":
-		return nil, errors.NewServiceUnavailable(fmt.Sprintf("cannot route to service with ClusterIP %q", svc.Spec.ClusterIP))
+		return nil, errors.NewServiceUnavailable(fmt.Sprintf("cannot route to service with ClusterIP %q",
+			svc.Spec.ClusterIP))
 	}
 	if _, err := servicePort(svc, port); err != nil {
 		return nil, err
@@ -94,8 +93,8 @@ func (r clusterIPResolver) ResolveEndpoint(namespace, name string, port int32) (
 	return hostURL(svc.Spec.ClusterIP, port), nil
 }
 
-// endpointResolver resolves Services to one of their ready endpoints, picked at
-// random: no kube-proxy is needed (--enable-aggregator-routing).
+// endpointResolver resolves Services to a random ready endpoint, which does not require kube-proxy
+// (--enable-aggregator-routing).
 type endpointResolver struct{ backends endpointGetter }
 
 func (r endpointResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
@@ -134,8 +133,8 @@ func servicePort(svc *corev1.Service, port int32) (*corev1.ServicePort, error) {
 	return nil, errors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", port, svc.Name))
 }
 
-// readyAddresses returns host:port of the ready endpoints behind a port's name.
-// An endpoint counts once: its further addresses, if any, are the same server's.
+// readyAddresses returns host:port of the ready endpoints of a named port. Each endpoint counts once: further
+// addresses belong to the same server.
 func readyAddresses(slices []*discoveryv1.EndpointSlice, portName string) []string {
 	var out []string
 	for _, slice := range slices {

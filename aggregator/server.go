@@ -21,38 +21,35 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// Config is what the aggregator is made of.
+// Config is the configuration of the aggregator.
 type Config struct {
-	// Generic is the configuration of the server itself; its Discovery is what
-	// clients are answered, kept by the aggregator.
+	// Generic is the configuration of the server. The aggregator maintains its Discovery, which clients see.
 	Generic *server.Config
-	// TypeConverter knows the schema of APIServices.
+	// TypeConverter returns the schema of APIServices for managed fields.
 	TypeConverter func() (managedfields.TypeConverter, error)
-	// Local is what the delegates serve.
+	// Local is the discovery of the delegates.
 	Local *discovery.Groups
-	// LocalComplete is closed when Local has all CRDs that existed at the
-	// start; nil where there are none.
+	// LocalComplete is closed when Local contains all CRDs that existed at the start; nil without CRDs.
 	LocalComplete <-chan struct{}
-	// ProxyClientCert is shown to external servers.
+	// ProxyClientCert is the client certificate for external servers.
 	ProxyClientCert ClientCertificate
-	// IdentityHeaders of clients do not reach external servers.
+	// IdentityHeaders are removed from proxied requests.
 	IdentityHeaders IdentityHeaders
-	// Services finds the external servers; the aggregator stops it at shutdown.
+	// Services resolves external servers; the aggregator stops it at shutdown.
 	Services *Services
-	// Peers are the other servers of the same storage; nil passes nothing on to them.
+	// Peers are the other servers of the same storage; nil disables proxying to them.
 	Peers *Peers
-	// RejectForwardingRedirects refuses redirects of external servers
-	// (--aggregator-reject-forwarding-redirect).
+	// RejectForwardingRedirects rejects redirects of external servers (--aggregator-reject-forwarding-redirect).
 	RejectForwardingRedirects bool
 }
 
-// CompletedConfig is a configuration that New accepts.
+// CompletedConfig is a configuration with all defaults.
 type CompletedConfig struct {
 	Config
 	generic server.CompletedConfig
 }
 
-// Complete fills in what was left open.
+// Complete returns the configuration with defaults for unset fields.
 func (c *Config) Complete() CompletedConfig {
 	done := CompletedConfig{Config: *c, generic: c.Generic.Complete()}
 	if done.LocalComplete == nil {
@@ -70,15 +67,15 @@ type Server struct {
 	config    CompletedConfig
 	directory *directory
 	documents *documents
-	peers     *peers // nil where nothing is passed on
+	peers     *peers // nil without peers
 	services  cache.SharedIndexInformer
-	delivered cache.DoneChecker // of the APIServices that existed at the start, to all who follow them
+	delivered cache.DoneChecker // all handlers have received the APIServices that existed at the start
 	available *availability
 	register  *autoregister
 	stop      context.CancelFunc
 }
 
-// New makes the aggregator in front of a delegate.
+// New returns the aggregator in front of a delegate.
 func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) {
 	generic, err := c.generic.New("kube-aggregator", delegate)
 	if err != nil {
@@ -110,7 +107,8 @@ func (s *Server) install() error {
 		return err
 	}
 	gv := apiregistrationv1.SchemeGroupVersion
-	opts, err := s.config.Generic.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: gv.Group, Resource: "apiservices"})
+	opts, err := s.config.Generic.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: gv.Group,
+		Resource: "apiservices"})
 	if err != nil {
 		return err
 	}
@@ -125,8 +123,7 @@ func (s *Server) install() error {
 		SchemeName:                   "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
 		TypeConverter:                s.config.TypeConverter,
 	})
-	// No APIService stands for the aggregator's own group, and none may stand
-	// before it.
+	// The aggregator's own group has no APIService, and no APIService may precede it.
 	if v, ok := s.config.generic.Discovery.Get(gv); ok {
 		v.GroupPriority = math.MaxInt32
 		s.config.generic.Discovery.Set(v)
@@ -134,7 +131,7 @@ func (s *Server) install() error {
 	return err
 }
 
-// build makes the controllers and joins them to the events that they follow.
+// build creates the controllers and registers their event handlers.
 func (s *Server) build() error {
 	loopback := server.SkippingUnreadable(s.config.Generic.LoopbackClientConfig)
 	client, err := clientset.NewForConfig(loopback)
@@ -147,9 +144,11 @@ func (s *Server) build() error {
 	identity := newIdentity(s.config.IdentityHeaders)
 	certificates := s.config.generic.Metrics.AggregatorCertificates
 	newProxy := func() *proxyHandler {
-		return &proxyHandler{resolver: services, dial: services.DialCluster, identity: identity, rejectRedirects: s.config.RejectForwardingRedirects, certificates: certificates}
+		return &proxyHandler{resolver: services, dial: services.DialCluster, identity: identity,
+			rejectRedirects: s.config.RejectForwardingRedirects, certificates: certificates}
 	}
-	f := &fetcher{resolver: services, cert: s.config.ProxyClientCert, dial: services.DialCluster, certificates: certificates}
+	f := &fetcher{resolver: services, cert: s.config.ProxyClientCert, dial: services.DialCluster,
+		certificates: certificates}
 	s.documents = &documents{ctx: ctx, service: s.config.generic.OpenAPI, fetcher: f}
 	s.directory = newDirectory(s.config.Local, s.config.generic.Discovery, newProxy, s.config.ProxyClientCert)
 	s.usePeers(identity)
@@ -159,8 +158,10 @@ func (s *Server) build() error {
 	if err := s.services.AddIndexers(cache.Indexers{byBackend: backendIndex}); err != nil {
 		return err
 	}
-	s.available = newAvailability(client.ApiregistrationV1(), s.services.GetIndexer(), services.backends, f, s.learn, s.directory.answered, s.config.generic.Metrics.Queues)
-	s.register = newAutoregister(client.ApiregistrationV1(), informer.Lister(), s.config.Local, s.config.LocalComplete, s.servedByPeers, s.config.generic.Metrics.Queues)
+	s.available = newAvailability(client.ApiregistrationV1(), s.services.GetIndexer(), services.backends, f,
+		s.setDiscovery, s.directory.answered, s.config.generic.Metrics.Queues)
+	s.register = newAutoregister(client.ApiregistrationV1(), informer.Lister(), s.config.Local, s.config.LocalComplete,
+		s.servedByPeers, s.config.generic.Metrics.Queues)
 	registration, err := s.services.AddEventHandler(s.apiServiceHandler())
 	if err != nil {
 		return err
@@ -169,7 +170,7 @@ func (s *Server) build() error {
 	return services.backends.onChange(s.available.backendHandler())
 }
 
-// usePeers passes requests for what this server does not serve on to its peers.
+// usePeers enables proxying to peers.
 func (s *Server) usePeers(identity *identity) {
 	if s.config.Peers == nil {
 		return
@@ -181,13 +182,12 @@ func (s *Server) usePeers(identity *identity) {
 	}
 }
 
-// servedByPeers reports, once the peers are known, whether one of them serves a group
-// version.
+// servedByPeers reports whether a peer serves a group version, once the peers are known.
 func (s *Server) servedByPeers(ctx context.Context, gv schema.GroupVersion) bool {
 	return s.peers != nil && s.peers.serve(ctx, gv)
 }
 
-// apiServiceHandler passes changes of APIServices on to all who follow them.
+// apiServiceHandler distributes events of APIServices.
 func (s *Server) apiServiceHandler() cache.ResourceEventHandler {
 	set := func(a, old *apiregistrationv1.APIService) {
 		s.directory.set(a)
@@ -208,24 +208,25 @@ func (s *Server) apiServiceHandler() cache.ResourceEventHandler {
 			s.directory.remove(a)
 			s.documents.remove(a)
 			s.register.changed(a)
-			s.available.enqueue(a.Name) // which forgets it
+			s.available.enqueue(a.Name) // sync removes its state
 		},
 	}
 }
 
-// learn notes what an external server says it has, if it says anything.
-func (s *Server) learn(a *apiregistrationv1.APIService, l learned) {
-	s.directory.learn(a, l)
+// setDiscovery handles the discovery of an external server.
+func (s *Server) setDiscovery(a *apiregistrationv1.APIService, l remoteDiscovery) {
+	s.directory.setDiscovery(a, l)
 	if l.current {
 		s.documents.check(a)
 	}
 }
 
-// newScheme returns the scheme of APIServices. The old version is not served; a
-// body of it is refused with an error that says so.
+// newScheme returns the scheme of APIServices. The old version is not served, but known, so that a body with it is
+// rejected with an error that names it.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiregistrationv1beta1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme,
+		apiregistrationv1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -234,7 +235,7 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// addHooks adds a hook for each controller, under kube-apiserver's names.
+// addHooks adds a post-start hook for each controller, with kube-apiserver's names.
 func (s *Server) addHooks() error {
 	for _, h := range []struct {
 		name string
@@ -261,7 +262,7 @@ func (s *Server) addHooks() error {
 			ctx.Go(s.register.run)
 			return s.awaitRegistered(ctx)
 		}},
-		// The directory and the documents follow the APIServices.
+		// The directory and the documents are event handlers of APIServices.
 		{"apiservice-wait-for-first-sync", s.awaitDelivered},
 		{"apiservice-discovery-controller", s.awaitDelivered},
 		{"apiservice-openapi-controller", s.awaitDelivered},
@@ -288,7 +289,7 @@ func (s *Server) addPeerHook() error {
 	})
 }
 
-// startInformers watches APIServices, and returns when those that exist are known.
+// startInformers starts watching APIServices, and returns when they are synced.
 func (s *Server) startInformers(ctx server.HookContext) error {
 	ctx.Go(s.services.RunWithContext)
 	ctx.Go(func(ctx context.Context) {
@@ -300,14 +301,13 @@ func (s *Server) startInformers(ctx server.HookContext) error {
 	return await(ctx, s.services.HasSyncedChecker().Done(), "APIServices could not be listed")
 }
 
-// awaitDelivered returns when the APIServices that existed at the start are in the
-// directory and the documents, and the controllers have them in their queues.
+// awaitDelivered returns when the directory, the documents and the controllers' queues contain all APIServices
+// that existed at the start.
 func (s *Server) awaitDelivered(ctx server.HookContext) error {
 	return await(ctx, s.delivered.Done(), "APIServices could not be listed")
 }
 
-// awaitRegistered returns when every group version that the delegates serve has an
-// APIService, which says that it is available.
+// awaitRegistered returns when every group version that the delegates serve has an available APIService.
 func (s *Server) awaitRegistered(ctx server.HookContext) error {
 	return await(ctx, s.register.done, "local APIServices could not be registered")
 }
@@ -321,7 +321,7 @@ func await(ctx context.Context, done <-chan struct{}, otherwise string) error {
 	}
 }
 
-// followLocal passes on to discovery what changes at the delegates.
+// followLocal updates discovery when that of the delegates changes.
 func (s *Server) followLocal(ctx context.Context) {
 	sub := s.config.Local.Subscribe()
 	defer sub.Stop()

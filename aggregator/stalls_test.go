@@ -48,10 +48,10 @@ func othersAreServed(t *testing.T, s *httptest.Server) {
 
 // A client that takes nothing of an external server's response does not keep others from theirs.
 func TestProxiedResponsesThatAreNotTaken(t *testing.T) {
-	asked := make(chan struct{}, 1)
+	requested := make(chan struct{}, 1)
 	s := limited(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/large") {
-			asked <- struct{}{}
+			requested <- struct{}{}
 			for range 64 {
 				_, _ = w.Write(bytes.Repeat([]byte("x"), 1<<20))
 			}
@@ -65,7 +65,7 @@ func TestProxiedResponsesThatAreNotTaken(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET "+things+"/large HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	<-asked
+	<-requested
 	othersAreServed(t, s)
 }
 
@@ -73,7 +73,7 @@ func TestProxiedResponsesThatAreNotTaken(t *testing.T) {
 // the request's deadline, and its client learns that the response is not complete.
 func TestBackendsThatStall(t *testing.T) {
 	for _, begins := range []bool{false, true} {
-		asked := make(chan struct{}, 1)
+		requested := make(chan struct{}, 1)
 		s := limited(t, func(w http.ResponseWriter, r *http.Request) {
 			if !strings.HasSuffix(r.URL.Path, "/stalls") {
 				return
@@ -82,7 +82,7 @@ func TestBackendsThatStall(t *testing.T) {
 				_, _ = io.WriteString(w, "half of")
 				_ = http.NewResponseController(w).Flush()
 			}
-			asked <- struct{}{}
+			requested <- struct{}{}
 			<-r.Context().Done()
 		}, 300*time.Millisecond)
 		result := make(chan error, 1)
@@ -97,7 +97,7 @@ func TestBackendsThatStall(t *testing.T) {
 			}
 			result <- err
 		}()
-		<-asked
+		<-requested
 		othersAreServed(t, s)
 		if err := <-result; err == nil {
 			t.Errorf("begins %v: the response of a server that stalls is complete", begins)

@@ -12,13 +12,12 @@ import (
 	"triplane/generic/base/egress"
 )
 
-// ClientCertificate returns the front-proxy client certificate that external API
-// servers know this server by; nil where none is configured. It is asked at each
-// handshake, so that a renewed one is used.
+// ClientCertificate returns the front-proxy client certificate for external API servers; nil if none is
+// configured. It is called at each handshake, so that renewed certificates are used.
 type ClientCertificate func() (*tls.Certificate, error)
 
-// newTransport returns the transport to the external API server of an
-// APIService. dial connects to the cluster, nil directly.
+// newTransport returns the transport to the external API server of an APIService. dial connects to the cluster;
+// nil connects directly.
 func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate, dial egress.Dial) (*http.Transport, error) {
 	config := &tls.Config{
 		InsecureSkipVerify: s.Spec.InsecureSkipTLSVerify,
@@ -33,8 +32,7 @@ func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate, dial 
 	return transportOf(config, cert, dial), nil
 }
 
-// transportOf returns the transport to an API server that this one is known to by its
-// client certificate, if there is one.
+// transportOf returns a transport to an API server, with the client certificate if there is one.
 func transportOf(config *tls.Config, cert ClientCertificate, dial egress.Dial) *http.Transport {
 	if dial == nil {
 		dial = (*egress.Selector)(nil).DialCluster
@@ -54,7 +52,7 @@ func transportOf(config *tls.Config, cert ClientCertificate, dial egress.Dial) *
 		DialContext:         dial,
 		DisableCompression:  true,
 		ForceAttemptHTTP2:   true,
-		// Watches are silent for long; a connection that died must not be.
+		// Watches may be idle for a long time; pings detect dead connections.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 }

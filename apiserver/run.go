@@ -158,7 +158,7 @@ func start(ctx context.Context, s *Server, given *Options) (_ *Running, err erro
 func (b *builder) listen(ctx context.Context) error {
 	o := b.options
 	if o.needsDataDir() {
-		held, err := host.HoldDataDir(o.DataDir)
+		held, err := host.LockDataDir(o.DataDir)
 		if err != nil {
 			return err
 		}

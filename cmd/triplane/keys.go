@@ -33,7 +33,7 @@ func makeKeys(args []string, out io.Writer) error {
 	if fs.NArg() > 0 {
 		return fmt.Errorf("keys takes no arguments, only flags; there is %q", fs.Arg(0))
 	}
-	held, err := host.HoldDataDir(*dir)
+	held, err := host.LockDataDir(*dir)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writ
 		if _, err := os.Stat(filepath.Join(dir, "etcd")); err != nil {
 			return fmt.Errorf("there is no store: %w", err)
 		}
-		held, err := host.HoldDataDir(dir)
+		held, err := host.LockDataDir(dir)
 		if err == nil {
 			defer held.Release()
 			if err := saveStopped(ctx, file, dir); err != nil {
@@ -117,7 +117,7 @@ func fetchSnapshot(ctx context.Context, config *restclient.Config, w io.Writer) 
 }
 
 func restoreSnapshot(file, dir string, out io.Writer) error {
-	held, err := host.HoldDataDir(dir)
+	held, err := host.LockDataDir(dir)
 	if err != nil {
 		return err
 	}

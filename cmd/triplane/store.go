@@ -41,7 +41,7 @@ func store(_ context.Context, args []string, out io.Writer) error {
 	if *snapshots == "" {
 		*snapshots = filepath.Join(*dir, "snapshots")
 	}
-	held, err := host.HoldDataDir(*dir)
+	held, err := host.LockDataDir(*dir)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func holdsStoppedStore(dir string) (bool, error) {
 	if _, err := os.Stat(filepath.Join(dir, "etcd")); err != nil {
 		return false, nil
 	}
-	held, err := host.HoldDataDir(dir)
+	held, err := host.LockDataDir(dir)
 	if errors.Is(err, host.ErrDataDirInUse) {
 		return false, nil
 	}
