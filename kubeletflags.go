@@ -16,7 +16,7 @@ func (k *Kube) addKubeletFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.CAFile, "kubelet-certificate-authority", c.CAFile,
 		"File with the CA of the kubelets' serving certificates. If blank, they are not verified.")
 	fs.StringSliceVar(&c.AddressTypes, "kubelet-preferred-address-types", c.AddressTypes,
-		"The types of a node's addresses for connections to its kubelet, in order of preference: Hostname, " +
+		"The types of a node's addresses for connections to its kubelet, in order of preference: Hostname, "+
 			"InternalDNS, InternalIP, ExternalDNS, ExternalIP.")
 	fs.DurationVar(&c.Timeout, "kubelet-timeout", c.Timeout,
 		"The timeout of connecting to a kubelet. 0 means no limit.")

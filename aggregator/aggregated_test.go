@@ -69,7 +69,7 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// What a server upToDate of its resources is passed on as it is, but for kinds that it leaves out.
+// The resources of a server are passed on unchanged, except for missing kinds.
 func TestLearnAggregated(t *testing.T) {
 	const document = `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"a"},"versions":[{"version":"v1","resources":[
 {"resource":"jobs","verbs":["list"],"subresources":[{"subresource":"run","verbs":["create"]}]}]}]}]}`

@@ -21,7 +21,7 @@ func newTestDirectory() (d *directory, local, public *discovery.Groups) {
 	}, nil), local, public
 }
 
-// served lists what discovery upToDate: group/version, priority, stale or not, and
+// served lists discovery: group/version, priority, stale or not, and
 // resources.
 func served(public *discovery.Groups) string {
 	var out []string

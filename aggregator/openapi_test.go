@@ -127,7 +127,7 @@ func TestLocalDocumentsStay(t *testing.T) {
 	}
 }
 
-// TestCheckOfWhatHasGone removes an APIService while its server is requested for the hash.
+// TestCheckOfWhatHasGone removes an APIService while the hash is requested from its server.
 func TestCheckOfWhatHasGone(t *testing.T) {
 	e := &external{hash: "ONE"}
 	remote := httptest.NewTLSServer(e)

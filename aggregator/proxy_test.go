@@ -332,7 +332,7 @@ func TestWatchStreams(t *testing.T) {
 	}
 }
 
-// echo answers an upgrade and then upToDate everything twice.
+// echo accepts an upgrade and then sends everything twice.
 func echo(t *testing.T, got *http.Header) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*got = r.Header.Clone()

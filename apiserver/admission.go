@@ -25,7 +25,7 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// Names of the plugins that all servers have beside their own.
+// Names of the admission plugins of all servers.
 const (
 	namespaceLifecycle = "NamespaceLifecycle"
 	mutatingPolicies   = "MutatingAdmissionPolicy"
@@ -34,7 +34,7 @@ const (
 	validatingWebhooks = "ValidatingAdmissionWebhook"
 )
 
-// pluginNames are the names of all plugins in their order, and those that run unless switched off.
+// pluginNames returns the names of all plugins in their order, and of those that are enabled by default.
 func pluginNames(s *Server) (known, byDefault []string) {
 	known, byDefault = []string{namespaceLifecycle}, []string{namespaceLifecycle}
 	for _, p := range s.Plugins {
@@ -47,17 +47,17 @@ func pluginNames(s *Server) (known, byDefault []string) {
 	return append(known, followed...), append(byDefault, followed...)
 }
 
-// plugins makes the admission plugins of a server.
+// plugins creates the admission plugins of a server.
 type plugins struct {
 	*builder
-	// informers and configured follow the core API server; nil of a standalone server.
+	// informers and configured watch the core API server; nil for a standalone server.
 	informers  informers.SharedInformerFactory
 	configured *configured.Plugins
 	documents  *configuration.Plugins
 	work       []func(context.Context) // of the server's own plugins
 }
 
-// admit makes the chain of admission plugins. A standalone server has its own alone.
+// admit creates the chain of admission plugins. A standalone server has only its own plugins.
 func (b *builder) admit() error {
 	p := &plugins{builder: b}
 	enabled := b.options.Admission.Enabled()
@@ -81,11 +81,12 @@ func (b *builder) admit() error {
 		}
 	}
 	b.config.Admission = admission.NewChain(b.config.Metrics.Admission, chain...)
-	b.config.PostStartHooks = append(b.config.PostStartHooks, server.PostStartHook{Name: "start-apiserver-admission-initializer", Func: p.start})
+	b.config.PostStartHooks = append(b.config.PostStartHooks,
+		server.PostStartHook{Name: "start-apiserver-admission-initializer", Func: p.start})
 	return nil
 }
 
-// follow makes what follows the core API server.
+// follow creates the informers of the core API server.
 func (p *plugins) follow() error {
 	p.informers = informers.NewSharedInformerFactory(p.core, 0)
 	p.informers.Core().V1().Namespaces().Informer()
@@ -103,11 +104,12 @@ func (p *plugins) follow() error {
 		Namespaces: p.namespace, Authorizer: p.config.Authorization, Metrics: p.config.Metrics.Admission,
 		Params: configured.NewParams(configured.Mapped(mapper), client),
 	})
-	p.config.ReadyChecks = append(p.config.ReadyChecks, server.NamedCheck("admission-configurations", p.configured.Following))
+	p.config.ReadyChecks = append(p.config.ReadyChecks, server.NamedCheck("admission-configurations",
+		p.configured.Following))
 	return nil
 }
 
-// plugin makes a plugin, nil if there is nothing that it could do.
+// plugin creates a plugin; nil if it has no effect on this server.
 func (p *plugins) plugin(name string) (admission.Interface, error) {
 	raw, err := p.documents.For(name)
 	if err != nil {
@@ -115,7 +117,8 @@ func (p *plugins) plugin(name string) (admission.Interface, error) {
 	}
 	if i := slices.IndexFunc(p.server.Plugins, func(own admission.Plugin) bool { return own.Name == name }); i >= 0 {
 		return p.server.Plugins[i].New(admission.Needs{
-			Client: p.core, Informers: p.informers, Loopback: p.config.LoopbackClientConfig, Authorizer: p.config.Authorization,
+			Client: p.core, Informers: p.informers, Loopback: p.config.LoopbackClientConfig,
+			Authorizer:    p.config.Authorization,
 			Configuration: raw, Go: func(work func(context.Context)) { p.work = append(p.work, work) },
 		})
 	}
@@ -135,7 +138,7 @@ func (p *plugins) plugin(name string) (admission.Interface, error) {
 	return p.configured.ValidatingWebhooks(raw)
 }
 
-// start follows what plugins decide by, from the server's start to its end.
+// start runs the informers and the work of plugins until the server stops.
 func (p *plugins) start(hook server.HookContext) error {
 	for _, work := range p.work {
 		hook.Go(work)
@@ -155,7 +158,7 @@ func (p *plugins) start(hook server.HookContext) error {
 		hook.Go(func(ctx context.Context) { b.config.FlowControl.Follow(ctx, b.core) })
 	}
 	if err := p.configured.Await(hook); err != nil && hook.Err() == nil {
-		klog.ErrorS(p.configured.Following(), "Writes are refused for now")
+		klog.ErrorS(p.configured.Following(), "Rejecting writes until admission plugins are synced")
 	}
 	return nil
 }
@@ -163,14 +166,14 @@ func (p *plugins) start(hook server.HookContext) error {
 // coreServes reports whether the core API server serves a resource in a version.
 func (p *plugins) coreServes(gv schema.GroupVersion, resource string) bool {
 	list, err := p.core.Discovery().ServerResourcesForGroupVersion(gv.String())
-	return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource })
+	return err == nil && slices.ContainsFunc(list.APIResources,
+		func(r metav1.APIResource) bool { return r.Name == resource })
 }
 
-// namespaceTimeout bounds the question for a namespace that is not known yet.
+// namespaceTimeout bounds the request for a namespace that is not cached.
 const namespaceTimeout = 5 * time.Second
 
-// namespace returns a namespace of the core API server, as followed or, where it is not known, as
-// asked for.
+// namespace returns a namespace from the cache or, if it is missing there, from the core API server.
 func (p *plugins) namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
 	ns, err := p.informers.Core().V1().Namespaces().Lister().Get(name)
 	if !apierrors.IsNotFound(err) {

@@ -20,7 +20,7 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// builder makes a server, a step after the other. What it opens, undo closes.
+// builder builds a server step by step. undo closes what it opens.
 type builder struct {
 	server  *Server
 	options *Options
@@ -33,7 +33,7 @@ type builder struct {
 	store    *host.Store
 	egress   *egress.Selector // nil connects directly
 	config   *server.Config
-	core     kubernetes.Interface // client of the core API server; nil of a standalone server
+	core     kubernetes.Interface // client of the core API server; nil for a standalone server
 }
 
 func (b *builder) openStore(ctx context.Context) (err error) {
@@ -50,17 +50,18 @@ func (b *builder) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// address is the host:port that is advertised to clients.
+// address returns the host:port that is published to clients.
 func (b *builder) address() string {
 	run := b.options.ServerRun
 	name := run.ExternalHost
 	if name == "" && run.AdvertiseAddress != nil {
 		name = run.AdvertiseAddress.String()
 	}
-	return net.JoinHostPort(cmp.Or(name, host.LocalHost(b.options.SecureServing.BindAddress)), strconv.Itoa(host.Port(b.listener)))
+	return net.JoinHostPort(cmp.Or(name, host.LocalHost(b.options.SecureServing.BindAddress)),
+		strconv.Itoa(host.Port(b.listener)))
 }
 
-// configure makes the server's configuration.
+// configure creates the server's configuration.
 func (b *builder) configure(ctx context.Context) error {
 	o, c := b.options, server.NewConfig()
 	b.config = c
@@ -95,7 +96,7 @@ func (b *builder) configure(ctx context.Context) error {
 	return b.admit()
 }
 
-// authenticate makes the authenticators: by the core API server, or by the generated authority.
+// authenticate creates the authenticators: the core API server, or the generated CA.
 func (b *builder) authenticate(ctx context.Context) error {
 	c := b.config
 	if b.options.Standalone {
@@ -103,7 +104,8 @@ func (b *builder) authenticate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		c.Authentication = authentication.UnionFailFirst(authentication.AuthenticatedGroup(authentication.X509(ca, true)), authentication.Anonymous())
+		c.Authentication = authentication.UnionFailFirst(authentication.AuthenticatedGroup(authentication.X509(ca,
+			true)), authentication.Anonymous())
 		c.Serving.CurrentClientCAs = authentication.UnionPool(ca)
 		return nil
 	}
@@ -125,17 +127,18 @@ func (b *builder) authenticate(ctx context.Context) error {
 	return err
 }
 
-// authorize makes the authorizer: the core API server, or one that allows administrators only.
+// authorize creates the authorizer: the core API server, or one that allows only administrators.
 func (b *builder) authorize(context.Context) (err error) {
 	if b.options.Standalone {
-		b.config.Authorization = authorization.Union(authorization.SystemMasters(), authorization.Paths(b.options.Authorization.AlwaysAllowPaths))
+		b.config.Authorization = authorization.Union(authorization.SystemMasters(),
+			authorization.Paths(b.options.Authorization.AlwaysAllowPaths))
 		return nil
 	}
 	b.config.Authorization, err = b.options.Authorization.Build(b.config.Metrics)
 	return err
 }
 
-// build makes the server and prepares it.
+// build creates the server and prepares it.
 func (b *builder) build(context.Context) (*server.PreparedServer, error) {
 	if err := b.options.Audit.ApplyTo(b.config, b.egress); err != nil {
 		return nil, err

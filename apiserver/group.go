@@ -16,15 +16,15 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// Group is an API group: what is served at /apis/NAME.
+// Group is an API group, which is served at /apis/NAME.
 type Group struct {
-	// Name is a DNS name, "forest.example.com".
+	// Name is a DNS name, for example "forest.example.com".
 	Name string
-	// Versions are served in this order, the preferred one first.
+	// Versions are the served versions, the preferred one first.
 	Versions []string
-	// Resources are those of all versions.
+	// Resources are the resources of all versions.
 	Resources []Resource
-	// PostStartHooks run after the server has started, which is ready when they have returned.
+	// PostStartHooks run when the server listens. It is ready after they have returned.
 	PostStartHooks []server.PostStartHook
 }
 
@@ -32,14 +32,14 @@ func (g *Group) serves(gv schema.GroupVersion) bool {
 	return gv.Group == g.Name && slices.Contains(g.Versions, gv.Version)
 }
 
-// api is what the groups of a server come to.
+// api has the groups of a server.
 type api struct {
 	scheme  *runtime.Scheme
 	schemas *models.Source
 	groups  []*groupBuilder
 }
 
-// groupBuilder makes what answers a group.
+// groupBuilder builds the storage of a group.
 type groupBuilder struct {
 	group    *Group
 	scheme   *runtime.Scheme
@@ -48,7 +48,7 @@ type groupBuilder struct {
 	storage  map[string]map[string]rest.Storage
 }
 
-// newAPI knows the Go types of all groups.
+// newAPI registers the Go types of all groups.
 func newAPI(groups []Group) (*api, error) {
 	a := &api{schemas: &models.Source{}}
 	var err error
@@ -82,7 +82,7 @@ func (b *groupBuilder) registerAll() error {
 	}
 	for _, r := range g.Resources {
 		if r.register == nil {
-			return errors.New("a Resource is made with NewResource or NewStorage")
+			return errors.New("a Resource must be created with NewResource or NewStorage")
 		}
 		if err := r.register(b); err != nil {
 			return fmt.Errorf("resource %q: %w", r.name, err)
@@ -95,12 +95,13 @@ func (b *groupBuilder) registerAll() error {
 	return b.scheme.SetVersionPriority(versions...)
 }
 
-// install makes the resources of all groups and installs them in a server.
+// install creates the resources of all groups and installs them in a server.
 func (a *api) install(name string, s *server.GenericAPIServer) error {
 	converter := openapi.NewTypeConverter(a.schemas, a.scheme)
 	for _, b := range a.groups {
 		b.storages = s.Config().RESTOptionsGetter
-		info := &server.APIGroupInfo{VersionedResourcesStorageMap: b.storage, Scheme: a.scheme, SchemeName: name, TypeConverter: always(converter),
+		info := &server.APIGroupInfo{VersionedResourcesStorageMap: b.storage, Scheme: a.scheme, SchemeName: name,
+			TypeConverter:  always(converter),
 			PostStartHooks: b.group.PostStartHooks}
 		for _, r := range b.group.Resources {
 			if err := r.build(b); err != nil {
@@ -111,7 +112,8 @@ func (a *api) install(name string, s *server.GenericAPIServer) error {
 			if len(b.storage[v]) == 0 {
 				return fmt.Errorf("API group %q: version %q has no resources", b.group.Name, v)
 			}
-			info.PrioritizedVersions = append(info.PrioritizedVersions, schema.GroupVersion{Group: b.group.Name, Version: v})
+			info.PrioritizedVersions = append(info.PrioritizedVersions,
+				schema.GroupVersion{Group: b.group.Name, Version: v})
 		}
 		if err := s.InstallAPIGroups(info); err != nil {
 			return err

@@ -14,38 +14,42 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Informer follows the objects of a kind, which are of the Go type V. It is safe for concurrent use;
-// objects that it returns are shared and must not be changed.
+// Informer watches and caches the objects of a kind with the Go type V. It is safe for concurrent use. Callers
+// must not change returned objects, which are shared.
 type Informer[V any] struct {
-	// SharedIndexInformer is client-go's, for event handlers and indices.
+	// SharedIndexInformer is client-go's informer, for event handlers and indices.
 	cache.SharedIndexInformer
 }
 
-// NewInformer follows a resource through a client configuration: Running.ClientConfig,
-// HookContext.LoopbackClientConfig, or Needs.Loopback of an admission plugin. RunWithContext begins.
+// NewInformer returns an informer of a resource. config is Running.ClientConfig, HookContext.LoopbackClientConfig,
+// or Needs.Loopback of an admission plugin. RunWithContext starts it.
 func NewInformer[V any](config *restclient.Config, resource schema.GroupVersionResource) (*Informer[V], error) {
 	if _, ok := any(new(V)).(Object); !ok {
-		return nil, errors.New("an informer is of a kind's Go type") //nolint:err113 // a mistake of the program
+		return nil, errors.New("an informer needs a kind's Go type") //nolint:err113 // a mistake of the program
 	}
 	config = restclient.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
-	config.WarningHandler = restclient.NoWarnings{} // of deprecated versions, which the program knows
+	config.WarningHandler = restclient.NoWarnings{} // the program knows that it uses deprecated versions
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
 	all := client.Resource(resource)
 	follow := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return all.List(ctx, o) },
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object,
+			error) {
+			return all.List(ctx, o)
+		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return all.Watch(ctx, o)
 		},
 	}
-	i := &Informer[V]{cache.NewSharedIndexInformer(follow, nil, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
+	i := &Informer[V]{cache.NewSharedIndexInformer(follow, nil, 0,
+		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
 	return i, i.SetTransform(typed[V])
 }
 
-// typed is an object as its Go type.
+// typed converts an object to its Go type.
 func typed[V any](obj any) (any, error) {
 	u, ok := obj.(runtime.Unstructured)
 	if !ok {
@@ -61,7 +65,7 @@ func typed[V any](obj any) (any, error) {
 	return out, nil
 }
 
-// List returns the objects of a namespace; "" is all of them.
+// List returns the objects of a namespace; "" means all namespaces.
 func (i *Informer[V]) List(namespace string) []*V {
 	var out []*V
 	add := func(obj any) {
@@ -77,7 +81,7 @@ func (i *Informer[V]) List(namespace string) []*V {
 	}
 	found, err := i.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
 	if err != nil {
-		return nil // the index is there
+		return nil // the index exists
 	}
 	for _, obj := range found {
 		add(obj)
@@ -85,7 +89,7 @@ func (i *Informer[V]) List(namespace string) []*V {
 	return out
 }
 
-// Get returns an object; namespace is "" where the kind is cluster-scoped.
+// Get returns an object; namespace is "" for cluster-scoped kinds.
 func (i *Informer[V]) Get(namespace, name string) (*V, bool) {
 	key := cache.ObjectName{Namespace: namespace, Name: name}.String()
 	obj, ok, err := i.GetStore().GetByKey(key)

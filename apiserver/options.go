@@ -16,15 +16,14 @@ import (
 	"triplane/generic/run/options"
 )
 
-// Options are the recommended ones of an extension API server, and all that flags set. Get them
-// from NewOptions.
+// Options are all options of an extension API server. Create them with NewOptions.
 type Options struct {
-	// DataDir is where the embedded store and generated keys are.
+	// DataDir is the directory of the embedded etcd and of generated keys.
 	DataDir string
-	// Standalone serves without a core API server: who has DataDir/admin.kubeconfig may do
-	// everything, everybody else nothing.
+	// Standalone serves without a core API server. The user of DataDir/admin.kubeconfig is allowed everything,
+	// others nothing.
 	Standalone bool
-	// Out is where the few lines about the start go; nil discards them.
+	// Out receives the output of the start; nil discards it.
 	Out io.Writer
 
 	ServerRun      *options.ServerRun
@@ -40,11 +39,10 @@ type Options struct {
 	Tracing        *options.Tracing
 
 	own  func(*pflag.FlagSet)
-	line *host.Line // the command line; nil where there was none
+	line *host.Line // the command line; nil without one
 }
 
-// NewOptions returns the defaults for a server. Objects are kept below /registry/ and the name of
-// its first group.
+// NewOptions returns the defaults for a server. Its storage prefix is /registry/ and the name of its first group.
 func NewOptions(s *Server) *Options {
 	o := &Options{
 		DataDir:        "." + s.Name,
@@ -73,9 +71,10 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	fs := sets.FlagSet("server")
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir,
-		"Where the embedded etcd and generated keys and certificates are kept. A later start goes on with what is there.")
+		"Directory of the embedded etcd, and of generated keys and certificates. Later starts use its data.")
 	fs.BoolVar(&o.Standalone, "standalone", o.Standalone,
-		"Serve without a core API server: who has admin.kubeconfig of --data-dir may do everything, everybody else nothing. There are no namespaces to look up, no webhooks and no policies.")
+		"Serve without a core API server: the user of admin.kubeconfig in --data-dir may do everything, others "+
+			"nothing. There are no namespaces, webhooks and policies.")
 	if o.own != nil {
 		o.own(fs)
 	}
@@ -83,7 +82,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 		name  string
 		flags interface{ AddFlags(*pflag.FlagSet) }
 	}{
-		{"secure serving", o.SecureServing}, {"etcd", o.Etcd}, {"core API server", o.Core}, {"authentication", o.Authentication},
+		{"secure serving", o.SecureServing}, {"etcd", o.Etcd}, {"core API server", o.Core},
+		{"authentication", o.Authentication},
 		{"authorization", o.Authorization}, {"admission", o.Admission}, {"auditing", o.Audit}, {"generic", o.ServerRun},
 		{"features", o.Features}, {"egress selector", o.Egress}, {"traces", o.Tracing},
 	} {
@@ -92,7 +92,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	return sets
 }
 
-// Validate returns all that is wrong, as one error; nil if nothing is.
+// Validate returns all invalid values as one error; nil if there are none.
 func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
@@ -116,7 +116,7 @@ func (o *Options) Validate() error {
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// delegated are the flags given that need a core API server.
+// delegated returns the set flags that need a core API server.
 func (o *Options) delegated() (given []string) {
 	for _, f := range [][2]string{
 		{"kubeconfig", o.Core.KubeconfigFile}, {"authentication-kubeconfig", o.Authentication.KubeconfigFile},
@@ -130,7 +130,7 @@ func (o *Options) delegated() (given []string) {
 	return given
 }
 
-// complete returns a copy in which what was left open is decided.
+// complete returns a copy with defaults for unset values.
 func (o *Options) complete() (*Options, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -152,12 +152,13 @@ func (o *Options) complete() (*Options, error) {
 	return &done, nil
 }
 
-// needsDataDir reports whether something has to be kept below the data directory.
+// needsDataDir reports whether files are needed below the data directory.
 func (o *Options) needsDataDir() bool {
-	return o.Etcd.Embedded() && !o.Etcd.Memory || o.Standalone || o.SecureServing.CertFile == "" && o.SecureServing.CertDir == ""
+	return o.Etcd.Embedded() && !o.Etcd.Memory || o.Standalone || o.SecureServing.CertFile == "" &&
+		o.SecureServing.CertDir == ""
 }
 
-// servingNames are the names and addresses of a generated serving certificate.
+// servingNames returns the names and addresses of a generated serving certificate.
 func (o *Options) servingNames() (names []string, ips []net.IP) {
 	names = []string{"localhost"}
 	if name, err := os.Hostname(); err == nil && name != "" {
@@ -167,7 +168,8 @@ func (o *Options) servingNames() (names []string, ips []net.IP) {
 		names = append(names, h)
 	}
 	ips = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	for _, ip := range []net.IP{o.SecureServing.BindAddress, o.ServerRun.AdvertiseAddress, net.ParseIP(o.ServerRun.ExternalHost)} {
+	for _, ip := range []net.IP{o.SecureServing.BindAddress, o.ServerRun.AdvertiseAddress,
+		net.ParseIP(o.ServerRun.ExternalHost)} {
 		if ip != nil && !ip.IsUnspecified() {
 			ips = append(ips, ip)
 		}

@@ -14,17 +14,16 @@ import (
 	"triplane/generic/api/rest"
 )
 
-// Resource is something that a Group serves. NewResource and NewStorage make them.
+// Resource is a resource of a Group. Create it with NewResource or NewStorage.
 type Resource struct {
 	name string
-	// register enters Go types in the scheme, build makes what answers the resource.
+	// register adds Go types to the scheme; build creates the storage of the resource.
 	register func(*groupBuilder) error
 	build    func(*groupBuilder) error
 }
 
-// NewResource serves and stores the objects of a kind. What the declaration leaves open is what
-// most kinds have: the group, a singular name, constructors of the Go type and its List, and
-// keys below GROUP/PLURAL.
+// NewResource serves and stores the objects of a kind. Unset fields of the declaration have the defaults of most
+// kinds: the group, a singular name, constructors of the Go type and its List, and keys below GROUP/PLURAL.
 func NewResource[V any, T interface {
 	*V
 	Object
@@ -43,7 +42,8 @@ func NewResource[V any, T interface {
 		return registerKind(b, &kind)
 	}
 	r.build = func(b *groupBuilder) error {
-		options, err := b.storages.GetRESTOptions(schema.GroupResource{Group: b.group.Name, Resource: kind.Names.Plural})
+		options, err := b.storages.GetRESTOptions(schema.GroupResource{Group: b.group.Name,
+			Resource: kind.Names.Plural})
 		if err != nil {
 			return err
 		}
@@ -62,16 +62,17 @@ func NewResource[V any, T interface {
 	return r
 }
 
-// registerKind enters a kind's Go types in the scheme, in all its versions.
+// registerKind adds the Go types of all versions of a kind to the scheme.
 func registerKind[T Object](b *groupBuilder, kind *Kind[T]) error {
 	if kind.Hub.Kind == "" || kind.Names.Plural == "" {
-		return errors.New("Hub.Kind and Names.Plural say what it is called: they cannot be empty")
+		return errors.New("Hub.Kind and Names.Plural cannot be empty")
 	}
 	typed, ok := kind.Representation.(Typed[T])
 	if !ok && kind.Representation != nil {
-		return fmt.Errorf("its Representation is %T; kinds with Go types have a Typed", kind.Representation)
+		return fmt.Errorf("its Representation is %T, but kinds with Go types need a Typed", kind.Representation)
 	}
-	if k := typed.StorageVersion; !k.Empty() && k != kind.Hub && !slices.ContainsFunc(typed.Versions, func(v Version[T]) bool { return v.Kind == k }) {
+	if k := typed.StorageVersion; !k.Empty() && k != kind.Hub &&
+		!slices.ContainsFunc(typed.Versions, func(v Version[T]) bool { return v.Kind == k }) {
 		return fmt.Errorf("its StorageVersion %s is neither Hub nor one of Versions", k)
 	}
 	served := b.group.serves(kind.Hub.GroupVersion())
@@ -97,9 +98,9 @@ func registerKind[T Object](b *groupBuilder, kind *Kind[T]) error {
 	return nil
 }
 
-// NewStorage serves a resource that is answered by a program's own storage in a version of the
-// group: one that is computed, or kept elsewhere. The storage implements those of the interfaces
-// of package rest whose verbs it has. Objects need no versions but this one.
+// NewStorage serves a resource with the program's own storage in a version of the group, for example a computed
+// resource. The storage implements the interfaces of package rest for its verbs. Its objects have only this
+// version.
 func NewStorage(version, name string, storage rest.Storage) Resource {
 	return Resource{name: name,
 		register: func(b *groupBuilder) error {
@@ -109,17 +110,19 @@ func NewStorage(version, name string, storage rest.Storage) Resource {
 			}
 			provider, ok := storage.(rest.KindProvider)
 			if !ok {
-				return errors.New("its storage has to say the kind of its objects: implement rest.KindProvider")
+				return errors.New("its storage must implement rest.KindProvider")
 			}
 			var list runtime.Object
 			if l, ok := storage.(rest.Lister); ok {
 				list = l.NewList()
 			}
-			return b.register(provider.Kind(schema.GroupVersion{Group: b.group.Name, Version: version}), storage.New(), list)
+			return b.register(provider.Kind(schema.GroupVersion{Group: b.group.Name, Version: version}), storage.New(),
+				list)
 		},
 		build: func(b *groupBuilder) error {
 			if b.storage[version] == nil {
-				return fmt.Errorf("%q is none of the group's versions %s", version, strings.Join(b.group.Versions, ", "))
+				return fmt.Errorf("%q is not one of the group's versions %s", version,
+					strings.Join(b.group.Versions, ", "))
 			}
 			b.storage[version][name] = storage
 			return nil
@@ -127,13 +130,13 @@ func NewStorage(version, name string, storage rest.Storage) Resource {
 	}
 }
 
-// register enters the Go types of a kind and its list, nil if it has none.
+// register adds the Go types of a kind and of its list, which may be nil, to the scheme.
 func (b *groupBuilder) register(kind schema.GroupVersionKind, obj, list runtime.Object) error {
 	if kind.Group != b.group.Name {
 		return fmt.Errorf("kind %s is not of the group", kind)
 	}
 	if b.scheme.Recognizes(kind) {
-		return fmt.Errorf("kind %s is there twice", kind)
+		return fmt.Errorf("kind %s is registered twice", kind)
 	}
 	b.scheme.AddKnownTypeWithName(kind, obj)
 	b.samples = append(b.samples, obj)
@@ -144,7 +147,7 @@ func (b *groupBuilder) register(kind schema.GroupVersionKind, obj, list runtime.
 	return nil
 }
 
-// defaultScheme is the scheme of what all groups have.
+// defaultScheme returns a scheme with the types that all groups share.
 func defaultScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})

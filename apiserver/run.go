@@ -20,8 +20,8 @@ import (
 	"triplane/internal/worker"
 )
 
-// Main is a whole program: it reads the command line, runs the server until the process is asked
-// to end, and exits with 1 if something went wrong.
+// Main is the main function of a server program. It parses the command line, runs the server until a termination
+// signal, and exits with 1 on an error.
 func Main(s Server) {
 	if err := command(&s, os.Args[1:]); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.Name, err)
@@ -33,7 +33,8 @@ func command(s *Server, args []string) error {
 	o := NewOptions(s)
 	o.Out = os.Stdout
 	usage := cmp.Or(s.Usage, s.Name+" is an extension API server of Kubernetes.\n")
-	line, err := (&host.Command{Name: s.Name, Usage: usage, Title: s.Name, Version: s.version(), Flags: o.Flags()}).Parse(args, o.Out)
+	line, err := (&host.Command{Name: s.Name, Usage: usage, Title: s.Name, Version: s.version(),
+		Flags: o.Flags()}).Parse(args, o.Out)
 	if line == nil || err != nil {
 		return err
 	}
@@ -54,14 +55,14 @@ func (s *Server) version() *version.Info {
 	return server.DefaultVersion()
 }
 
-// Running is a server that runs.
+// Running is a running server.
 type Running struct {
 	running    *host.Running
 	kubeconfig string
 }
 
-// Run starts a server, prints where it is and notifies systemd, and serves until ctx ends. It
-// returns nil after a shutdown that was asked for.
+// Run starts a server, prints its URL, notifies systemd, and serves until ctx is done. It returns nil after a
+// regular shutdown.
 func Run(ctx context.Context, s *Server, o *Options) error {
 	begun := time.Now()
 	r, err := start(ctx, s, o)
@@ -80,8 +81,8 @@ func Run(ctx context.Context, s *Server, o *Options) error {
 	return r.Wait()
 }
 
-// Start starts a server and returns when it is ready. It runs until Stop is called, ctx ends, or
-// it fails by itself. Several run side by side in one process.
+// Start starts a server and returns when it is ready. It runs until Stop is called, ctx is done, or it fails.
+// Several servers can run in one process.
 func Start(ctx context.Context, s *Server, o *Options) (*Running, error) {
 	r, err := start(ctx, s, o)
 	if err != nil {
@@ -96,23 +97,22 @@ func Start(ctx context.Context, s *Server, o *Options) (*Running, error) {
 	return r, nil
 }
 
-// Address is the host:port that the server listens on.
+// Address returns the host:port that the server listens on.
 func (r *Running) Address() string { return r.running.Config().Serving.Address() }
 
-// ClientConfig is a privileged client configuration that calls the server's handlers without
-// a socket. It works in this process only.
+// ClientConfig returns a privileged client configuration that calls the server's handlers without a socket. It
+// works only in this process.
 func (r *Running) ClientConfig() *restclient.Config {
 	return restclient.CopyConfig(r.running.LoopbackClientConfig)
 }
 
-// Kubeconfig is the path of the administrator's kubeconfig of a server with Options.Standalone,
-// "" of others.
+// Kubeconfig returns the path of the administrator's kubeconfig with Options.Standalone; "" otherwise.
 func (r *Running) Kubeconfig() string { return r.kubeconfig }
 
-// Stop shuts the server down gracefully and waits for the end.
+// Stop shuts the server down gracefully and waits until it has stopped.
 func (r *Running) Stop() error { return r.running.Stop() }
 
-// Wait returns when the server has ended: nil after a shutdown that was asked for.
+// Wait returns when the server has stopped: nil after a regular shutdown.
 func (r *Running) Wait() error { return r.running.Wait() }
 
 func (r *Running) greet(out io.Writer, name string, took time.Duration) {
@@ -120,10 +120,10 @@ func (r *Running) greet(out io.Writer, name string, took time.Duration) {
 	if r.kubeconfig != "" {
 		text += fmt.Sprintf("  kubectl --kubeconfig %s api-resources\n", r.kubeconfig)
 	}
-	_, _ = io.WriteString(out, text) // who reads it may have gone
+	_, _ = io.WriteString(out, text) // the reader may be closed
 }
 
-// start builds a server and has it serve.
+// start builds a server and starts serving.
 func start(ctx context.Context, s *Server, given *Options) (_ *Running, err error) {
 	o, err := given.complete()
 	if err != nil {
@@ -154,7 +154,7 @@ func start(ctx context.Context, s *Server, given *Options) (_ *Running, err erro
 	return &Running{running: host.Run(ctx, prepared, b.store, b.undo), kubeconfig: kubeconfig}, nil
 }
 
-// listen takes the data directory and the port, and makes the keys that were not given.
+// listen locks the data directory, opens the listener, and generates missing keys.
 func (b *builder) listen(ctx context.Context) error {
 	o := b.options
 	if o.needsDataDir() {
@@ -192,11 +192,12 @@ func (b *builder) ensureKeys() (err error) {
 	if o.SecureServing.CertDir != "" {
 		dir = o.SecureServing.CertDir
 	}
-	b.serving = server.CertificateFiles{CertFile: filepath.Join(dir, "apiserver.crt"), KeyFile: filepath.Join(dir, "apiserver.key")}
+	b.serving = server.CertificateFiles{CertFile: filepath.Join(dir, "apiserver.crt"),
+		KeyFile: filepath.Join(dir, "apiserver.key")}
 	return pki.EnsureServing(b.serving.CertFile, b.serving.KeyFile, config)
 }
 
-// kubeconfig writes that of the administrator, where there is one.
+// kubeconfig writes the administrator's kubeconfig of a standalone server.
 func (b *builder) kubeconfig() (string, error) {
 	if !b.options.Standalone {
 		return "", nil
@@ -206,6 +207,8 @@ func (b *builder) kubeconfig() (string, error) {
 		ca = b.files.CACert
 	}
 	path := filepath.Join(b.options.DataDir, "admin.kubeconfig")
-	url := "https://" + net.JoinHostPort(host.LocalHost(b.options.SecureServing.BindAddress), strconv.Itoa(host.Port(b.listener)))
-	return path, host.WriteKubeconfig(path, host.Kubeconfig{Name: b.server.Name, URL: url, CAFile: ca, CertFile: b.files.AdminCert, KeyFile: b.files.AdminKey})
+	url := "https://" + net.JoinHostPort(host.LocalHost(b.options.SecureServing.BindAddress),
+		strconv.Itoa(host.Port(b.listener)))
+	return path, host.WriteKubeconfig(path, host.Kubeconfig{Name: b.server.Name, URL: url, CAFile: ca,
+		CertFile: b.files.AdminCert, KeyFile: b.files.AdminKey})
 }

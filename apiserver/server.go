@@ -9,25 +9,25 @@ import (
 
 // Server declares an API server.
 type Server struct {
-	// Name is that of the program, "forester".
+	// Name is the name of the program, for example "forester".
 	Name string
-	// Usage is what --help says above the flags; "" is a line with the name.
+	// Usage is the text of --help above the flags; "" is a line with the name.
 	Usage string
-	// Title is that of the OpenAPI documents; "" is Name.
+	// Title is the title of the OpenAPI documents; "" is Name.
 	Title string
-	// Version is the program's own, for /version and --version. Its Major and Minor are those of the
-	// OpenAPI documents. Nil is the release of Kubernetes whose API machinery is served.
+	// Version is the program's version, for /version and --version. OpenAPI documents contain its Major and Minor.
+	// Nil is the release of Kubernetes whose API machinery is served.
 	Version *version.Info
 
-	// Groups are what it serves.
+	// Groups are the API groups.
 	Groups []Group
-	// Plugins are its own admission plugins. They run in this order, behind NamespaceLifecycle and before
-	// the webhooks and policies of the core API server.
+	// Plugins are additional admission plugins. They run in this order, after NamespaceLifecycle and before the
+	// webhooks and policies of the core API server.
 	Plugins []AdmissionPlugin
-	// Flags binds flags of its own; nil has none.
+	// Flags binds additional flags; nil adds none.
 	Flags func(*pflag.FlagSet)
-	// Install is called when the groups are installed and nothing is served yet. It adds post-start
-	// hooks, go-restful services (Handler.GoRestfulContainer) and other paths
-	// (Handler.NonGoRestfulMux), which are protected as resources are. Nil adds nothing.
+	// Install is called after the groups were installed and before the server serves. It can add post-start hooks,
+	// go-restful services (Handler.GoRestfulContainer) and other paths (Handler.NonGoRestfulMux), which are
+	// authorized like resources. It may be nil.
 	Install func(*server.GenericAPIServer) error
 }

@@ -11,11 +11,10 @@ import (
 	"triplane/generic/api/rest"
 )
 
-// WithStatus returns a kind whose fields "spec" and "status" are those of the API conventions: clients
-// write the spec, controllers the status through the subresource "status", and neither changes the
-// other. metadata.generation counts the changes of the spec. What the declaration does in
-// PrepareForCreate and PrepareForUpdate comes afterwards; further rules for the status can be set in
-// the Status of the result.
+// WithStatus returns a kind whose fields "spec" and "status" follow the API conventions. Updates of the resource
+// do not change the status, and updates of the subresource "status" do not change the spec. metadata.generation
+// counts changes of the spec. The declaration's PrepareForCreate and PrepareForUpdate run afterwards. Further
+// rules for the status can be set in the Status of the result.
 func WithStatus[T Object, Spec, Status any](kind Kind[T], spec func(T) *Spec, status func(T) *Status) Kind[T] {
 	create, update := kind.Write.PrepareForCreate, kind.Write.PrepareForUpdate
 	kind.Write.PrepareForCreate = func(ctx context.Context, obj T) {
@@ -46,7 +45,7 @@ func WithStatus[T Object, Spec, Status any](kind Kind[T], spec func(T) *Spec, st
 	return kind
 }
 
-// keepMetadata puts back the metadata that clients write.
+// keepMetadata resets the metadata that clients may write.
 func keepMetadata(obj, old metav1.Object) {
 	obj.SetGeneration(old.GetGeneration())
 	obj.SetDeletionTimestamp(old.GetDeletionTimestamp())
@@ -56,7 +55,7 @@ func keepMetadata(obj, old metav1.Object) {
 	obj.SetFinalizers(old.GetFinalizers())
 }
 
-// everywhere is a field in all versions of a kind.
+// everywhere returns a field in all versions of a kind.
 func everywhere[T Object](kind *Kind[T], name string) rest.ResetFields {
 	versions := []schema.GroupVersion{kind.Hub.GroupVersion()}
 	if typed, ok := kind.Representation.(Typed[T]); ok {

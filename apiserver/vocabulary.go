@@ -9,43 +9,43 @@ import (
 	"triplane/generic/storage/object"
 )
 
-// The vocabulary in which kinds are declared is that of package registry, which says more.
+// These are the types of package registry that declare kinds; see there for details.
 type (
 	// Object is a pointer to a kind's Go type.
 	Object = registry.Object
 	// Kind declares a kind in one place.
 	Kind[T Object] = registry.Kind[T]
-	// Names are what discovery calls a resource.
+	// Names are the names of a resource in discovery.
 	Names = registry.Names
-	// Write is defaults, validation, and what a write may change.
+	// Write configures defaults, validation, and what writes may change.
 	Write[T Object] = registry.Write[T]
-	// Delete is what the deletion of an object means.
+	// Delete configures the deletion of objects.
 	Delete[T Object] = registry.Delete[T]
-	// Show is the table that kubectl prints.
+	// Show configures kubectl's table.
 	Show[T Object] = registry.Show[T]
-	// Column is a column of it.
+	// Column is a column of the table.
 	Column = registry.Column
-	// Select is what field selectors may name.
+	// Select configures field selectors.
 	Select[T Object] = registry.Select[T]
-	// SelectableField is a field that they may name.
+	// SelectableField is a field of field selectors.
 	SelectableField[T Object] = registry.SelectableField[T]
-	// Typed is in which versions a kind travels and is stored.
+	// Typed lists the versions of a kind and its storage version.
 	Typed[T Object] = registry.Typed[T]
-	// Version is one of them, with its conversions.
+	// Version is a version with its conversions.
 	Version[T Object] = registry.Version[T]
-	// Subresource is a further way to update an object.
+	// Subresource is an additional way to update an object.
 	Subresource[T Object] = registry.UpdateSubresource[T]
-	// ScaleSubresource is how autoscaling/v1 Scale reads and writes a kind.
+	// ScaleSubresource configures the subresource scale (autoscaling/v1 Scale).
 	ScaleSubresource[T Object] = registry.ScaleSubresource[T]
-	// Scale is what it reads.
+	// Scale has the values of the subresource scale.
 	Scale = registry.Scale
-	// List is the list of a kind's objects, of the Go type T.
+	// List is the list type of a kind with the Go type T.
 	List[T any] = registry.ListOf[T]
-	// AdmissionPlugin is a plugin of the server's own.
+	// AdmissionPlugin is an admission plugin of the server.
 	AdmissionPlugin = admission.Plugin
 )
 
-// VersionOf is a version of a kind whose Go type is V, with its conversions to and from the hub.
+// VersionOf returns a version with the Go type V, with its conversions to and from the hub.
 func VersionOf[T Object, V any, P interface {
 	*V
 	runtime.Object
@@ -53,16 +53,16 @@ func VersionOf[T Object, V any, P interface {
 	return registry.VersionOf(kind, toHub, fromHub)
 }
 
-// DefaultOf makes the defaults of a Version of a function that takes its Go type.
+// DefaultOf returns the defaulting function of a Version from one that takes its Go type.
 func DefaultOf[P runtime.Object](fill func(P)) func(runtime.Object) { return registry.DefaultOf(fill) }
 
-// NameColumn and AgeColumn are the first and the last column of most tables.
+// NameColumn returns the column of names, usually the first.
 func NameColumn() Column { return registry.NameColumn() }
 
-// AgeColumn is the column of the time since an object was created.
+// AgeColumn returns the column of ages, usually the last.
 func AgeColumn() Column { return registry.AgeColumn() }
 
-// DeepCopy copies an object of a type that has no generated method for that:
+// DeepCopy returns a deep copy of an object whose type has no generated method:
 //
 //	func (t *Tree) DeepCopyObject() runtime.Object { return apiserver.DeepCopy(t) }
 func DeepCopy[T any](in *T) *T { return object.DeepCopy(in) }

@@ -1,37 +1,33 @@
-// Package console is what shows the server to people: the console at /console/ and
-// Swagger UI at /swagger-ui/, as files in the program, and what they need of the
-// server beside the API: tokens for a page, and the last audit events.
+// Package console serves the web console at /console/ and Swagger UI at /swagger-ui/ from files in the program,
+// and their endpoints: tokens for pages, and the latest audit events.
 //
-// # Who may
+// # Security
 //
-// The files are the program's own and hold nothing of the server, so everybody may
-// have them: a browser that opens a page cannot send a token with that, and a server
-// without anonymous users would have no page to sign in at. All that a page shows it
-// asks the API for, with the credential of its user, as kubectl would; what that user
-// may not see the page does not see.
+// The files need no authentication, because they contain nothing of the server. A browser that opens a page cannot
+// send a token, so with authentication there would be no page to log in at. The pages request all data from the
+// API with the credential of their user, so a page shows what its user may read.
 //
-// A page gets a token from its user, or the browser shows a certificate. A token is
-// kept in the memory of the page and nowhere else: what the API server proxies, as the
-// pages of pods, has the same origin and could read cookies and storage. There are no
-// cookies. Since a browser shows its certificate whoever makes it send a request, the
-// server refuses what pages of other sites ask it to change, and gives the pages that it
-// proxies an origin of their own (filters.CrossSiteOptions).
+// A user enters a token in the page, or the browser sends a client certificate. The page stores the token in
+// memory only: proxied pages, for example of pods, have the same origin and could read cookies and storage. There
+// are no cookies. Browsers attach client certificates to cross-site requests, so the server rejects mutating
+// requests of other sites' pages, and sandboxes the pages that it proxies (filters.CrossSiteOptions).
 //
-// Pages run only scripts and styles of their own files (Content-Security-Policy), no
-// page may frame them, and they load nothing from elsewhere.
+// Pages run only their own scripts and styles (Content-Security-Policy), load nothing from other servers, and
+// cannot be framed.
 //
 // # Tokens for pages
 //
-// A browser has no kubeconfig. "triplane console" asks the server at TokenPath, as the
-// user that its kubeconfig has, for a token that stands for this user (Tokens), and opens
-// the console with the token in the fragment of the URL, which browsers send to nobody.
-// Such a token lives for an hour at most, ends with the process that issued it and with
-// its user's service account, and cannot get another one, nor can a request that
-// impersonates. A user's tokens make no room for themselves but that of his own. Who may ask is up to authorization: “post” on the path, which
-// by default only administrators have.
+// A browser cannot read a kubeconfig. "triplane console" requests a token for the user of its kubeconfig at
+// TokenPath (Tokens). It opens the console with the token in the fragment of the URL, which browsers do not send
+// to servers.
+//
+// Such a token is valid for at most an hour. It ends with the process that issued it, and with its user's service
+// account. It cannot be used to get another token, nor can a request that impersonates. A user's new token
+// replaces only that user's tokens. The request is authorized as "post" on the path, which by default only
+// administrators may do.
 //
 // # Assets
 //
-// assets/ is written by hand, as modules that browsers run as they are. assets/README.md
-// says how; swagger-ui/ comes from npm, by vendor.sh.
+// assets/ contains hand-written modules that browsers run without a build step; assets/README.md explains them.
+// swagger-ui/ comes from npm, by vendor.sh.
 package console

@@ -21,24 +21,24 @@ var assets embed.FS
 //go:embed swagger-ui
 var swagger embed.FS
 
-// Where the pages are.
+// Paths of the pages.
 const (
 	Path        = "/console/"
 	SwaggerPath = "/swagger-ui/"
 )
 
-// Prefixes are the paths of Handler.
+// Prefixes returns the paths that Handler serves.
 func Prefixes() []string { return []string{Path, SwaggerPath} }
 
-// Handler answers GET and HEAD below Prefixes with the files of the pages. Nothing is
-// read or unpacked before it is asked for.
+// Handler responds to GET and HEAD below Prefixes with the files of the pages. It reads and unpacks files on
+// demand.
 func Handler() http.Handler { return http.HandlerFunc(serve) }
 
 func serve(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	switch p := r.URL.Path; {
 	case p+"/" == Path || p+"/" == SwaggerPath:
-		w.Header().Set("Location", path.Base(p)+"/") // relative, as a proxy may be in front
+		w.Header().Set("Location", path.Base(p)+"/") // relative, because of reverse proxies
 		w.WriteHeader(http.StatusMovedPermanently)
 	case strings.HasPrefix(p, Path):
 		serveFile(w, r, assets, "assets", strings.TrimPrefix(p, Path))
@@ -49,12 +49,11 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// policy lets pages use their own files and the API of their origin, and nothing else.
-// Swagger UI has pictures in its style.
+// policy allows pages only their own files and the API of their origin. Swagger UI has images in its style.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// swaggerPolicy is policy without trusted types, which its libraries do not know.
+// swaggerPolicy is policy without trusted types, which Swagger UI's libraries do not support.
 var swaggerPolicy = strings.TrimSuffix(policy, "; require-trusted-types-for 'script'")
 
 func secure(h http.Header) {
@@ -67,7 +66,7 @@ func secure(h http.Header) {
 	h.Set("Cache-Control", "no-cache")
 }
 
-// serveFile answers with a file, or with the compressed one that stands for it.
+// serveFile responds with a file, or with its gzipped variant.
 func serveFile(w http.ResponseWriter, r *http.Request, files fs.FS, dir, name string) {
 	if name == "" {
 		name = "index.html"
@@ -98,11 +97,11 @@ func serveFile(w http.ResponseWriter, r *http.Request, files fs.FS, dir, name st
 	}
 	h.Set("Content-Length", fmt.Sprint(len(content)))
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(content) // the client may have gone
+		_, _ = w.Write(content) // fails only on closed connections
 	}
 }
 
-// read finds a file, or name.gz.
+// read returns the content of name, or of name.gz.
 func read(files fs.FS, name string) (content []byte, compressed bool, err error) {
 	if content, err = fs.ReadFile(files, name); err == nil {
 		return content, false, nil
@@ -119,9 +118,10 @@ func unpack(content []byte) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// contentTypes do not depend on the host's own table.
+// contentTypes makes content types independent of the host's configuration.
 var contentTypes = map[string]string{
-	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
 	".txt": "text/plain; charset=utf-8",
 }
 
@@ -132,7 +132,7 @@ func contentType(name string) string {
 	return "application/octet-stream"
 }
 
-// etag changes with the content.
+// etag returns an ETag of the content.
 func etag(content []byte) string {
 	return fmt.Sprintf(`"%08x-%x"`, crc32.ChecksumIEEE(content), len(content))
 }

@@ -19,26 +19,24 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// TokenPath is where a token for a page is asked for.
+// TokenPath is the path at which tokens for pages are issued.
 const TokenPath = "/debug/console/token"
 
-// TokenLifetime is how long a token is accepted.
+// TokenLifetime is the lifetime of a token.
 const TokenLifetime = time.Hour
 
 const (
 	tokenPrefix = "triplane-console."
-	// maxTokens bounds how many are known, and maxTokensPerUser those of a user, whose oldest ends when
-	// there are more.
+	// maxTokens bounds the valid tokens, and maxTokensPerUser those of one user. A user's new token replaces the
+	// oldest one.
 	maxTokens        = 1024
 	maxTokensPerUser = 16
-	// credentialID is the extra value by which users are known whose credential is one
-	// of these tokens.
+	// credentialID is the extra attribute of users who are authenticated by these tokens.
 	credentialID = "authentication.kubernetes.io/credential-id"
 )
 
-// Tokens issues tokens that stand for the users who ask, and authenticates them. They
-// are random, known to this process only, and kept by their hashes. It is safe for
-// concurrent use.
+// Tokens issues tokens for users, and authenticates them. Tokens are random, valid only in this process, and
+// stored as hashes. It is safe for concurrent use.
 type Tokens struct {
 	now    func() time.Time
 	exists func(context.Context, *user.Info) error
@@ -46,7 +44,7 @@ type Tokens struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]*list.Element // of *issued
 	ages  *list.List                          // the oldest first
-	users map[string]int                      // how many tokens each has
+	users map[string]int                      // number of tokens by user
 }
 
 type issued struct {
@@ -55,7 +53,7 @@ type issued struct {
 	expires  time.Time
 }
 
-// NewTokens returns an issuer without tokens. A token ends when exists returns an error for its user.
+// NewTokens returns an issuer of tokens. A token is rejected when exists returns an error for its user.
 func NewTokens(exists func(context.Context, *user.Info) error) *Tokens {
 	return &Tokens{
 		now: time.Now, exists: exists,
@@ -64,14 +62,13 @@ func NewTokens(exists func(context.Context, *user.Info) error) *Tokens {
 }
 
 var (
-	// errUnknownToken is of tokens that ended, or another process issued.
-	errUnknownToken = errors.New("the token of the console is not known, or has ended")
-	// errManyTokens is of a server that has issued as many as it may.
-	errManyTokens = errors.New("the console has issued too many tokens: try again when some have ended, in an hour")
+	// errUnknownToken is the error for expired tokens, and for those of another process.
+	errUnknownToken = errors.New("the console token is invalid or has expired")
+	// errManyTokens is the error if maxTokens are valid.
+	errManyTokens = errors.New("too many console tokens are valid: retry when some have expired, within an hour")
 )
 
-// AuthenticateRequest implements authentication.Request. It has no opinion of other
-// tokens.
+// AuthenticateRequest implements authentication.Request. It has no opinion on other tokens.
 func (t *Tokens) AuthenticateRequest(r *http.Request) (*authentication.Response, error) {
 	token := authentication.BearerToken(r.Header.Get("Authorization"))
 	if !strings.HasPrefix(token, tokenPrefix) {
@@ -82,12 +79,12 @@ func (t *Tokens) AuthenticateRequest(r *http.Request) (*authentication.Response,
 		return nil, errUnknownToken
 	}
 	if err := t.exists(r.Context(), response.User); err != nil {
-		return nil, fmt.Errorf("the user of a token of the console: %w", err)
+		return nil, fmt.Errorf("user of the console token: %w", err)
 	}
 	return response, nil
 }
 
-// find returns whose token it is, nil for none that is accepted.
+// find returns the response for a token, nil if it is not valid.
 func (t *Tokens) find(hash [sha256.Size]byte) *authentication.Response {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,7 +95,7 @@ func (t *Tokens) find(hash [sha256.Size]byte) *authentication.Response {
 	return e.Value.(*issued).response
 }
 
-// Issue returns a token for a user and when it ends. It fails when other users have all that there may be.
+// Issue returns a token for a user and its expiry. It fails if the tokens of other users leave no room.
 func (t *Tokens) Issue(u *user.Info) (token string, expires time.Time, err error) {
 	token = tokenPrefix + rand.Text()
 	hash := sha256.Sum256([]byte(token))
@@ -120,8 +117,8 @@ func (t *Tokens) Issue(u *user.Info) (token string, expires time.Time, err error
 	return token, expires, nil
 }
 
-// makeRoom ends what is over its time, and the oldest token of a user who has as many as there may be; tokens of
-// others stay. The caller holds the mutex.
+// makeRoom drops expired tokens, and the oldest token of a user with maxTokensPerUser. It never drops valid tokens
+// of other users. The caller holds the mutex.
 func (t *Tokens) makeRoom(name string) error {
 	for e := t.ages.Front(); e != nil && !t.now().Before(e.Value.(*issued).expires); e = t.ages.Front() {
 		t.drop(e)
@@ -149,29 +146,29 @@ func (t *Tokens) drop(e *list.Element) {
 	}
 }
 
-// Token is the answer at TokenPath.
+// Token is the response of TokenPath.
 type Token struct {
 	Token               string    `json:"token"`
 	ExpirationTimestamp time.Time `json:"expirationTimestamp"`
 }
 
-// ServeHTTP issues a token to the user who asks. A request that is authenticated by such a token gets none:
-// tokens cannot be renewed. Nor does one that impersonates: it may have such a token, or act as its user.
+// ServeHTTP issues a token to the user. It rejects requests that are authenticated by such a token, because tokens
+// cannot be renewed, and requests that impersonate, because they could circumvent this.
 func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u := request.UserFrom(r.Context())
 	switch {
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "tokens are issued by POST", http.StatusMethodNotAllowed)
+		http.Error(w, "console tokens are issued by POST", http.StatusMethodNotAllowed)
 		return
 	case u == nil || u.InGroup(user.AllUnauthenticated):
-		http.Error(w, "nobody has no token", http.StatusForbidden)
+		http.Error(w, "anonymous users get no console tokens", http.StatusForbidden)
 		return
 	case len(u.Extra[credentialID]) == 1 && strings.HasPrefix(u.Extra[credentialID][0], tokenPrefix):
-		http.Error(w, "a token of the console cannot be prolonged", http.StatusForbidden)
+		http.Error(w, "a console token cannot be renewed", http.StatusForbidden)
 		return
 	case request.StateFrom(r.Context()).Impersonated:
-		http.Error(w, "a token of the console is not issued to a request that impersonates", http.StatusForbidden)
+		http.Error(w, "requests that impersonate get no console tokens", http.StatusForbidden)
 		return
 	}
 	var answer Token
@@ -185,5 +182,5 @@ func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(http.StatusCreated)
-	_ = json.NewEncoder(w).Encode(answer) // the client may have gone
+	_ = json.NewEncoder(w).Encode(answer) // fails only on closed connections
 }

@@ -22,14 +22,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// InstallCRDs creates or replaces the CustomResourceDefinitions in files, of YAML or JSON, or
-// in the files of directories, and returns when clients find the resources in discovery. What
-// else the files define is left alone.
+// InstallCRDs creates or replaces the CustomResourceDefinitions in files (YAML or JSON) and directories. It
+// returns when discovery lists their resources. It ignores other objects.
 func (s *Server) InstallCRDs(paths ...string) []*apiextensionsv1.CustomResourceDefinition {
 	s.t.Helper()
 	crds, err := readCRDs(paths)
 	if err == nil && len(crds) == 0 {
-		err = fmt.Errorf("there is no CustomResourceDefinition in %q", paths)
+		err = fmt.Errorf("no CustomResourceDefinition in %q", paths)
 	}
 	if err != nil {
 		s.t.Fatalf("testserver: %v", err)
@@ -53,7 +52,7 @@ func (s *Server) InstallCRDs(paths ...string) []*apiextensionsv1.CustomResourceD
 	return crds
 }
 
-// install creates a definition, or replaces the one that is there.
+// install creates or replaces a definition.
 func install(ctx context.Context, client clientset.Interface, crd *apiextensionsv1.CustomResourceDefinition) error {
 	crds := client.ApiextensionsV1().CustomResourceDefinitions()
 	for {
@@ -75,9 +74,11 @@ func install(ctx context.Context, client clientset.Interface, crd *apiextensions
 	}
 }
 
-// awaitServed returns when discovery lists all served versions of a definition: there is no
-// event of it.
-func awaitServed(ctx context.Context, client discovery.DiscoveryInterface, crd *apiextensionsv1.CustomResourceDefinition) error {
+// awaitServed returns when discovery lists all served versions of a definition. It polls, because there is no
+// event.
+func awaitServed(
+	ctx context.Context, client discovery.DiscoveryInterface, crd *apiextensionsv1.CustomResourceDefinition,
+) error {
 	var missing error
 	err := wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(context.Context) (bool, error) {
 		missing = nil
@@ -91,28 +92,29 @@ func awaitServed(ctx context.Context, client discovery.DiscoveryInterface, crd *
 	return errors.Join(err, missing)
 }
 
-// listed returns an error unless discovery lists a resource, and its group among the others.
+// listed returns an error unless discovery lists a resource and its group.
 func listed(client discovery.DiscoveryInterface, groupVersion, plural string) error {
 	resources, err := client.ServerResourcesForGroupVersion(groupVersion)
 	if err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(resources.APIResources, func(r metav1.APIResource) bool { return r.Name == plural }) {
-		return fmt.Errorf("%s has no %s", groupVersion, plural)
+		return fmt.Errorf("%s does not contain %s", groupVersion, plural)
 	}
 	groups, err := client.ServerGroups()
 	if err != nil {
 		return err
 	}
 	for _, g := range groups.Groups {
-		if slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.GroupVersion == groupVersion }) {
+		if slices.ContainsFunc(g.Versions,
+			func(v metav1.GroupVersionForDiscovery) bool { return v.GroupVersion == groupVersion }) {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is not among the groups", groupVersion)
+	return fmt.Errorf("%s is not in the list of groups", groupVersion)
 }
 
-// readCRDs reads the definitions in files, and in the files of directories.
+// readCRDs reads the definitions in files and directories.
 func readCRDs(paths []string) (crds []*apiextensionsv1.CustomResourceDefinition, err error) {
 	for _, path := range paths {
 		files := []string{path}
@@ -134,7 +136,7 @@ func readCRDs(paths []string) (crds []*apiextensionsv1.CustomResourceDefinition,
 	return crds, nil
 }
 
-// manifests are the files of a directory that may hold definitions.
+// manifests returns the YAML and JSON files of a directory.
 func manifests(dir string) (files []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// kubeconfig is the file that says what a client configuration with a certificate does.
+// kubeconfig returns the kubeconfig of a client configuration with a certificate.
 func kubeconfig(from *rest.Config) ([]byte, error) {
 	const name = "testserver"
 	config := clientcmdapi.NewConfig()

@@ -9,11 +9,11 @@ import (
 const (
 	allControllers = "*"
 	noControllers  = "none"
-	// accountsController makes the service account of each namespace.
+	// accountsController creates the service account of each namespace.
 	accountsController = "serviceaccount-controller"
 )
 
-// Option sets what a server is like.
+// Option changes the options of a server.
 type Option func(*settings)
 
 type settings struct {
@@ -21,10 +21,9 @@ type settings struct {
 	crds    []string
 }
 
-// WithControllers runs controllers of the API: those of the names, in the syntax of the flag
-// --controllers, or without names all of them. Namespaces are emptied and dependents collected
-// then, and each namespace gets its service account. Pods that name a node go after 40 s
-// where there is no such Node, unless "-pod-garbage-collector-controller" follows "*".
+// WithControllers runs the named controllers, in the syntax of the flag --controllers; without names it runs all.
+// They delete the content of namespaces and dependents, and create the service account of each namespace. Pods
+// whose node does not exist are deleted after 40 s, unless "-pod-garbage-collector-controller" follows "*".
 func WithControllers(names ...string) Option {
 	return func(s *settings) {
 		if len(names) == 0 {
@@ -35,22 +34,21 @@ func WithControllers(names ...string) Option {
 	}
 }
 
-// WithCRDs installs the CustomResourceDefinitions in files, or in the files of directories, as
-// InstallCRDs does; Reset keeps them.
+// WithCRDs installs the CustomResourceDefinitions in files and directories, like InstallCRDs. Reset keeps them.
 func WithCRDs(paths ...string) Option {
 	return func(s *settings) { s.crds = append(s.crds, paths...) }
 }
 
-// WithEtcd keeps objects in the embedded etcd, in a directory of the test, as the program
-// does: each write is synced to the disk.
+// WithEtcd stores objects in the embedded etcd, in a directory of the test. As in the program, each write is
+// synced to disk.
 func WithEtcd() Option { return func(s *settings) { s.options.Etcd.Memory = false } }
 
-// WithOptions changes any of the server's options: all that flags set.
+// WithOptions changes any option that the server's flags set.
 func WithOptions(change func(*triplane.Options)) Option {
 	return func(s *settings) { change(s.options) }
 }
 
-// newSettings are those of a server with its files in dir.
+// newSettings returns the settings of a server with its files in dir.
 func newSettings(dir string, opts []Option) *settings {
 	o := triplane.NewOptions()
 	o.DataDir = dir
@@ -58,7 +56,7 @@ func newSettings(dir string, opts []Option) *settings {
 	o.SecureServing.ECDSA = true
 	o.Etcd.Memory = true
 	o.Controllers.Selection = []string{noControllers}
-	// Without the controller of service accounts no pod could be created.
+	// Without the controller of service accounts the plugin rejects all pods.
 	o.Admission.Disable = []string{"ServiceAccount"}
 	s := &settings{options: o}
 	for _, set := range opts {
@@ -67,7 +65,7 @@ func newSettings(dir string, opts []Option) *settings {
 	return s
 }
 
-// makesAccounts reports whether a controller makes the service accounts of namespaces.
+// makesAccounts reports whether the controller of service accounts runs.
 func (s *settings) makesAccounts() bool {
 	selected := s.options.Controllers.Selection
 	return !slices.Contains(selected, "-"+accountsController) &&

@@ -15,11 +15,11 @@ import (
 	"triplane"
 )
 
-// patience is how long is waited for anything that the server does by itself.
+// patience is the timeout of all waits.
 const patience = 30 * time.Second
 
-// Server is a running server of a test. Its methods fail the test where they cannot do what
-// they are for; they are for the goroutine of the test, but for Config and TLSConfig.
+// Server is a running server of a test. Its methods fail the test on errors. Only Config and TLSConfig may be
+// called from other goroutines than the test's.
 type Server struct {
 	t     testing.TB
 	app   *triplane.Server
@@ -27,12 +27,11 @@ type Server struct {
 	start *triplane.Checkpoint
 }
 
-// Start returns a server that is ready. It is stopped after the cleanups that the test
-// registers later.
+// Start returns a ready server. It is stopped after cleanups that the test registers later.
 func Start(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	given := newSettings(t.TempDir(), opts)
-	ctx, cancel := context.WithCancel(context.Background()) // the test's own ends before its cleanups
+	ctx, cancel := context.WithCancel(context.Background()) // the test's context is done before its cleanups run
 	run, err := triplane.Start(ctx, given.options)
 	if err != nil {
 		cancel()
@@ -60,26 +59,25 @@ func Start(t testing.TB, opts ...Option) *Server {
 	return s
 }
 
-// Config is an administrator's client configuration that calls the server's handlers without
-// a socket. It works in this process only, and costs the least. Port-forwarding and the like,
-// which take over a connection, need TLSConfig.
+// Config returns an administrator's client configuration that calls the server's handlers without a socket. It
+// works only in this process, and is the fastest. Connections that are taken over, for example by port-forward,
+// need TLSConfig.
 func (s *Server) Config() *rest.Config {
 	config := s.app.ClientConfig()
-	// What a client that says nothing has: those of custom resources cannot use protobuf.
+	// Reset to client-go's defaults, because clients of custom resources do not support protobuf.
 	config.ContentConfig, config.UserAgent = rest.ContentConfig{}, ""
 	return config
 }
 
-// TLSConfig is an administrator's client configuration over TLS, without limits on its rate.
+// TLSConfig returns an administrator's client configuration over TLS, without a rate limit.
 func (s *Server) TLSConfig() *rest.Config { return unlimited(s.admin) }
 
-// Kubeconfig is the path of the administrator's kubeconfig, for programs such as kubectl. It
-// goes away with the test.
+// Kubeconfig returns the path of the administrator's kubeconfig, for programs such as kubectl. The file is deleted
+// at the end of the test.
 func (s *Server) Kubeconfig() string { return s.app.Kubeconfig() }
 
-// Reset drops all objects that are not those of the start, brings those back that are gone,
-// and undoes their changes, definitions of custom resources included. Nobody is asked: neither
-// finalizers nor admission. Clients that watch see it as ordinary changes.
+// Reset restores all objects of the start, including CustomResourceDefinitions: it deletes later ones, recreates
+// deleted ones and reverts changes. It bypasses finalizers and admission. Watches receive ordinary events.
 func (s *Server) Reset() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -89,7 +87,7 @@ func (s *Server) Reset() {
 	}
 }
 
-// User is somebody with a certificate of the server's authority.
+// User is a user with a certificate of the server's CA.
 type User struct {
 	Name   string
 	Groups []string
@@ -98,14 +96,14 @@ type User struct {
 	kubeconfig string
 }
 
-// Config is the user's client configuration, over TLS.
+// Config returns the user's client configuration, over TLS.
 func (u *User) Config() *rest.Config { return unlimited(u.config) }
 
-// Kubeconfig is the path of the user's kubeconfig, which goes away with the test.
+// Kubeconfig returns the path of the user's kubeconfig, which is deleted at the end of the test.
 func (u *User) Kubeconfig() string { return u.kubeconfig }
 
-// AddUser returns a new user, who may do what RBAC allows the name and the groups:
-// everything in the group system:masters. The group system:authenticated is a matter of course.
+// AddUser returns a new user with the permissions that RBAC grants to the name and the groups; system:masters may
+// do everything. The group system:authenticated is added automatically.
 func (s *Server) AddUser(name string, groups ...string) *User {
 	s.t.Helper()
 	u := &User{Name: name, Groups: groups, kubeconfig: filepath.Join(s.t.TempDir(), "kubeconfig")}
@@ -123,15 +121,14 @@ func (s *Server) AddUser(name string, groups ...string) *User {
 	return u
 }
 
-// unlimited is a copy of a configuration in which the client does not slow down by itself.
+// unlimited returns a copy of a configuration without a client-side rate limit.
 func unlimited(config *rest.Config) *rest.Config {
 	copied := rest.CopyConfig(config)
 	copied.QPS = -1
 	return copied
 }
 
-// awaitAccount returns when the namespace default has its service account, without which it
-// takes no pods.
+// awaitAccount returns when the namespace default has its service account, which pods require.
 func (s *Server) awaitAccount() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -140,7 +137,8 @@ func (s *Server) awaitAccount() {
 	if err != nil {
 		s.t.Fatalf("testserver: %v", err)
 	}
-	w, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=default"})
+	w, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Watch(ctx,
+		metav1.ListOptions{FieldSelector: "metadata.name=default"})
 	if err != nil {
 		s.t.Fatalf("testserver: %v", err)
 	}

@@ -10,14 +10,14 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// banFlunder refuses flunders with names that a fischer disallows. It follows fischers through the
-// server itself.
+// banFlunder rejects flunders with names that a fischer disallows. It watches fischers with a loopback client.
 type banFlunder struct {
 	fischers *apiserver.Informer[v1alpha1.Fischer]
 }
 
 func newBanFlunder(needs admission.Needs) (admission.Interface, error) {
-	fischers, err := apiserver.NewInformer[v1alpha1.Fischer](needs.Loopback, v1alpha1.GroupVersion.WithResource("fischers"))
+	fischers, err := apiserver.NewInformer[v1alpha1.Fischer](needs.Loopback,
+		v1alpha1.GroupVersion.WithResource("fischers"))
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +28,8 @@ func newBanFlunder(needs admission.Needs) (admission.Interface, error) {
 // Handles implements admission.Interface.
 func (*banFlunder) Handles(op admission.Operation) bool { return op == admission.Create }
 
-// Admit implements admission.MutatingInterface; it changes nothing, but refuses before others
-// change the object.
+// Admit implements admission.MutatingInterface, so that it rejects objects before other plugins mutate them. It
+// changes nothing.
 func (b *banFlunder) Admit(_ context.Context, a *admission.Attributes) error {
 	if a.Resource.Group != v1alpha1.GroupVersion.Group || a.Resource.Resource != "flunders" {
 		return nil

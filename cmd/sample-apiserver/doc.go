@@ -1,6 +1,6 @@
-// Command sample-apiserver is an API server of one's own on package apiserver, and behaves as
-// k8s.io/sample-apiserver does: the API group wardle.example.com has flunders, in two versions, and
-// fischers, which say through the admission plugin BanFlunder what flunders may not be called.
+// Command sample-apiserver is an API server built with package apiserver that behaves like
+// k8s.io/sample-apiserver. Its API group wardle.example.com has flunders, in two versions, and fischers. Fischers
+// disallow names of flunders with the admission plugin BanFlunder.
 //
 //	sample-apiserver --standalone                # alone, with kubectl --kubeconfig .sample-apiserver/admin.kubeconfig
 //	sample-apiserver --etcd-servers=http://…     # in a pod, behind an APIService

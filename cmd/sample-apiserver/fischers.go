@@ -14,5 +14,5 @@ func fischers() apiserver.Kind[*v1alpha1.Fischer] {
 	}
 }
 
-// anyName allows all names that a path can have.
+// anyName accepts all names that are valid in a path.
 func anyName(string, bool) []string { return nil }

@@ -13,8 +13,8 @@ import (
 
 type flunder = *v1beta1.Flunder
 
-// flunders declares the kind Flunder. Its hub is v1beta1, which can say all that v1alpha1 can; stored is
-// v1alpha1, which an older server reads.
+// flunders declares the kind Flunder. Its hub is v1beta1, which can represent all of v1alpha1. The storage version
+// is v1alpha1, which older servers can read.
 func flunders() apiserver.Kind[flunder] {
 	old := apiserver.VersionOf[flunder](v1alpha1.GroupVersion.WithKind("Flunder"), fromV1alpha1, toV1alpha1)
 	old.Default = apiserver.DefaultOf(func(f *v1alpha1.Flunder) {
@@ -62,14 +62,15 @@ func toV1alpha1(f flunder) (*v1alpha1.Flunder, error) {
 	return out, nil
 }
 
-// validateFlunder wants the reference that the type says, and no other.
+// validateFlunder requires the reference of the type, and rejects others.
 func validateFlunder(s *v1beta1.FlunderSpec) (errs field.ErrorList) {
 	const ofFlunder, ofFischer = v1beta1.FlunderReferenceType, v1beta1.FischerReferenceType
 	spec := field.NewPath("spec")
 	flunder, fischer, kind := spec.Child("flunderReference"), spec.Child("fischerReference"), s.ReferenceType
 	switch {
 	case s.FlunderReference != "" && s.FischerReference != "":
-		return field.ErrorList{field.Invalid(fischer, s.FischerReference, "cannot be set with flunderReference at the same time")}
+		return field.ErrorList{field.Invalid(fischer, s.FischerReference,
+			"cannot be set with flunderReference at the same time")}
 	case s.FlunderReference != "" && kind != ofFlunder:
 		errs = append(errs, field.Invalid(flunder, s.FlunderReference, "cannot be set if referenceType is not Flunder"))
 	case s.FischerReference != "" && kind != ofFischer:

@@ -19,7 +19,7 @@ func main() {
 	})
 }
 
-// wardleVersion is that of the program and its API.
+// wardleVersion is the version of the program and its API.
 func wardleVersion() *version.Info {
 	v := server.DefaultVersion()
 	v.Major, v.Minor, v.GitVersion = "1", "2", "v1.2.0"

@@ -15,7 +15,7 @@ import (
 	"triplane/internal/adminclient"
 )
 
-// parse parses the flags of a command. help is true where its usage was requested and printed to out.
+// parse parses the flags of a command. help is true if it printed the usage to out.
 func parse(fs *pflag.FlagSet, usage string, args []string, out io.Writer) (help bool, err error) {
 	fs.SetOutput(out)
 	fs.Usage = func() { _, _ = fmt.Fprint(out, usage, "\nFlags:\n", fs.FlagUsages()) }
@@ -31,7 +31,7 @@ type remoteFlags struct{ dir, kubeconfig string }
 func (f *remoteFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.dir, "data-dir", triplane.NewOptions().DataDir, "The data directory of the server.")
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "",
-		"How to reach the server, as whom. If blank, as the administrator of the data directory.")
+		"Kubeconfig of the server. If blank, the administrator's in the data directory.")
 }
 
 // path returns the kubeconfig of the flag or, by default, the administrator's.
@@ -39,11 +39,11 @@ func (f *remoteFlags) path() string {
 	return cmp.Or(f.kubeconfig, filepath.Join(f.dir, triplane.KubeconfigFile))
 }
 
-// connect returns a client; each of its requests ends after timeout, 0 means never.
+// connect returns a client with a timeout for each request; 0 means no limit.
 func (f *remoteFlags) connect(timeout time.Duration) (*adminclient.Client, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", f.path())
 	if err != nil {
-		return nil, fmt.Errorf("no way to a server: %w", err)
+		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	return adminclient.New(config, timeout)
 }

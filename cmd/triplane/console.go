@@ -19,19 +19,19 @@ import (
 	"triplane/internal/worker"
 )
 
-const consoleUsage = `Opens the console of a running server, signed in as the user of a kubeconfig.
+const consoleUsage = `Opens the console of a running server, logged in as the user of a kubeconfig.
 
 Usage:
   triplane console [flags]
 
-The link has a token for that user in its fragment, which browsers do not send to servers.
-Who has the link can do what the user can, for an hour or until the server ends.
+The link contains a token for that user in its fragment, which browsers do not send to servers.
+The token has the user's permissions. It is valid for an hour, or until the server stops.
 `
 
 // requestTimeout bounds a request of a command.
 const requestTimeout = 30 * time.Second
 
-// openConsole is the command console.
+// openConsole implements the command console.
 func openConsole(ctx context.Context, args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("console", pflag.ContinueOnError)
 	var flags remoteFlags
@@ -50,7 +50,8 @@ func openConsole(ctx context.Context, args []string, out io.Writer) error {
 	}
 	link := *server.Base.JoinPath(console.Path)
 	address := link.String() + "#token=" + url.QueryEscape(token.Token)
-	if _, err := fmt.Fprintf(out, "%s\nvalid until %s, for whoever has the link\n", address, token.ExpirationTimestamp.Local().Format(time.TimeOnly)); err != nil {
+	if _, err := fmt.Fprintf(out, "%s\nvalid until %s; the link contains a token, keep it secret\n", address,
+		token.ExpirationTimestamp.Local().Format(time.TimeOnly)); err != nil {
 		return err
 	}
 	if !*noBrowser {
@@ -62,7 +63,7 @@ func openConsole(ctx context.Context, args []string, out io.Writer) error {
 func pageToken(ctx context.Context, server *adminclient.Client) (*console.Token, error) {
 	body, err := server.Send(ctx, http.MethodPost, console.TokenPath, nil)
 	if adminclient.HasCode(err, http.StatusNotFound) {
-		return nil, errors.New("the server has no console: start it with --console")
+		return nil, errors.New("the console of the server is disabled: start it with --console")
 	}
 	if err != nil {
 		return nil, err
@@ -72,10 +73,11 @@ func pageToken(ctx context.Context, server *adminclient.Client) (*console.Token,
 	return &token, json.NewDecoder(body).Decode(&token)
 }
 
-// browsers open a link, by operating system.
-var browsers = map[string][]string{"linux": {"xdg-open"}, "darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}
+// browsers are the commands that open a link, by operating system.
+var browsers = map[string][]string{"linux": {"xdg-open"}, "darwin": {"open"},
+	"windows": {"rundll32", "url.dll,FileProtocolHandler"}}
 
-// openBrowser does nothing where there is none: the link is printed, too.
+// openBrowser opens a browser, if it finds one. It reports no errors, because the link is printed as well.
 func openBrowser(ctx context.Context, address string) {
 	words := browsers[runtime.GOOS]
 	if len(words) == 0 {
@@ -87,6 +89,6 @@ func openBrowser(ctx context.Context, address string) {
 	}
 	cmd := exec.CommandContext(ctx, path, append(words[1:], address)...)
 	if cmd.Start() == nil {
-		worker.Go(func() { _ = cmd.Wait() }) // the link is printed, whatever becomes of it
+		worker.Go(func() { _ = cmd.Wait() }) // errors do not matter, the link is printed
 	}
 }

@@ -12,26 +12,28 @@ import (
 	"triplane/generic/run/pki"
 )
 
-const keysUsage = `Makes the keys that servers of one cluster have in common, in the folder pki of a data directory: the
-authorities of certificates, and the key of service account tokens. What is there stays.
+const keysUsage = `Generates the keys that servers of one cluster share, in the directory pki of a data directory: the CAs, and
+the key of service account tokens. Existing keys are kept.
 
-Servers that begin a cluster (--embedded-etcd-initial-cluster), or share an etcd (--etcd-servers), are given
-copies of that folder before their first start, by hand or with --from. Whoever has the keys may do everything.
+Servers that create a cluster (--embedded-etcd-initial-cluster) or share an etcd (--etcd-servers) need copies
+of that directory before their first start; --from copies them. The keys grant full access to the cluster.
 
 Usage:
   triplane keys [flags]
 `
 
-// makeKeys is the command keys. It prints the folder of the keys.
+// makeKeys implements the command keys. It prints the directory of the keys.
 func makeKeys(args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("keys", pflag.ContinueOnError)
 	dir := fs.String("data-dir", triplane.NewOptions().DataDir, "The data directory.")
-	from := fs.String("from", "", "Copy the keys of this folder, such as a mounted Secret, instead of making any. It is an error if there are other ones.")
+	from := fs.String("from", "",
+		"Copy the keys from this directory, for example a mounted Secret, instead of generating them. It is an "+
+			"error if other keys exist.")
 	if help, err := parse(fs, keysUsage, args, out); help || err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("keys takes no arguments, only flags; there is %q", fs.Arg(0))
+		return fmt.Errorf("keys takes only flags, not the argument %q", fs.Arg(0))
 	}
 	held, err := host.LockDataDir(*dir)
 	if err != nil {

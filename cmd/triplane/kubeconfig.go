@@ -12,29 +12,29 @@ import (
 	"triplane"
 )
 
-const kubeconfigUsage = `Prints the administrator's kubeconfig of a data directory, for clients here or elsewhere.
+const kubeconfigUsage = `Prints the administrator's kubeconfig of a data directory.
 
 Usage:
   triplane kubeconfig [flags]
 `
 
-// writeKubeconfig is the command kubeconfig: it writes the administrator's kubeconfig of a data
-// directory to out, with the address that clients elsewhere know the server by. So it comes out of
-// a container that has nothing but the program.
+// writeKubeconfig implements the command kubeconfig. It writes the administrator's kubeconfig of a data directory
+// to out, optionally with another server URL. So it can be copied out of a container that contains only the
+// program.
 func writeKubeconfig(args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("kubeconfig", pflag.ContinueOnError)
 	dir := fs.String("data-dir", triplane.NewOptions().DataDir, "The data directory of the server.")
-	server := fs.String("server", "", "The URL of the server, for clients. If blank, the one that it has on its own machine.")
+	server := fs.String("server", "", "The URL of the server for clients. If blank, the local URL.")
 	if help, err := parse(fs, kubeconfigUsage, args, out); help || err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("kubeconfig takes no arguments, only flags; there is %q", fs.Arg(0))
+		return fmt.Errorf("kubeconfig takes only flags, not the argument %q", fs.Arg(0))
 	}
 	path := filepath.Join(*dir, triplane.KubeconfigFile)
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("no server with a generated authority has run in this data directory: %w", err)
+		return fmt.Errorf("the data directory contains no administrator's kubeconfig: %w", err)
 	}
 	config, err := clientcmd.Load(content)
 	if err != nil {

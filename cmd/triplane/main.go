@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// run does what the name of the program and its arguments ask for.
+// run runs the command that the program's name and its arguments select.
 func run(program string, args []string) error {
 	name, rest := command(program, args)
 	if run := commands[name]; run != nil {
@@ -31,7 +31,7 @@ func run(program string, args []string) error {
 	return serve(args)
 }
 
-// commands are the first arguments that ask for something else than to serve, with what they do.
+// commands are the first arguments that select another function than serving.
 var commands = map[string]func(args []string) error{
 	"etcd":           etcd,
 	"envtest-assets": envtestAssets,
@@ -50,20 +50,20 @@ var commands = map[string]func(args []string) error{
 	}),
 }
 
-// untilSignal is a command whose context ends with the first signal; it writes to the standard output.
+// untilSignal returns a command whose context is done after the first signal; it writes to standard output.
 func untilSignal(run func(ctx context.Context, args []string, out io.Writer) error) func([]string) error {
 	return func(args []string) error {
 		return host.UntilSignal(func(ctx context.Context) error { return run(ctx, args, os.Stdout) })
 	}
 }
 
-// etcd runs an etcd, which ends the process.
+// etcd runs an etcd, and exits with it.
 func etcd(args []string) error {
 	etcdmain.Main(append([]string{"etcd"}, args...))
 	return nil
 }
 
-// envtestAssets lays out the programs that envtest looks for.
+// envtestAssets writes the directory of programs for envtest.
 func envtestAssets(args []string) error {
 	if len(args) != 1 {
 		return errors.New("envtest-assets takes one argument, the directory to make")
@@ -71,8 +71,7 @@ func envtestAssets(args []string) error {
 	return assets.Write(args[0], os.Stdout)
 }
 
-// command returns which of the commands is asked for, and its arguments; "" is none of
-// them. A program that is installed as etcd is an etcd.
+// command returns the selected command, "" for none, and its arguments. A program with the name etcd is an etcd.
 func command(program string, args []string) (name string, rest []string) {
 	if filepath.Base(program) == "etcd" {
 		return "etcd", args
@@ -83,8 +82,7 @@ func command(program string, args []string) (name string, rest []string) {
 	return "", args
 }
 
-// serve runs the API server until the first signal; the second ends the process at
-// once.
+// serve runs the API server until the first signal; the second exits at once.
 func serve(args []string) error {
 	options, err := triplane.Parse(usage, args, os.Stdout)
 	if err != nil || options == nil {

@@ -17,16 +17,16 @@ import (
 	"triplane/generic/storage/embedded"
 )
 
-const memberUsage = `The members of the cluster that the embedded store of a running server belongs to.
+const memberUsage = `Lists and removes members of the embedded etcd's cluster of a running server.
 
 Usage:
   triplane member list [flags]
-  triplane member remove NAME|ID [flags]    what it stored stays with the others; its server ends
+  triplane member remove NAME|ID [flags]    the other members keep the data; its server stops
 
 A member is added by starting a server with --join.
 `
 
-// members is the command member.
+// members implements the command member.
 func members(ctx context.Context, args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("member", pflag.ContinueOnError)
 	var flags remoteFlags
@@ -73,7 +73,7 @@ func printMembers(members []embedded.Member, out io.Writer) error {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", cmp.Or(m.Name, "-"), m.ID, cmp.Or(m.URL, "-"), role)
 	}
 	if !led {
-		_, _ = fmt.Fprintln(table, "nobody leads: too few of them reach each other")
+		_, _ = fmt.Fprintln(table, "no leader: a majority of the members is not connected")
 	}
 	return table.Flush()
 }

@@ -22,21 +22,22 @@ import (
 	"triplane/internal/longwork"
 )
 
-const snapshotUsage = `Snapshots of the embedded store, in etcd's own format.
+const snapshotUsage = `Saves, verifies and restores snapshots of the embedded etcd, in etcd's format.
 
 Usage:
-  triplane snapshot save FILE [flags]       of a running server, or of a data directory that none uses
-  triplane snapshot status FILE             verifies a snapshot, and shows what it holds
-  triplane snapshot restore FILE [flags]    makes the store of a data directory that has none
+  triplane snapshot save FILE [flags]       of a running server, or of a data directory that no server uses
+  triplane snapshot status FILE             verifies a snapshot, and prints its size and revision
+  triplane snapshot restore FILE [flags]    creates the etcd data of a data directory without any
 
-Keys and certificates are beside the store in the data directory: they are not part of a snapshot.
+A snapshot does not contain the keys and certificates of the data directory.
 `
 
-// snapshot is the command snapshot.
+// snapshot implements the command snapshot.
 func snapshot(ctx context.Context, args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("snapshot", pflag.ContinueOnError)
 	dir := fs.String("data-dir", triplane.NewOptions().DataDir, "The data directory.")
-	kubeconfig := fs.String("kubeconfig", "", "save: how to reach the server. If blank, that of the data directory.")
+	kubeconfig := fs.String("kubeconfig", "",
+		"save: kubeconfig of the server. If blank, the administrator's in the data directory.")
 	if help, err := parse(fs, snapshotUsage, args, out); help || err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func snapshot(ctx context.Context, args []string, out io.Writer) error {
 	case "restore":
 		return restoreSnapshot(file, *dir, out)
 	}
-	return fmt.Errorf("snapshot %s is no command; there are save, status and restore", fs.Arg(0))
+	return fmt.Errorf("snapshot %s is not a command; use save, status or restore", fs.Arg(0))
 }
 
 func showSnapshot(file string, out io.Writer) error {
@@ -60,16 +61,17 @@ func showSnapshot(file string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "hash      %08x\nkeyspace  %s\nrevision  %d\nkeys      %d\nsize      %d\n", status.Hash, status.Keyspace, status.Revision, status.Keys, status.Bytes)
+	_, err = fmt.Fprintf(out, "hash      %08x\nkeyspace  %s\nrevision  %d\nkeys      %d\nsize      %d\n", status.Hash,
+		status.Keyspace, status.Revision, status.Keys, status.Bytes)
 	return err
 }
 
-// saveSnapshot asks the server that uses the data directory, and opens the store itself where
-// there is none.
+// saveSnapshot requests a snapshot from the server that uses the data directory. Without such a server it opens
+// the storage itself.
 func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writer) error {
 	if kubeconfig == "" {
 		if _, err := os.Stat(filepath.Join(dir, "etcd")); err != nil {
-			return fmt.Errorf("there is no store: %w", err)
+			return fmt.Errorf("the data directory contains no embedded etcd: %w", err)
 		}
 		held, err := host.LockDataDir(dir)
 		if err == nil {
@@ -95,7 +97,8 @@ func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writ
 }
 
 func saveStopped(ctx context.Context, file, dir string) error {
-	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dir, "etcd"), KeepFragmented: true, Detached: true})
+	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dir, "etcd"), KeepFragmented: true,
+		Detached: true})
 	if err != nil {
 		return err
 	}
@@ -103,7 +106,7 @@ func saveStopped(ctx context.Context, file, dir string) error {
 }
 
 func fetchSnapshot(ctx context.Context, config *restclient.Config, w io.Writer) error {
-	server, err := adminclient.New(config, 0) // it takes as long as it takes
+	server, err := adminclient.New(config, 0) // a large snapshot may take long
 	if err != nil {
 		return err
 	}
@@ -123,18 +126,19 @@ func restoreSnapshot(file, dir string, out io.Writer) error {
 	}
 	defer held.Release()
 	store := filepath.Join(dir, "etcd")
-	if err := longwork.While(longwork.Interval, func() { restoring(file, store, out) }, func() error { return embedded.Restore(file, store) }); err != nil {
+	if err := longwork.While(longwork.Interval, func() { restoring(file, store, out) },
+		func() error { return embedded.Restore(file, store) }); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "restored to %s\n", store)
 	return err
 }
 
-// restoring says how much of a snapshot is in a store.
+// restoring prints the progress of a restore.
 func restoring(file, store string, out io.Writer) {
 	var sizes [2]int64
 	for i, path := range []string{embedded.Restoring(store), file} {
-		if info, err := os.Stat(path); err == nil { // the first one may be still to come
+		if info, err := os.Stat(path); err == nil { // the file may not exist yet
 			sizes[i] = info.Size()
 		}
 	}

@@ -24,20 +24,20 @@ import (
 	"triplane/internal/adminclient"
 )
 
-const statusUsage = `Shows how a running server does: whether it is ready, its version, the servers of the
-chain, the size of the store, and the busiest resources.
+const statusUsage = `Prints the status of a running server: readiness, version, the servers of the chain, the
+size of the storage, and the most requested resources.
 
 Usage:
   triplane status [flags]
 
-It asks as the user of a kubeconfig; what that user may not see is left out. The command
-fails if the server is not ready.
+Facts that the user of the kubeconfig may not read are omitted. The exit code is 1 if the
+server is not ready.
 `
 
-// errNotReady is the failure of a status that was printed.
+// errNotReady is returned after the status was printed.
 var errNotReady = errors.New("the server is not ready")
 
-// showStatus is the command status.
+// showStatus implements the command status.
 func showStatus(ctx context.Context, args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("status", pflag.ContinueOnError)
 	var flags remoteFlags
@@ -55,7 +55,8 @@ func showStatus(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	for _, part := range []func(context.Context) error{s.version, s.chain, s.metrics} {
-		if err := part(ctx); err != nil && !adminclient.HasCode(err, http.StatusForbidden, http.StatusUnauthorized, http.StatusNotFound) {
+		if err := part(ctx); err != nil && !adminclient.HasCode(err, http.StatusForbidden, http.StatusUnauthorized,
+			http.StatusNotFound) {
 			return errors.Join(s.table.Flush(), err)
 		}
 	}
@@ -68,14 +69,14 @@ func showStatus(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// statusReport writes what it reads from a server, a line for each fact.
+// statusReport prints facts about a server, one per line.
 type statusReport struct {
 	*adminclient.Client
 	table *tabwriter.Writer
 }
 
 func (s *statusReport) line(name, format string, args ...any) {
-	_, _ = fmt.Fprintf(s.table, "%s\t%s\n", name, fmt.Sprintf(format, args...)) // Flush reports it
+	_, _ = fmt.Fprintf(s.table, "%s\t%s\n", name, fmt.Sprintf(format, args...)) // Flush returns the error
 }
 
 func (s *statusReport) read(ctx context.Context, path string) ([]byte, error) {
@@ -87,7 +88,7 @@ func (s *statusReport) read(ctx context.Context, path string) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// readiness reports whether the server is ready; an error is that it does not answer.
+// readiness reports whether the server is ready; it returns an error if the server does not respond.
 func (s *statusReport) readiness(ctx context.Context) (bool, error) {
 	s.line("server", "%s", s.Base)
 	_, err := s.read(ctx, "/readyz")
@@ -142,7 +143,8 @@ func (s *statusReport) chain(ctx context.Context) error {
 			counts = append(counts, fmt.Sprintf("%d %s", each.Traffic.Requests[class], class))
 		}
 		if len(each.Claims) > 0 || len(counts) > 0 {
-			s.line(title, "%s, %d claims, requests: %s", each.Name, len(each.Claims), cmp.Or(strings.Join(counts, ", "), "none"))
+			s.line(title, "%s, %d claims, requests: %s", each.Name, len(each.Claims),
+				cmp.Or(strings.Join(counts, ", "), "none"))
 			title = ""
 		}
 		for _, c := range each.Claims {
@@ -154,7 +156,7 @@ func (s *statusReport) chain(ctx context.Context) error {
 	return nil
 }
 
-// busiest is how many resources are listed.
+// busiest is the number of resources in the list.
 const busiest = 5
 
 func (s *statusReport) metrics(ctx context.Context) error {
@@ -167,7 +169,8 @@ func (s *statusReport) metrics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if used, quota := sum(families["triplane_embedded_etcd_used_bytes"]), sum(families["triplane_embedded_etcd_quota_bytes"]); quota > 0 {
+	if used, quota := sum(families["triplane_embedded_etcd_used_bytes"]),
+		sum(families["triplane_embedded_etcd_quota_bytes"]); quota > 0 {
 		s.line("store", "%.1f MiB of %.0f MiB in use", used/(1<<20), quota/(1<<20))
 	} else if size := sum(families["apiserver_storage_size_bytes"]); size > 0 {
 		s.line("store", "%.1f MiB in etcd", size/(1<<20))
@@ -181,7 +184,7 @@ func (s *statusReport) metrics(ctx context.Context) error {
 	return nil
 }
 
-// mostRequested lists the resources with the most requests.
+// mostRequested prints the resources with the most requests.
 func (s *statusReport) mostRequested(requests *dto.MetricFamily) {
 	counts := map[string]float64{}
 	for _, m := range requests.GetMetric() {
@@ -208,7 +211,7 @@ func (s *statusReport) mostRequested(requests *dto.MetricFamily) {
 	}
 }
 
-// sum adds the values of a family, whatever its type.
+// sum returns the sum of the values of a metric family.
 func sum(f *dto.MetricFamily) (total float64) {
 	for _, m := range f.GetMetric() {
 		total += m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetUntyped().GetValue()

@@ -16,19 +16,20 @@ import (
 	"triplane/kubeapi"
 )
 
-const storeUsage = `Verifies the files of the embedded store of a data directory that no server uses: the pages of the database, each
-revision of a key, that each value can be decoded, and the sums of the log. Each revision is compared with the
-snapshots of the data directory, whose own sums are verified, too. The exit code is 1 where something is wrong.
+const storeUsage = `Verifies the files of the embedded etcd of a data directory that no server uses: the pages of the database, each
+revision of a key, that each value can be decoded, and the checksums of the log. It compares each revision with
+the snapshots of the data directory, and verifies their checksums. The exit code is 1 if a check fails.
 
 Usage:
   triplane store verify [DIR] [flags]
 `
 
-// store is the command store.
+// store implements the command store.
 func store(_ context.Context, args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("store", pflag.ContinueOnError)
 	dir := fs.String("data-dir", triplane.NewOptions().DataDir, "The data directory.")
-	snapshots := fs.String("snapshot-dir", "", "Where snapshots are that it is compared with. If blank, the folder snapshots of the data directory.")
+	snapshots := fs.String("snapshot-dir", "",
+		"Directory of the snapshots to compare with. If blank, the directory snapshots of the data directory.")
 	if help, err := parse(fs, storeUsage, args, out); help || err != nil {
 		return err
 	}
@@ -46,14 +47,16 @@ func store(_ context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer held.Release()
-	found, err := embedded.Verify(filepath.Join(*dir, "etcd"), embedded.Verification{Snapshots: *snapshots, Value: kubeapi.NewValueCheck()})
+	found, err := embedded.Verify(filepath.Join(*dir, "etcd"),
+		embedded.Verification{Snapshots: *snapshots, Value: kubeapi.NewValueCheck()})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "keyspace   %s\nrevision   %d\ncompacted  %d\nkeys       %d\nrevisions  %d\nsnapshots  %s\n",
+	_, err = fmt.Fprintf(out,
+		"keyspace   %s\nrevision   %d\ncompacted  %d\nkeys       %d\nrevisions  %d\nsnapshots  %s\n",
 		found.Hash, found.Revision, found.Compacted, found.Keys, found.Revisions, strings.Join(found.Compared, " "))
 	if err = errors.Join(append([]error{err}, found.Unusable...)...); err != nil {
-		return fmt.Errorf("the store is in order, and snapshots of it are not: %w", err)
+		return fmt.Errorf("the storage is valid, but some of its snapshots are not: %w", err)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ export function whenSignedOut(f) { onSignedOut = f; }
 // ApiError is an answer of 400 or more.
 export class ApiError extends Error {
   constructor(code, status, text) {
-    super(status?.message || text || `the server answers ${code}`);
+    super(status?.message || text || `the server responds ${code}`);
     this.code = code;
     this.causes = status?.details?.causes ?? [];
     this.reason = status?.reason ?? '';

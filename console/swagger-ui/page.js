@@ -19,7 +19,7 @@ async function start() {
   say('');
   try {
     const response = await fetch('/openapi/v3', { headers: { ...headers(), Accept: 'application/json' }, credentials: 'same-origin' });
-    if (!response.ok) throw new Error((await response.json().catch(() => null))?.message ?? `the server answers ${response.status}`);
+    if (!response.ok) throw new Error((await response.json().catch(() => null))?.message ?? `the server responds ${response.status}`);
     const { paths } = await response.json();
     const chosen = group.value || 'apis/apps/v1';
     group.replaceChildren(...Object.keys(paths).sort().map(p => new Option(p, p, false, p === chosen)));

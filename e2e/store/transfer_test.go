@@ -184,8 +184,8 @@ func TestTransferOfSome(t *testing.T) {
 	if code != 1 {
 		t.Errorf("exit code %d", code)
 	}
-	harness.Expect(t, progress, "ConfigMap one/Bad_Name: ", "None nothing: the server has no nosuch/v1", "1 objects were imported: 1 created", "triplane: 2 of 3 objects were not imported")
-	for line, want := range map[string]string{"export": "takes one argument", "import /nosuch": "no such file", "export - --data-dir=/nosuch": "no server with a generated authority"} {
+	harness.Expect(t, progress, "ConfigMap one/Bad_Name: ", "None nothing: the server does not serve nosuch/v1", "1 objects were imported: 1 created", "triplane: 2 of 3 objects were not imported")
+	for line, want := range map[string]string{"export": "takes one argument", "import /nosuch": "no such file", "export - --data-dir=/nosuch": "the data directory contains no administrator's kubeconfig"} {
 		out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, append(strings.Fields(line), "--kubeconfig="+kubeconfigOf(s, line))...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %s, want %q", line, out, want)

@@ -21,7 +21,7 @@ type Client struct {
 	http *http.Client
 }
 
-// New returns a client of the server that config names. Each request ends after timeout; 0 means never.
+// New returns a client of the server in config. timeout bounds each request; 0 means no limit.
 func New(config *restclient.Config, timeout time.Duration) (*Client, error) {
 	config.Timeout = timeout
 	client, err := restclient.HTTPClientFor(config)
@@ -41,7 +41,7 @@ type StatusError struct {
 
 // Error implements error.
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("the server answers %s: %s", e.Status, e.Message)
+	return fmt.Sprintf("the server responds %s: %s", e.Status, e.Message)
 }
 
 // HasCode reports whether err is a StatusError with one of the codes.
@@ -77,6 +77,7 @@ func (c *Client) Send(ctx context.Context, method, path string, content io.Reade
 		return resp.Body, nil
 	}
 	defer resp.Body.Close()
-	message, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage)) // it only explains
+	message, _ := io.ReadAll(io.LimitReader(resp.Body,
+		maxMessage)) // errors are ignored: the body is only an explanation
 	return nil, &StatusError{resp.Status, resp.StatusCode, strings.TrimSpace(string(message))}
 }

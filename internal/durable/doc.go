@@ -1,12 +1,12 @@
-// Package durable writes files that survive a power failure. When WriteFile has returned, the file is on
-// the disk, content and name; if the power fails before, the file is the old one or the new one, whole.
+// Package durable writes files that survive a power failure. After WriteFile has returned, content and name of the
+// file are on the disk. If the power fails before, the file has either the old or the new content.
 //
 //	durable.WriteFile(path, content, mode)       // replaces a file
 //	durable.Write(path, mode, func(w io.Writer) error { … })
 //	durable.MkdirAll(dir, mode)                  // instead of os.MkdirAll
 //
-// The content is synced before the file gets its name, and the directory after that: otherwise a file system
-// may have a name on the disk without its content, or content without a name.
+// It syncs the content before the file is renamed, and the directory after that. Otherwise a file system may
+// persist a name without its content, or content without a name.
 //
-// All files of the server that must not be lost are written this way; internal/imports tests it.
+// The server writes all files that must not be lost in this way; internal/imports tests it.
 package durable

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// WriteFile replaces a file. Whoever reads it sees the old content or the new, whole.
+// WriteFile replaces a file atomically.
 func WriteFile(path string, content []byte, mode os.FileMode) error {
 	return Write(path, mode, func(w io.Writer) error {
 		_, err := io.Copy(w, bytes.NewReader(content))
@@ -17,8 +17,7 @@ func WriteFile(path string, content []byte, mode os.FileMode) error {
 	})
 }
 
-// Write is WriteFile with a content that is written by a function. Its failure leaves the file as
-// it was.
+// Write is like WriteFile with content that a function writes. If it fails, the file does not change.
 func Write(path string, mode os.FileMode, write func(io.Writer) error) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -26,7 +25,7 @@ func Write(path string, mode os.FileMode, write func(io.Writer) error) (err erro
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(tmp.Name()) // err says what went wrong
+			_ = os.Remove(tmp.Name()) // err is returned instead
 		}
 	}()
 	if err := errors.Join(tmp.Chmod(mode), write(tmp), tmp.Sync(), tmp.Close()); err != nil {
@@ -38,10 +37,10 @@ func Write(path string, mode os.FileMode, write func(io.Writer) error) (err erro
 	return Sync(filepath.Dir(path))
 }
 
-// MkdirAll makes a directory, and those above it that are missing.
+// MkdirAll creates a directory and its missing parents.
 func MkdirAll(dir string, mode os.FileMode) error {
 	if _, err := os.Stat(dir); err == nil {
-		return os.MkdirAll(dir, mode) // which knows what is no directory
+		return os.MkdirAll(dir, mode) // reports a file that is not a directory
 	}
 	above := filepath.Dir(dir)
 	if above != dir {
@@ -55,7 +54,7 @@ func MkdirAll(dir string, mode os.FileMode) error {
 	return Sync(above)
 }
 
-// Rename renames a file or directory whose content is synced, and syncs the directory that holds it.
+// Rename renames a file or directory with synced content, and syncs the parent directory.
 func Rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -63,7 +62,7 @@ func Rename(from, to string) error {
 	return Sync(filepath.Dir(to))
 }
 
-// Sync puts a file, or the names in a directory, on the disk.
+// Sync syncs a file, or the names in a directory.
 func Sync(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -72,7 +71,7 @@ func Sync(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// SyncAll is Sync of a directory and of everything below it.
+// SyncAll syncs a directory and everything below it.
 func SyncAll(dir string) error {
 	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {

@@ -1,3 +1,3 @@
-// Package longwork reports the progress of work that takes long, every few seconds. Work that is done
-// before is not reported.
+// Package longwork reports the progress of long work every few seconds. It reports nothing for work that ends
+// earlier.
 package longwork

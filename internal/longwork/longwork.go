@@ -6,19 +6,19 @@ import (
 	"triplane/internal/worker"
 )
 
-// Interval is after which time, and how often, there is something to be said.
+// Interval is the usual interval of progress reports.
 const Interval = 5 * time.Second
 
-// Clock says when another line is due in a loop. It is for one goroutine.
+// Clock schedules progress reports in a loop. It is not safe for concurrent use.
 type Clock struct {
 	every time.Duration
 	last  time.Time
 }
 
-// Start returns a clock of a work that begins now.
+// Start returns a clock whose first report is due after the interval.
 func Start(every time.Duration) *Clock { return &Clock{every, time.Now()} }
 
-// Due reports whether a line is due, and counts it as said.
+// Due reports whether a report is due, and if so schedules the next one.
 func (c *Clock) Due() bool {
 	now := time.Now()
 	if now.Sub(c.last) < c.every {
@@ -28,8 +28,7 @@ func (c *Clock) Due() bool {
 	return true
 }
 
-// While does a work and calls say meanwhile, in another goroutine, whenever a line is due. say
-// is not called any more when it returns.
+// While runs work and calls say in another goroutine at each interval. After it has returned, say is not called.
 func While(every time.Duration, say func(), work func() error) error {
 	done := make(chan struct{})
 	var saying worker.Group

@@ -1,7 +1,6 @@
-// Package quantity refuses quantities whose digits nobody means and everybody pays for: resource.Quantity
-// reads, compares and adds 1e-999999999 with as many digits, and takes the square of the time for a number
-// that is written with a million of them, which is longer than any request may last.
+// Package quantity rejects quantities with excessive digits. resource.Quantity expands 1e-999999999 to that many
+// digits, and parses long numbers in quadratic time. A million digits take longer than any request timeout.
 //
-// Parse is for texts. Check is for documents before they are decoded, since a quantity may be read at once;
-// a document may well hold such a text where it is none, as a label.
+// Parse is for texts. Check is for documents before they are decoded, because decoding parses quantities. It
+// allows such texts in other fields, for example in labels.
 package quantity

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// maxExponent is how many digits an exponent may have. The API caps quantities at 2^63-1 and rounds
-	// them to 10^-9, so that two digits say all there is to say.
+	// maxExponent bounds the digits of an exponent. The API caps quantities at 2^63-1 and rounds them to 10^-9, so
+	// two digits suffice.
 	maxExponent = 3
-	// maxDigits is how many digits may follow each other otherwise.
+	// maxDigits bounds other sequences of digits.
 	maxDigits = 1000
 )
 
-// ErrTooLong refuses a quantity.
+// ErrTooLong is the error for quantities with excessive digits.
 var ErrTooLong = errors.New("quantities must have at most 1000 digits, and 3 in their exponents")
 
-// Parse is resource.ParseQuantity for any text.
+// Parse is like resource.ParseQuantity, but safe for untrusted texts.
 func Parse(text string) (resource.Quantity, error) {
 	if IsTooLong(text) {
 		return resource.Quantity{}, ErrTooLong
@@ -30,20 +30,20 @@ func Parse(text string) (resource.Quantity, error) {
 	return resource.ParseQuantity(text)
 }
 
-// IsTooLong reports whether a text holds a number of too many digits, a quantity or not.
+// IsTooLong reports whether a text contains a number with excessive digits, whether it is a quantity or not.
 func IsTooLong[T string | []byte](text T) bool {
 	_, found := nextLong(text, 0)
 	return found
 }
 
-// run is a place of a text where digits follow each other.
+// run is a sequence of digits in a text.
 type run struct {
 	from, to int
 	exponent bool
 }
 
-// nextLong finds the next digits that are too many, where none stand right before at. Zeros that an
-// exponent begins with make it no longer.
+// nextLong returns the next excessive sequence of digits from at; the text must have no digit right before at.
+// Leading zeros of an exponent do not count.
 func nextLong[T string | []byte](text T, at int) (r run, found bool) {
 	for i := at; i < len(text); i++ {
 		if !digit(text[i]) {
@@ -67,7 +67,7 @@ func nextLong[T string | []byte](text T, at int) (r run, found bool) {
 	return run{}, false
 }
 
-// isExponent reports whether the digits that begin at a place are an exponent's.
+// isExponent reports whether the digits that start at a position are an exponent.
 func isExponent[T string | []byte](text T, at int) bool {
 	if at > 0 && (text[at-1] == '+' || text[at-1] == '-') {
 		at--
@@ -77,7 +77,7 @@ func isExponent[T string | []byte](text T, at int) bool {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// InTree reports whether a string of decoded JSON holds a number of too many digits.
+// InTree reports whether a string in decoded JSON contains a number with excessive digits.
 func InTree(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -94,9 +94,9 @@ func InTree(value any) bool {
 	return false
 }
 
-// Check returns ErrTooLong for a JSON document that has a number of too many digits where a value of the Go type
-// has a quantity: anywhere, since a decoder reads a member that is there twice both times. What is no JSON is left
-// to the decoder, which reads nothing of it. Documents without such numbers cost a look at their bytes.
+// Check returns ErrTooLong if a JSON document has a number with excessive digits in a field that is a quantity in
+// the Go type. It checks every occurrence of a duplicate field, because decoders read all of them. It accepts
+// invalid JSON, which decoders reject. Documents without such numbers only cost a scan of their bytes.
 func Check(doc []byte, t reflect.Type) error {
 	if !IsTooLong(doc) {
 		return nil
@@ -110,10 +110,10 @@ func Check(doc []byte, t reflect.Type) error {
 	return nil
 }
 
-// walk goes through a document and the Go type of what it becomes.
+// walk traverses a document along a Go type.
 type walk struct {
 	*json.Decoder
-	fields map[reflect.Type]map[string]reflect.Type // of structs, by their names in JSON
+	fields map[reflect.Type]map[string]reflect.Type // of structs, by JSON name
 }
 
 var quantityType = reflect.TypeFor[resource.Quantity]()
@@ -134,7 +134,7 @@ func (w walk) value(t reflect.Type) error {
 			err = w.part(v, t)
 		}
 		if err == nil {
-			_, err = w.Token() // the end
+			_, err = w.Token() // the closing delimiter
 		}
 	}
 	return err
@@ -147,7 +147,7 @@ func tooLong(text string, t reflect.Type) error {
 	return nil
 }
 
-// part reads an element of a list, or a member of an object, of a type.
+// part reads an element of a list or a member of an object.
 func (w walk) part(of json.Delim, t reflect.Type) error {
 	var inner reflect.Type
 	if of == '{' {
@@ -171,7 +171,7 @@ func (w walk) part(of json.Delim, t reflect.Type) error {
 	return w.value(inner)
 }
 
-// skip reads a value that holds no quantities, however deep it is.
+// skip reads a value that contains no quantities, without recursion.
 func (w walk) skip() error {
 	for depth := 0; ; {
 		token, err := w.Token()
@@ -190,7 +190,7 @@ func (w walk) skip() error {
 	}
 }
 
-// field returns the type of a field of a struct, nil where it has none of the name.
+// field returns the type of a struct's field by JSON name, nil if there is none.
 func (w walk) field(t reflect.Type, name string) reflect.Type {
 	fields, known := w.fields[t]
 	if !known {

@@ -10,31 +10,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapping is one that /proc/self/smaps (proc_pid_smaps(5)) lists.
+// mapping is an entry of /proc/self/smaps (proc_pid_smaps(5)).
 type mapping struct {
 	start, end uintptr
 	writable   bool
 	path       string
 }
 
-// Unmap unmaps the pages of a file that is mapped to be read; they stay in the kernel's cache.
-// The caller sees to it that its mappings stay while it runs: pages of another one at the same
-// place would be lost. Mappings with pages of their own, as relocated programs have, are left
-// alone.
+// Unmap drops the pages of a read-only mapped file from the process; they stay in the kernel's cache. The file's
+// mappings must not change concurrently: pages of another mapping at the same address would be lost. It skips
+// mappings with modified pages, for example of relocated programs.
 func Unmap(path string) error { return advise(path, unix.MADV_DONTNEED) }
 
-// PageOut has the kernel drop the pages of a file that is mapped to be read, from its cache, too,
-// and read them again from the disk when they are touched. Nothing is lost where its mappings
-// change meanwhile. It does nothing where the process may not write the file.
+// PageOut drops the pages of a read-only mapped file from the kernel's cache as well; they are re-read from disk
+// on access. It is safe if mappings change concurrently. It does nothing if the process may not write to the file.
 func PageOut(path string) error { return advise(path, unix.MADV_PAGEOUT) }
 
-// advise gives advice (madvise(2)) on the mappings of a file that nobody writes through.
+// advise calls madvise(2) for the mappings of a file that are not writable.
 func advise(path string, advice uintptr) error {
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened for reading only
 	var errs []error
 	var m mapping
 	lines := bufio.NewScanner(f)
@@ -42,7 +40,8 @@ func advise(path string, advice uintptr) error {
 		line := lines.Text()
 		if next, ok := parse(line); ok {
 			m = next
-		} else if own, ok := strings.CutPrefix(line, "Anonymous:"); ok && m.path == path && !m.writable && strings.Fields(own)[0] == "0" {
+		} else if own, ok := strings.CutPrefix(line, "Anonymous:"); ok && m.path == path && !m.writable &&
+			strings.Fields(own)[0] == "0" {
 			if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, advice); errno != 0 {
 				errs = append(errs, fmt.Errorf("madvise: %w", errno))
 			}
@@ -51,7 +50,7 @@ func advise(path string, advice uintptr) error {
 	return errors.Join(append(errs, lines.Err())...)
 }
 
-// parse reads the first line of a mapping: "START-END PERMISSIONS OFFSET DEVICE INODE PATH".
+// parse parses the first line of a mapping: "START-END PERMISSIONS OFFSET DEVICE INODE PATH".
 func parse(line string) (m mapping, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 5 {

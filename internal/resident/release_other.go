@@ -2,8 +2,8 @@
 
 package resident
 
-// Unmap does nothing here.
+// Unmap does nothing on this platform.
 func Unmap(string) error { return nil }
 
-// PageOut does nothing here.
+// PageOut does nothing on this platform.
 func PageOut(string) error { return nil }

@@ -8,13 +8,13 @@ import (
 	"triplane/apiserver"
 )
 
-// GroupVersion is this version.
+// GroupVersion is the group version of this package.
 var GroupVersion = schema.GroupVersion{Group: "wardle.example.com", Version: "v1alpha1"}
 
-// ReferenceType says what a reference names.
+// ReferenceType is the kind of a reference.
 type ReferenceType string
 
-// The types of references.
+// Values of ReferenceType.
 const (
 	FlunderReferenceType ReferenceType = "Flunder"
 	FischerReferenceType ReferenceType = "Fischer"
@@ -28,7 +28,7 @@ type Flunder struct {
 	Status            FlunderStatus `json:"status,omitempty"`
 }
 
-// FlunderSpec is what a flunder refers to.
+// FlunderSpec is the reference of a flunder.
 type FlunderSpec struct {
 	Reference     string         `json:"reference,omitempty" doc:"A name of another flunder or fischer, depending on the reference type."`
 	ReferenceType *ReferenceType `json:"referenceType,omitempty" doc:"The reference type, defaults to \"Flunder\" if reference is set."`
@@ -37,7 +37,7 @@ type FlunderSpec struct {
 // FlunderStatus is empty.
 type FlunderStatus struct{}
 
-// Fischer is cluster-scoped. It says which names flunders may not have.
+// Fischer is a cluster-scoped kind that disallows names of flunders.
 type Fischer struct {
 	metav1.TypeMeta    `json:",inline"`
 	metav1.ObjectMeta  `json:"metadata,omitempty"`
@@ -50,14 +50,14 @@ func (f *Flunder) DeepCopyObject() runtime.Object { return apiserver.DeepCopy(f)
 // DeepCopyObject implements runtime.Object.
 func (f *Fischer) DeepCopyObject() runtime.Object { return apiserver.DeepCopy(f) }
 
-// APILifecycleDeprecated has clients warned who use the version.
+// APILifecycleDeprecated makes the server send a deprecation warning.
 func (f *Flunder) APILifecycleDeprecated() (major, minor int) { return 1, 3 }
 
-// APILifecycleRemoved is when the version goes.
+// APILifecycleRemoved returns the release that removes the version.
 func (f *Flunder) APILifecycleRemoved() (major, minor int) { return 1, 10 }
 
-// APILifecycleDeprecated has clients warned who use the version.
+// APILifecycleDeprecated makes the server send a deprecation warning.
 func (f *Fischer) APILifecycleDeprecated() (major, minor int) { return 1, 3 }
 
-// APILifecycleRemoved is when the version goes.
+// APILifecycleRemoved returns the release that removes the version.
 func (f *Fischer) APILifecycleRemoved() (major, minor int) { return 1, 10 }

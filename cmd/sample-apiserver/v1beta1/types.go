@@ -8,13 +8,13 @@ import (
 	"triplane/apiserver"
 )
 
-// GroupVersion is this version.
+// GroupVersion is the group version of this package.
 var GroupVersion = schema.GroupVersion{Group: "wardle.example.com", Version: "v1beta1"}
 
-// ReferenceType says what a reference names.
+// ReferenceType is the kind of a reference.
 type ReferenceType string
 
-// The types of references.
+// Values of ReferenceType.
 const (
 	FlunderReferenceType ReferenceType = "Flunder"
 	FischerReferenceType ReferenceType = "Fischer"
@@ -28,7 +28,7 @@ type Flunder struct {
 	Status            FlunderStatus `json:"status,omitempty"`
 }
 
-// FlunderSpec is what a flunder refers to, by a field for each type.
+// FlunderSpec is the reference of a flunder, with a field for each type.
 type FlunderSpec struct {
 	FlunderReference string        `json:"flunderReference,omitempty" doc:"A name of another flunder, mutually exclusive to the FischerReference."`
 	FischerReference string        `json:"fischerReference,omitempty" doc:"A name of a fischer, mutually exclusive to the FlunderReference."`

@@ -17,11 +17,9 @@ const (
 	kubectl   = "kubectl"
 )
 
-// Write makes dir if it does not exist, and replaces what of the three programs is
-// there. The directory holds one copy of the running program, as kube-apiserver, so
-// that it can be moved and cached; etcd is a relative link to that. kubectl is a link
-// to the one of PATH, if there is one: only tests that ask envtest for a kubectl need
-// it. What was done is printed to out.
+// Write creates dir and the three programs in it, replacing existing ones. The directory contains one copy of the
+// running program, as kube-apiserver, so that it can be moved and cached. etcd is a relative link to it. kubectl
+// is a link to the one in PATH, if there is one, because few tests need it. Write prints a summary to out.
 func Write(dir string, out io.Writer) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -52,19 +50,20 @@ func Write(dir string, out io.Writer) error {
 		}
 		kubectlNote = found
 	}
-	_, err = fmt.Fprintf(out, "%s\n  kube-apiserver  this program\n  etcd            this program\n  kubectl         %s\n\nUse it:\n  export KUBEBUILDER_ASSETS=%s\n",
+	_, err = fmt.Fprintf(out,
+		"%s\n  kube-apiserver  this program\n  etcd            this program\n  kubectl         %s\n\nUse it:\n  "+
+			"export KUBEBUILDER_ASSETS=%s\n",
 		dir, kubectlNote, dir)
 	return err
 }
 
-// copyProgram replaces target by a copy of a program, in one step: one that runs goes
-// on as it is.
+// copyProgram replaces target by a copy of a program atomically, so that running copies are not affected.
 func copyProgram(source, target string) error {
 	in, err := os.Open(source)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // it is read only
+	defer func() { _ = in.Close() }() // opened for reading only
 	return durable.Write(target, 0o755, func(w io.Writer) error {
 		_, err := io.Copy(w, in)
 		return err

@@ -1,13 +1,13 @@
-// Package transfer is the commands export and import: what a server keeps, as YAML, for another server,
-// another store, or another release. Both are clients of the API: objects are read in the versions that
-// the server prefers, and written as anybody writes them, with defaults, validation and admission.
+// Package transfer implements the commands export and import. They transfer the objects of a server as YAML to
+// another server, another storage, or another release. Both are clients of the API. Export reads objects in the
+// preferred versions. Import creates them like any client, with defaulting, validation and admission.
 //
-// Exported is all that is listed and can be created, but not what a server makes by itself or for the
-// time being (leftout.go). An object keeps its uid in the file, so that references to it can be written
-// with the one that it gets: owners are created before their dependents, and wherever a string in an
-// object is the uid of another one it is replaced. Namespaces come first, then CustomResourceDefinitions,
-// whose resources are waited for; what decides about writes (webhooks, policies) comes last.
+// Export includes all objects that can be listed and created, except those that a server creates itself, and
+// temporary ones (leftout.go). The file contains the uid of each object, so that import can replace references to
+// it with the new uid. Owners are created before their dependents. Namespaces come first, then
+// CustomResourceDefinitions, whose resources import waits for. Webhooks and policies, which affect writes, come
+// last.
 //
-// Not kept are creation times, resource versions, generations and managed fields: the server that
-// imports is the one that makes them.
+// Creation times, resource versions, generations and managed fields are not exported: the importing server sets
+// them.
 package transfer

@@ -19,19 +19,21 @@ import (
 	"triplane/internal/durable"
 )
 
-// pageSize is how many objects are read at a time.
+// pageSize is the limit of lists.
 const pageSize = 500
 
-// Selection is what is exported.
+// Selection selects the objects to export.
 type Selection struct {
-	// Namespaces whose objects, and who themselves, are exported; none is everything.
+	// Namespaces are exported with their objects; empty means everything.
 	Namespaces []string
 }
 
-// Export writes the objects of a server to a file, a directory (a file a resource; where target is
-// one, or ends with a slash), or to out where target is "-". What it does is printed to progress.
-// Each resource, in each of the namespaces, is as it was at one moment, but not all at the same.
-func Export(ctx context.Context, config *restclient.Config, what Selection, target string, out, progress io.Writer) error {
+// Export writes the objects of a server to target: a file, a directory (if it exists or ends with a slash; one
+// file per resource), or out for "-". It prints its progress to progress. The list of each resource in each
+// namespace is consistent, but different lists may be of different times.
+func Export(
+	ctx context.Context, config *restclient.Config, what Selection, target string, out, progress io.Writer,
+) error {
 	s, err := connect(config)
 	if err != nil {
 		return err
@@ -65,7 +67,7 @@ type exporter struct {
 	count     int
 }
 
-// wanted are the resources that are kept here.
+// wanted returns the resources that this server stores.
 func (e *exporter) wanted(ctx context.Context) (wanted []resource, err error) {
 	elsewhere, err := e.elsewhere(ctx)
 	if err != nil {
@@ -79,7 +81,7 @@ func (e *exporter) wanted(ctx context.Context) (wanted []resource, err error) {
 		switch reason := leftOut[r.GroupResource()]; {
 		case reason != "" || len(e.what.Namespaces) > 0 && !r.namespaced && r.String() != "namespaces":
 		case elsewhere[r.Group]:
-			_, _ = fmt.Fprintf(e.progress, "%s: left out, another server keeps them\n", r)
+			_, _ = fmt.Fprintf(e.progress, "%s: skipped, another server stores them\n", r)
 		default:
 			wanted = append(wanted, r)
 		}
@@ -87,7 +89,7 @@ func (e *exporter) wanted(ctx context.Context) (wanted []resource, err error) {
 	return wanted, nil
 }
 
-// all writes all objects, in order of their resources.
+// all writes all objects, ordered by resource.
 func (e *exporter) all(ctx context.Context, w io.Writer) error {
 	for _, r := range e.resources {
 		if _, err := e.write(ctx, r, w); err != nil {
@@ -103,7 +105,7 @@ func (e *exporter) files(ctx context.Context, dir string) error {
 		return err
 	}
 	if left, err := fs.Glob(os.DirFS(dir), "*.yaml"); err != nil || len(left) > 0 {
-		return fmt.Errorf("there are YAML files in %s already: choose an empty directory", dir)
+		return fmt.Errorf("%s contains YAML files already: choose an empty directory", dir)
 	}
 	for _, r := range e.resources {
 		path, n := filepath.Join(dir, r.String()+".yaml"), 0
@@ -121,7 +123,7 @@ func (e *exporter) files(ctx context.Context, dir string) error {
 	return nil
 }
 
-// write writes the selected objects of a resource, and returns how many there were.
+// write writes the selected objects of a resource, and returns their number.
 func (e *exporter) write(ctx context.Context, r resource, w io.Writer) (n int, err error) {
 	for _, l := range e.lists(r) {
 		more, err := l.write(ctx, r, w)
@@ -136,13 +138,13 @@ func (e *exporter) write(ctx context.Context, r resource, w io.Writer) (n int, e
 	return n, nil
 }
 
-// list is a request for objects.
+// list is a list request.
 type list struct {
 	from          dynamic.ResourceInterface
 	fieldSelector string
 }
 
-// lists are the requests for the selected objects of a resource.
+// lists returns the list requests for the selected objects of a resource.
 func (e *exporter) lists(r resource) (some []list) {
 	all := e.objects.Resource(r.GroupVersionResource)
 	if len(e.what.Namespaces) == 0 {
@@ -158,7 +160,7 @@ func (e *exporter) lists(r resource) (some []list) {
 	return some
 }
 
-// write writes the objects of a list, and returns how many there were.
+// write writes the objects of a list, and returns their number.
 func (l list) write(ctx context.Context, r resource, w io.Writer) (n int, err error) {
 	opts := metav1.ListOptions{Limit: pageSize, FieldSelector: l.fieldSelector}
 	for {
@@ -187,7 +189,7 @@ func (l list) write(ctx context.Context, r resource, w io.Writer) (n int, err er
 	}
 }
 
-// clean removes what the server that imports makes; the uid stays, for references to it.
+// clean removes the metadata that the importing server sets. It keeps the uid, for references.
 func clean(o *unstructured.Unstructured) {
 	for _, field := range []string{"resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", field)

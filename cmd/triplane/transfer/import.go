@@ -15,9 +15,9 @@ import (
 	restclient "k8s.io/client-go/rest"
 )
 
-// Import creates the objects of a file, of a directory, or of in where source is "-", on a server;
-// those that are there are replaced. An object that is refused is reported to progress, and the
-// others are imported; the error says how many were refused.
+// Import creates the objects of source on a server, or replaces existing ones. source is a file, a directory, or
+// "-" for in. It reports rejected objects to progress and imports the others; the error has the number of rejected
+// objects.
 func Import(ctx context.Context, config *restclient.Config, source string, in io.Reader, progress io.Writer) error {
 	objects, err := readAll(source, in)
 	if err != nil {
@@ -29,7 +29,7 @@ func Import(ctx context.Context, config *restclient.Config, source string, in io
 	}
 	i := importer{server: s, progress: progress, uids: map[string]string{}, coming: map[string]bool{}}
 	for _, o := range objects {
-		if uid := string(o.GetUID()); uid != "" { // which others have written need none
+		if uid := string(o.GetUID()); uid != "" { // objects of other origin have none
 			i.coming[uid] = true
 		}
 	}
@@ -37,7 +37,8 @@ func Import(ctx context.Context, config *restclient.Config, source string, in io
 	if err := i.all(ctx, objects); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(progress, "%d objects were imported: %d created, %d replaced\n", i.created+i.replaced, i.created, i.replaced)
+	_, _ = fmt.Fprintf(progress, "%d objects were imported: %d created, %d replaced\n", i.created+i.replaced,
+		i.created, i.replaced)
 	if i.failed > 0 {
 		return fmt.Errorf("%d of %d objects were not imported", i.failed, len(objects))
 	}
@@ -46,21 +47,23 @@ func Import(ctx context.Context, config *restclient.Config, source string, in io
 
 var definitions = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 
-// rank orders objects by kind: what others need comes first, and last what decides about the writes of
-// others. Those of a lower rank are imported first.
+// rank orders objects by kind: lower ranks are imported first. Objects that others depend on come first, and those
+// that affect writes of others last.
 func rank(o *unstructured.Unstructured) int {
 	switch kind := o.GroupVersionKind().GroupKind(); {
 	case kind == schema.GroupKind{Kind: "Namespace"}:
 		return 0
 	case kind == definitions:
 		return 1
-	case kind.Group == "scheduling.k8s.io", kind.Group == "networking.k8s.io" && kind.Kind == "ServiceCIDR", kind.Group == "rbac.authorization.k8s.io", kind == schema.GroupKind{Kind: "ServiceAccount"}:
+	case kind.Group == "scheduling.k8s.io", kind.Group == "networking.k8s.io" && kind.Kind == "ServiceCIDR",
+		kind.Group == "rbac.authorization.k8s.io", kind == schema.GroupKind{Kind: "ServiceAccount"}:
 		return 2
 	case kind == schema.GroupKind{Kind: "PersistentVolume"}:
-		return 4 // with the uids of claims
+		return 4 // refer to uids of claims
 	case kind == schema.GroupKind{Kind: "ResourceQuota"}, kind == schema.GroupKind{Kind: "LimitRange"}:
 		return 5
-	case kind.Group == "admissionregistration.k8s.io", kind.Group == "apiregistration.k8s.io", kind.Group == "flowcontrol.apiserver.k8s.io":
+	case kind.Group == "admissionregistration.k8s.io", kind.Group == "apiregistration.k8s.io",
+		kind.Group == "flowcontrol.apiserver.k8s.io":
 		return 6
 	}
 	return 3
@@ -70,13 +73,13 @@ type importer struct {
 	*server
 	served   map[schema.GroupVersionKind]resource
 	progress io.Writer
-	uids     map[string]string // of objects that were imported, new ones by old ones
-	coming   map[string]bool   // old ones of objects that are still to be imported
+	uids     map[string]string // new uids by old ones, of imported objects
+	coming   map[string]bool   // old uids of objects that are not imported yet
 
 	created, replaced, failed int
 }
 
-// all imports objects in order, dependents when their owners are there.
+// all imports objects in order, dependents after their owners.
 func (i *importer) all(ctx context.Context, objects []*unstructured.Unstructured) (err error) {
 	groups := map[string]bool{} // of definitions
 	for _, o := range objects {
@@ -110,7 +113,7 @@ func (i *importer) all(ctx context.Context, objects []*unstructured.Unstructured
 				i.one(ctx, o)
 			}
 		}
-		if len(later) == len(waiting) { // each owns another
+		if len(later) == len(waiting) { // their ownership is circular
 			for _, o := range later {
 				i.one(ctx, o)
 			}
@@ -121,12 +124,14 @@ func (i *importer) all(ctx context.Context, objects []*unstructured.Unstructured
 	return nil
 }
 
-// servedWithin is how long the resources of definitions may take to be served.
+// servedWithin bounds the wait for the resources of definitions.
 const servedWithin = 30 * time.Second
 
-// awaitServed returns when the kinds of all objects of some groups are served, or some have not come in
-// time: these are reported with their objects.
-func (i *importer) awaitServed(ctx context.Context, objects []*unstructured.Unstructured, groups map[string]bool) (err error) {
+// awaitServed returns when all kinds of the groups are served, or after a timeout; then the objects of missing
+// kinds are reported as rejected.
+func (i *importer) awaitServed(
+	ctx context.Context, objects []*unstructured.Unstructured, groups map[string]bool,
+) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, servedWithin)
 	defer cancel()
 	for {
@@ -148,7 +153,7 @@ func (i *importer) awaitServed(ctx context.Context, objects []*unstructured.Unst
 	}
 }
 
-// waits reports whether an owner is still to be imported.
+// waits reports whether an owner is not imported yet.
 func (i *importer) waits(o *unstructured.Unstructured) bool {
 	for _, owner := range o.GetOwnerReferences() {
 		if uid := string(owner.UID); i.coming[uid] && i.uids[uid] == "" {
@@ -158,11 +163,11 @@ func (i *importer) waits(o *unstructured.Unstructured) bool {
 	return false
 }
 
-// one imports an object, or reports why it is not.
+// one imports an object, or reports why it failed.
 func (i *importer) one(ctx context.Context, o *unstructured.Unstructured) {
 	old := string(o.GetUID())
 	made, err := i.write(ctx, o)
-	delete(i.coming, old) // dependents need not wait any more
+	delete(i.coming, old) // dependents need not wait any longer
 	if err != nil {
 		i.failed++
 		_, _ = fmt.Fprintf(i.progress, "%s %s: %v\n", o.GetKind(), named(o), err)
@@ -180,11 +185,11 @@ func named(o *unstructured.Unstructured) string {
 	return o.GetNamespace() + "/" + o.GetName()
 }
 
-// write creates an object or replaces it, with its status.
+// write creates or replaces an object, with its status.
 func (i *importer) write(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	r, is := i.served[o.GroupVersionKind()]
 	if !is {
-		return nil, fmt.Errorf("the server has no %s", o.GroupVersionKind())
+		return nil, fmt.Errorf("the server does not serve %s", o.GroupVersionKind())
 	}
 	var client dynamic.ResourceInterface = i.objects.Resource(r.GroupVersionResource)
 	if r.namespaced {
@@ -219,8 +224,10 @@ func (i *importer) write(ctx context.Context, o *unstructured.Unstructured) (*un
 	return made, nil
 }
 
-// setStatus writes the status of an object, and retries where the server has written the object in between.
-func setStatus(ctx context.Context, client dynamic.ResourceInterface, made *unstructured.Unstructured, status any) error {
+// setStatus updates the status of an object, and retries after conflicts.
+func setStatus(
+	ctx context.Context, client dynamic.ResourceInterface, made *unstructured.Unstructured, status any,
+) error {
 	for there := made; ; {
 		there.Object["status"] = status
 		_, err := client.UpdateStatus(ctx, there, metav1.UpdateOptions{})
@@ -233,7 +240,9 @@ func setStatus(ctx context.Context, client dynamic.ResourceInterface, made *unst
 	}
 }
 
-func (i *importer) replace(ctx context.Context, client dynamic.ResourceInterface, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (i *importer) replace(
+	ctx context.Context, client dynamic.ResourceInterface, o *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	for {
 		there, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
 		if err != nil {
@@ -247,13 +256,14 @@ func (i *importer) replace(ctx context.Context, client dynamic.ResourceInterface
 	}
 }
 
-// addressTaken reports whether a Service's address is another one's here, or of another range.
+// addressTaken reports whether a Service was rejected because its address is in use or outside the ranges.
 func addressTaken(o *unstructured.Unstructured, err error) bool {
 	ip, _, _ := unstructured.NestedString(o.Object, "spec", "clusterIP")
-	return apierrors.IsInvalid(err) && o.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Service"} && ip != "" && ip != "None"
+	return apierrors.IsInvalid(err) && o.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Service"} &&
+		ip != "" && ip != "None"
 }
 
-// prepare gives an object the uids of this server, and removes owners that are not here.
+// prepare replaces uids in an object by those of this server, and removes owners that were not imported.
 func (i *importer) prepare(o *unstructured.Unstructured) {
 	clean(o)
 	unstructured.RemoveNestedField(o.Object, "metadata", "uid")
@@ -263,7 +273,8 @@ func (i *importer) prepare(o *unstructured.Unstructured) {
 			owners = append(owners, owner)
 			continue
 		}
-		_, _ = fmt.Fprintf(i.progress, "%s %s: its owner, the %s %s, was not imported\n", o.GetKind(), named(o), owner.Kind, owner.Name)
+		_, _ = fmt.Fprintf(i.progress, "%s %s: its owner, the %s %s, was not imported\n", o.GetKind(), named(o),
+			owner.Kind, owner.Name)
 	}
 	o.SetOwnerReferences(owners)
 	if o.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: "batch", Kind: "Job"}) {
@@ -272,7 +283,7 @@ func (i *importer) prepare(o *unstructured.Unstructured) {
 	o.Object = i.renamed(o.Object).(map[string]any)
 }
 
-// unnameJob removes what the server makes of the uid of a Job, unless its author did.
+// unnameJob removes the generated selector and labels of a Job, unless they were set manually.
 func unnameJob(o *unstructured.Unstructured) {
 	if manual, _, _ := unstructured.NestedBool(o.Object, "spec", "manualSelector"); manual {
 		return
@@ -283,7 +294,7 @@ func unnameJob(o *unstructured.Unstructured) {
 	}
 }
 
-// renamed replaces strings that are uids by those that these have become.
+// renamed replaces strings that are old uids by the new ones.
 func (i *importer) renamed(value any) any {
 	switch v := value.(type) {
 	case string:

@@ -14,7 +14,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// readAll reads the objects of a file, of the YAML files of a directory, or of in where source is "-".
+// readAll reads the objects of a file, of the YAML files of a directory, or of in if source is "-".
 func readAll(source string, in io.Reader) ([]*unstructured.Unstructured, error) {
 	if source == "-" {
 		return read(in, "the input")
@@ -38,7 +38,7 @@ func readAll(source string, in io.Reader) ([]*unstructured.Unstructured, error) 
 	return all, nil
 }
 
-// filesOf are the YAML files of a directory, or the file itself.
+// filesOf returns the YAML files of a directory, or the file itself.
 func filesOf(source string) ([]string, error) {
 	info, err := os.Stat(source)
 	if err != nil {
@@ -54,7 +54,7 @@ func filesOf(source string) ([]string, error) {
 	return files, err
 }
 
-// read reads the objects of YAML or JSON documents; name is that of the source, for errors.
+// read reads the objects of YAML or JSON documents; name is the name of the source in errors.
 func read(r io.Reader, name string) (all []*unstructured.Unstructured, err error) {
 	d := utilyaml.NewYAMLOrJSONDecoder(r, 4096)
 	for {
@@ -62,7 +62,7 @@ func read(r io.Reader, name string) (all []*unstructured.Unstructured, err error
 		o := &unstructured.Unstructured{}
 		err := d.Decode(&document)
 		if err == nil && len(document) > 0 {
-			// The decoder itself makes floats of all numbers, which changes large integers.
+			// The decoder itself would decode all numbers as floats, which changes large integers.
 			err = utiljson.Unmarshal(document, &o.Object)
 		}
 		switch {
@@ -73,7 +73,7 @@ func read(r io.Reader, name string) (all []*unstructured.Unstructured, err error
 		case len(o.Object) == 0:
 			continue // an empty document
 		case o.GetKind() == "" || o.GetAPIVersion() == "" || o.GetName() == "":
-			return nil, fmt.Errorf("%s, document %d: it has no apiVersion, kind and name", name, len(all)+1)
+			return nil, fmt.Errorf("%s, document %d: apiVersion, kind or name is missing", name, len(all)+1)
 		}
 		all = append(all, o)
 	}

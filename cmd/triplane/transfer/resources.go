@@ -15,17 +15,17 @@ import (
 	restclient "k8s.io/client-go/rest"
 )
 
-// resource is one that a server keeps objects of.
+// resource is a resource that a server stores.
 type resource struct {
 	schema.GroupVersionResource
 	namespaced bool
-	// status is whether it is written by a subresource.
+	// status is whether it has the subresource status.
 	status bool
 }
 
 func (r resource) String() string { return r.GroupResource().String() }
 
-// server is one that objects are read from, or written to.
+// server has the clients of the server to read from or write to.
 type server struct {
 	discovery discovery.DiscoveryInterface
 	objects   dynamic.Interface
@@ -43,14 +43,14 @@ func connect(config *restclient.Config) (*server, error) {
 	return &server{d, objects}, err
 }
 
-// resources are those whose objects are listed and can be created, in the versions that the server
-// prefers, sorted. Groups that are kept elsewhere need not be available.
+// resources returns the resources that can be listed and created, in the preferred versions, sorted. Discovery of
+// groups of other servers may fail.
 func (s *server) resources(elsewhere map[string]bool) ([]resource, error) {
 	lists, err := discovery.ServerPreferredResources(s.discovery)
 	failed, _ := discovery.GroupDiscoveryFailedErrorGroups(err)
 	maps.DeleteFunc(failed, func(gv schema.GroupVersion, _ error) bool { return elsewhere[gv.Group] })
 	if err != nil && (failed == nil || len(failed) > 0) {
-		return nil, fmt.Errorf("what the server serves: %w", err)
+		return nil, fmt.Errorf("discovery: %w", err)
 	}
 	found := map[schema.GroupResource]resource{}
 	for _, list := range lists {
@@ -69,11 +69,11 @@ func (s *server) resources(elsewhere map[string]bool) ([]resource, error) {
 	return sorted, nil
 }
 
-// served are the resources by the kinds of their objects, in all versions.
+// served returns the resources by kind, in all versions.
 func (s *server) served() (map[schema.GroupVersionKind]resource, error) {
 	_, lists, err := s.discovery.ServerGroupsAndResources()
 	if err != nil && len(lists) == 0 {
-		return nil, fmt.Errorf("what the server serves: %w", err)
+		return nil, fmt.Errorf("discovery: %w", err)
 	}
 	found := map[schema.GroupVersionKind]resource{}
 	statuses := map[schema.GroupVersionResource]bool{}
@@ -88,7 +88,8 @@ func (s *server) served() (map[schema.GroupVersionKind]resource, error) {
 			case subresource == "status":
 				statuses[gv.WithResource(name)] = slices.Contains(r.Verbs, "update")
 			case subresource == "" && slices.Contains(r.Verbs, "create"):
-				found[gv.WithKind(r.Kind)] = resource{GroupVersionResource: gv.WithResource(name), namespaced: r.Namespaced}
+				found[gv.WithKind(r.Kind)] = resource{GroupVersionResource: gv.WithResource(name),
+					namespaced: r.Namespaced}
 			}
 		}
 	}
@@ -99,7 +100,7 @@ func (s *server) served() (map[schema.GroupVersionKind]resource, error) {
 	return found, nil
 }
 
-// elsewhere are the groups that other servers keep (APIServices that point to Services).
+// elsewhere returns the groups that other servers store (APIServices that refer to Services).
 func (s *server) elsewhere(ctx context.Context) (map[string]bool, error) {
 	services := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 	list, err := s.objects.Resource(services).List(ctx, metav1.ListOptions{})

@@ -28,7 +28,7 @@ func triesModes(t *testing.T, dir, part string) {
 		if err == nil {
 			d.Release()
 		}
-		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "may be written by everybody") {
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "is world-writable") {
 			t.Errorf("%s, %v: %v", part, mode, err)
 		}
 	}
