@@ -12,13 +12,16 @@ import (
 )
 
 func podCreate(p *corev1.Pod) *admission.Attributes {
-	return &admission.Attributes{Operation: admission.Create, Object: p, Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}}
+	return &admission.Attributes{Operation: admission.Create, Object: p,
+		Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}}
 }
 
 func TestTolerationsAreAddedOnce(t *testing.T) {
-	p := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists}}}}
+	p := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: corev1.TaintNodeNotReady,
+		Operator: corev1.TolerationOpExists}}}}
 	for range 2 {
-		if err := (tolerationSeconds{DefaultTolerationOptions()}).Admit(context.Background(), podCreate(p)); err != nil {
+		if err := (tolerationSeconds{DefaultTolerationOptions()}).Admit(context.Background(),
+			podCreate(p)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,7 +47,8 @@ func TestLimitRangeBounds(t *testing.T) {
 	cpu := func(v string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(v)}
 	}
-	it := &corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, Min: cpu("100m"), Max: cpu("2"), MaxLimitRequestRatio: cpu("4")}
+	it := &corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, Min: cpu("100m"), Max: cpu("2"),
+		MaxLimitRequestRatio: cpu("4")}
 	for _, c := range []struct {
 		name             string
 		requests, limits corev1.ResourceList

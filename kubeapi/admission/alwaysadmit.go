@@ -6,7 +6,7 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// everything is what plugins embed that see all operations.
+// everything is embedded in plugins that handle all operations.
 type everything struct{}
 
 // Handles implements admission.Interface.

@@ -6,7 +6,7 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// alwaysDeny refuses everything; it is deprecated and for tests.
+// alwaysDeny rejects everything; it is deprecated and for tests.
 //
 // Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: last.
 type alwaysDeny struct{ everything }

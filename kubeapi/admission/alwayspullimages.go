@@ -9,11 +9,11 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// alwaysPullImages has kubelets pull the images of new containers and volumes, so that nobody
-// uses an image that is on a node because somebody else may pull it.
+// alwaysPullImages makes kubelets pull the images of new containers and volumes. Otherwise users could run an
+// image that is on a node because another user may pull it.
 //
-// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: before
-// webhooks; what they change is validated.
+// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: before webhooks, whose changes
+// are validated.
 type alwaysPullImages struct{ operations }
 
 func newAlwaysPullImages(_ *Dependencies) admission.Interface {
@@ -47,7 +47,10 @@ func (alwaysPullImages) Validate(_ context.Context, a *admission.Attributes) err
 			errs = append(errs, field.NotSupported(path, policy, []corev1.PullPolicy{corev1.PullAlways}))
 		}
 	}
-	containersOf(&p.Spec, func(c *corev1.Container, path *field.Path) { check(c.ImagePullPolicy, path.Child("imagePullPolicy")) })
+	containersOf(&p.Spec, func(c *corev1.Container, path *field.Path) {
+		check(c.ImagePullPolicy,
+			path.Child("imagePullPolicy"))
+	})
 	for i := range p.Spec.Volumes {
 		if v := p.Spec.Volumes[i].Image; v != nil {
 			check(v.PullPolicy, field.NewPath("spec", "volumes").Index(i).Child("image", "pullPolicy"))

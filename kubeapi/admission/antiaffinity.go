@@ -8,8 +8,8 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// antiAffinity refuses pods that keep others away from more than their node: required
-// anti-affinity with another topology than kubernetes.io/hostname.
+// antiAffinity rejects pods with required anti-affinity on another topology than kubernetes.io/hostname: they
+// would exclude other pods from more than their node.
 //
 // Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: any.
 type antiAffinity struct{ operations }
@@ -26,7 +26,8 @@ func (antiAffinity) Validate(_ context.Context, a *admission.Attributes) error {
 	}
 	for _, term := range p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
 		if term.TopologyKey != corev1.LabelHostname {
-			return forbidden(a, "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed",
+			return forbidden(a,
+				"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed",
 				term.TopologyKey, corev1.LabelHostname)
 		}
 	}

@@ -44,9 +44,12 @@ func signingRequest(t *testing.T, signer string, subject pkix.Name) *certificate
 		SignerName: signer, Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})}}
 }
 
-func certificateAttributes(sub string, op admission.Operation, old, csr *certificatesv1.CertificateSigningRequest) *admission.Attributes {
+func certificateAttributes(
+	sub string, op admission.Operation, old, csr *certificatesv1.CertificateSigningRequest,
+) *admission.Attributes {
 	a := &admission.Attributes{Operation: op, Subresource: sub, Name: "r", User: &user.Info{Name: "alice"},
-		Resource: schema.GroupVersionResource{Group: "certificates.k8s.io", Version: "v1", Resource: "certificatesigningrequests"}}
+		Resource: schema.GroupVersionResource{Group: "certificates.k8s.io", Version: "v1",
+			Resource: "certificatesigningrequests"}}
 	if old != nil {
 		a.OldObject = old
 	}
@@ -69,15 +72,18 @@ func TestSigners(t *testing.T) {
 	}{
 		{"approve example.com/s", "approval", old, ""},
 		{"approve example.com/*", "approval", old, ""},
-		{"approve mine.com/s", "approval", lying, `user not permitted to approve requests with signerName "example.com/s"`},
+		{"approve mine.com/s", "approval", lying,
+			`user not permitted to approve requests with signerName "example.com/s"`},
 		{"sign example.com/s", "approval", old, "not permitted to approve"},
 		{"sign example.com/s", "status", signed, ""},
-		{"approve example.com/s", "status", signed, `user not permitted to sign requests with signerName "example.com/s"`},
+		{"approve example.com/s", "status", signed,
+			`user not permitted to sign requests with signerName "example.com/s"`},
 		{"", "status", old, ""}, // nothing that signers do has changed
 		{"", "", signed, ""},
 	} {
 		authz := authorizerFunc(func(a *authorizer.Attributes) bool {
-			return a.APIGroup == "certificates.k8s.io" && a.Resource == "signers" && a.Verb+" "+a.Name == c.granted && a.User.Name == "alice"
+			return a.APIGroup == "certificates.k8s.io" && a.Resource == "signers" && a.Verb+" "+a.Name == c.granted &&
+				a.User.Name == "alice"
 		})
 		d := &Dependencies{Authorizer: authz}
 		chain := chainOf(newCertificateApproval(d), newCertificateSigning(d))
@@ -96,7 +102,8 @@ func TestCertificateSubjects(t *testing.T) {
 		csr  *certificatesv1.CertificateSigningRequest
 		want string
 	}{
-		{signingRequest(t, certificatesv1.KubeAPIServerClientSignerName, masters), "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed"},
+		{signingRequest(t, certificatesv1.KubeAPIServerClientSignerName, masters),
+			"use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed"},
 		{signingRequest(t, certificatesv1.KubeAPIServerClientSignerName, pkix.Name{Organization: []string{"dev"}}), ""},
 		{signingRequest(t, "example.com/s", masters), ""},
 		{broken, "failed to parse CSR"},
@@ -111,12 +118,14 @@ func TestCertificateSubjects(t *testing.T) {
 
 func TestNodesAskForTheirOwnCertificates(t *testing.T) {
 	for name, want := range map[string]bool{"system:node:a": true, "system:node:b": false, "": false} {
-		a := certificateAttributes("", admission.Create, nil, signingRequest(t, certificatesv1.KubeletServingSignerName, pkix.Name{CommonName: name}))
+		a := certificateAttributes("", admission.Create, nil,
+			signingRequest(t, certificatesv1.KubeletServingSignerName, pkix.Name{CommonName: name}))
 		a.User = nodeUser("a")
 		if err := restriction(nil).Admit(context.Background(), a); (err == nil) != want {
 			t.Errorf("%q: %v", name, err)
 		}
-		lenient := newNodeRestriction(&Dependencies{Stores: testStores(), FeatureEnabled: func(string) bool { return true }}).(*nodeRestriction)
+		lenient := newNodeRestriction(&Dependencies{Stores: testStores(),
+			FeatureEnabled: func(string) bool { return true }}).(*nodeRestriction)
 		if err := lenient.Admit(context.Background(), a); err != nil {
 			t.Errorf("%q, with AllowInsecureKubeletCertificateSigningRequests: %v", name, err)
 		}
@@ -134,7 +143,8 @@ func TestExternalIPs(t *testing.T) {
 		{with(), nil, true}, {with("1.1.1.1"), nil, false}, {with("1.1.1.1"), with("1.1.1.1", "1.1.1.2"), true},
 		{with("1.1.1.1", "1.1.1.3"), with("1.1.1.1"), false}, {with(), with("1.1.1.1"), true},
 	} {
-		a := &admission.Attributes{Operation: admission.Create, Resource: core("services").WithVersion("v1"), Object: c.now}
+		a := &admission.Attributes{Operation: admission.Create, Resource: core("services").WithVersion("v1"),
+			Object: c.now}
 		if c.old != nil {
 			a.Operation, a.OldObject = admission.Update, c.old
 		}

@@ -6,8 +6,8 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// certificateApproval refuses approval of a certificate signing request by users
-// who may not "approve" for its signer, whatever they may do with requests.
+// certificateApproval rejects approval of a certificate signing request by users who may not "approve" for its
+// signer.
 //
 // Options: none. Metrics: none. Order: any.
 type certificateApproval struct {
@@ -21,7 +21,7 @@ func newCertificateApproval(d *Dependencies) admission.Interface {
 
 // Validate implements admission.ValidatingInterface.
 func (p *certificateApproval) Validate(ctx context.Context, a *admission.Attributes) error {
-	// The stored request counts: a client might name another signer.
+	// The signer is that of the stored request, because a client could send another one.
 	old, _ := requestsOf(a, "approval")
 	if old == nil || p.signers.allows(ctx, a, "approve", old.Spec.SignerName) {
 		return nil

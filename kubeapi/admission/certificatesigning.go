@@ -9,8 +9,8 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// certificateSigning refuses certificates and conditions in the status of a
-// request from users who may not "sign" for its signer.
+// certificateSigning rejects changes of certificate and conditions in a request's status by users who may not
+// "sign" for its signer.
 //
 // Options: none. Metrics: none. Order: any.
 type certificateSigning struct {
@@ -28,7 +28,8 @@ func (p *certificateSigning) Validate(ctx context.Context, a *admission.Attribut
 	if old == nil || csr == nil {
 		return nil
 	}
-	if bytes.Equal(old.Status.Certificate, csr.Status.Certificate) && equality.Semantic.DeepEqual(old.Status.Conditions, csr.Status.Conditions) {
+	if bytes.Equal(old.Status.Certificate, csr.Status.Certificate) &&
+		equality.Semantic.DeepEqual(old.Status.Conditions, csr.Status.Conditions) {
 		return nil
 	}
 	if p.signers.allows(ctx, a, "sign", old.Spec.SignerName) {

@@ -10,8 +10,8 @@ import (
 	"triplane/kubeapi/check"
 )
 
-// certificateSubject refuses requests for system:masters at the signer of client
-// certificates for the API server, as such a certificate cannot be revoked.
+// certificateSubject rejects requests for client certificates of the API server with the group system:masters,
+// because certificates cannot be revoked.
 //
 // Options: none. Metrics: none. Order: any.
 type certificateSubject struct{ operations }
@@ -33,7 +33,8 @@ func (p *certificateSubject) Validate(_ context.Context, a *admission.Attributes
 		return forbidden(a, "failed to parse CSR: %w", err)
 	}
 	if slices.Contains(request.Subject.Organization, mastersGroup) {
-		return forbidden(a, "use of %s signer with %s group is not allowed", certificatesv1.KubeAPIServerClientSignerName, mastersGroup)
+		return forbidden(a, "use of %s signer with %s group is not allowed",
+			certificatesv1.KubeAPIServerClientSignerName, mastersGroup)
 	}
 	return nil
 }

@@ -11,8 +11,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// claimResize refuses to grow claims that are not bound or whose storage class
-// does not allow expansion.
+// claimResize rejects expansion of claims that are not bound or whose storage class does not allow it.
 //
 // Options: none. Metrics: none. Order: any.
 type claimResize struct{ stores *group.Stores }
@@ -31,7 +30,8 @@ func (r *claimResize) Validate(ctx context.Context, a *admission.Attributes) err
 	if !ok || !had || a.Subresource != "" {
 		return nil
 	}
-	now, before := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+	now, before := c.Spec.Resources.Requests[corev1.ResourceStorage],
+		old.Spec.Resources.Requests[corev1.ResourceStorage]
 	if now.Cmp(before) <= 0 {
 		return nil
 	}
@@ -43,10 +43,13 @@ func (r *claimResize) Validate(ctx context.Context, a *admission.Attributes) err
 		name = *c.Spec.StorageClassName
 	}
 	if name != "" {
-		class, err := group.GetNew[*storagev1.StorageClass](ctx, r.stores, schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", name)
+		class, err := group.GetNew[*storagev1.StorageClass](ctx, r.stores,
+			schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", name)
 		if err == nil && class.AllowVolumeExpansion != nil && *class.AllowVolumeExpansion {
 			return nil
 		}
 	}
-	return forbidden(a, "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize")
+	return forbidden(a,
+		"only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support "+
+			"resize")
 }

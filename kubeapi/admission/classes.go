@@ -6,8 +6,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// newest returns the newest of the objects that pick chooses; of the same age
-// the first by name.
+// newest returns the newest of the objects for which pick is true; of several, the first by name.
 func newest[T group.Object](list []T, pick func(T) bool) (best T, found bool) {
 	for _, o := range list {
 		if !pick(o) {

@@ -9,8 +9,7 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// clusterTrustBundle refuses trust bundles of a signer by users who may not "attest" for
-// it, whatever they may do with bundles (KEP-3257).
+// clusterTrustBundle rejects trust bundles of a signer by users who may not "attest" for it (KEP-3257).
 //
 // Options: none. Metrics: none. Order: any.
 type clusterTrustBundle struct {
@@ -22,7 +21,7 @@ func newClusterTrustBundle(d *Dependencies) admission.Interface {
 	return &clusterTrustBundle{operations{admission.Create, admission.Update}, signerCheck{d.Authorizer}}
 }
 
-// bundle is what bundles of all versions say; nil is none.
+// bundle has the fields of bundles of all versions.
 type bundle struct{ signer, trust string }
 
 func bundleOf(obj any) *bundle {
@@ -42,7 +41,7 @@ func (p *clusterTrustBundle) Validate(ctx context.Context, a *admission.Attribut
 	case b == nil || b.signer == "" || a.Subresource != "":
 		return nil
 	case a.Operation == admission.Update && old != nil && *old == *b:
-		return nil // what is attested stays
+		return nil // unchanged
 	case p.signers.allows(ctx, a, "attest", b.signer):
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// defaultIngressClass sets the default ingress class on ingresses that name none.
+// defaultIngressClass sets the default ingress class on ingresses without one.
 //
 // Options: none. Metrics: none. Order: any.
 type defaultIngressClass struct{ stores *group.Stores }
@@ -32,7 +32,8 @@ func (d *defaultIngressClass) Admit(ctx context.Context, a *admission.Attributes
 	if _, ok := in.Annotations["kubernetes.io/ingress.class"]; ok {
 		return nil
 	}
-	all, err := group.List[*networkingv1.IngressClass](request.SkippingUnreadable(ctx), d.stores, schema.GroupResource{Group: "networking.k8s.io", Resource: "ingressclasses"}, "", cached())
+	all, err := group.List[*networkingv1.IngressClass](request.SkippingUnreadable(ctx), d.stores,
+		schema.GroupResource{Group: "networking.k8s.io", Resource: "ingressclasses"}, "", cached())
 	if err != nil {
 		return forbidden(a, "%w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// defaultStorageClass sets the default storage class on claims that name none.
+// defaultStorageClass sets the default storage class on claims without one.
 //
 // Options: none. Metrics: none. Order: before ResourceQuota, which counts by class.
 type defaultStorageClass struct{ stores *group.Stores }
@@ -33,12 +33,14 @@ func (d *defaultStorageClass) Admit(ctx context.Context, a *admission.Attributes
 	if _, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return nil
 	}
-	all, err := group.List[*storagev1.StorageClass](request.SkippingUnreadable(ctx), d.stores, schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", cached())
+	all, err := group.List[*storagev1.StorageClass](request.SkippingUnreadable(ctx), d.stores,
+		schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", cached())
 	if err != nil {
 		return forbidden(a, "%w", err)
 	}
 	class, ok := newest(all, func(s *storagev1.StorageClass) bool {
-		return s.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" || s.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true"
+		return s.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
+			s.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true"
 	})
 	if ok {
 		c.Spec.StorageClassName = &class.Name

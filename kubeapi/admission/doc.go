@@ -1,14 +1,14 @@
-// Package admission holds the table of admission plugins and those of them that know
-// built-in kinds, one file a plugin.
+// Package admission has the table of admission plugins, and the plugins that depend on built-in kinds, one file
+// per plugin.
 //
-// Table lists all plugins in the order in which they run, with their names and
-// whether they are on by default; New makes the enabled ones from Dependencies. The
-// comment of each plugin's type says what it does, the flags that are its options,
-// its metrics beside those of all plugins, and what its place in the order depends on; all plugins can be
-// switched on and off by --enable-admission-plugins and --disable-admission-plugins. Those
-// that read a configuration get it from --admission-control-config-file; plugins of a
-// program that embeds the server (Dependencies.Own) run among them.
+// Table lists all plugins in the order in which they run, with their names and defaults. New creates the enabled
+// ones from Dependencies. The comment of each plugin's type describes its effect, its options, its metrics in
+// addition to those of all plugins, and what its place in the order depends on.
 //
-// Plugins read other objects through group.Stores: from the watch cache, and from
-// storage where the cache does not have what a request refers to.
+// All plugins can be enabled and disabled with --enable-admission-plugins and --disable-admission-plugins. Plugins
+// with a configuration read it from --admission-control-config-file. Plugins of a program that embeds the server
+// (Dependencies.Own) are part of the chain.
+//
+// Plugins read other objects through group.Stores: from the watch cache, and from storage if an object is missing
+// there.
 package admission

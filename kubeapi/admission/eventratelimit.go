@@ -17,12 +17,11 @@ import (
 	"triplane/generic/guard/admission/configuration"
 )
 
-// eventRateLimit bounds how many events are written a second: by all, in a namespace, by a
-// user, or from a source about an object.
+// eventRateLimit limits the rate of events: of all, of a namespace, of a user, or of a source about an object.
 //
 // Options: --enable-admission-plugins; it is off by default. Its configuration
-// (eventratelimit.admission.k8s.io/v1alpha1, kind Configuration) has the limits, without which it
-// does not start. Metrics: none. Order: behind the plugins that change objects.
+// (eventratelimit.admission.k8s.io/v1alpha1, kind Configuration) has the limits and is required. Metrics: none.
+// Order: after the plugins that mutate objects.
 type eventRateLimit struct {
 	operations
 	limits []*eventLimit
@@ -33,8 +32,7 @@ type eventLimits struct {
 	Limits []limitSpec `json:"limits"`
 }
 
-// limitSpec is one limit: qps events a second, burst at once, for each of the
-// last cacheSize keys.
+// limitSpec is one limit: qps events per second with a burst, for each of the last cacheSize keys.
 type limitSpec struct {
 	Type      string `json:"type"`
 	QPS       int32  `json:"qps"`
@@ -51,7 +49,7 @@ const (
 	defaultEventKeys = 4096
 )
 
-// eventLimit holds the buckets of a limit. It is safe for concurrent use.
+// eventLimit has the token buckets of a limit. It is safe for concurrent use.
 type eventLimit struct {
 	limitSpec
 	buckets *lru.Cache
@@ -59,7 +57,8 @@ type eventLimit struct {
 
 func newEventRateLimit(_ *Dependencies, raw []byte) (admission.Interface, error) {
 	var c eventLimits
-	kind := schema.GroupVersionKind{Group: "eventratelimit.admission.k8s.io", Version: "v1alpha1", Kind: "Configuration"}
+	kind := schema.GroupVersionKind{Group: "eventratelimit.admission.k8s.io", Version: "v1alpha1",
+		Kind: "Configuration"}
 	if err := configuration.Decode(raw, &c, kind); err != nil {
 		return nil, err
 	}
@@ -125,8 +124,7 @@ func (p *eventRateLimit) Validate(_ context.Context, a *admission.Attributes) er
 	return nil
 }
 
-// accepts takes a token from a key's bucket. Two first events of a key at the same time may
-// have a bucket each.
+// accepts takes a token from a key's bucket. Concurrent first events of a key may get separate buckets.
 func (l *eventLimit) accepts(key string) bool {
 	if b, ok := l.buckets.Get(key); ok {
 		return b.(flowcontrol.RateLimiter).TryAccept()
@@ -136,7 +134,7 @@ func (l *eventLimit) accepts(key string) bool {
 	return b.TryAccept()
 }
 
-// key is what events share a bucket by.
+// key returns the key of an event's bucket.
 func (l *eventLimit) key(a *admission.Attributes, e *corev1.Event) string {
 	switch l.Type {
 	case limitNamespace:
@@ -147,7 +145,8 @@ func (l *eventLimit) key(a *admission.Attributes, e *corev1.Event) string {
 		}
 	case limitSourceAndObject:
 		o := &e.InvolvedObject
-		return strings.Join([]string{e.Source.Component, e.Source.Host, o.Kind, o.Namespace, o.Name, string(o.UID), o.APIVersion}, "")
+		return strings.Join([]string{e.Source.Component, e.Source.Host, o.Kind, o.Namespace, o.Name, string(o.UID),
+			o.APIVersion}, "")
 	}
 	return ""
 }

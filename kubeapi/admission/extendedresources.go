@@ -12,12 +12,12 @@ import (
 	"triplane/kubeapi/podspec"
 )
 
-// extendedResources lets pods that need extended resources onto nodes that are
-// tainted with the resource's name, which are kept for such pods. A wider toleration does not
-// stand for this one, which says why the pod may run there.
+// extendedResources adds tolerations to pods that request extended resources, for nodes that are tainted with the
+// resource's name and dedicated to such pods. It does so even if a broader toleration exists, because this one
+// states the reason.
 //
-// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: behind
-// PodTolerationRestriction, whose bounds do not concern these tolerations.
+// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: after PodTolerationRestriction,
+// which does not restrict these tolerations.
 type extendedResources struct{ operations }
 
 func newExtendedResources(_ *Dependencies) admission.Interface {
@@ -40,7 +40,8 @@ func (extendedResources) Admit(_ context.Context, a *admission.Attributes) error
 	})
 	for _, name := range sets.List(names) {
 		t := corev1.Toleration{Key: name, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
-		if !slices.ContainsFunc(p.Spec.Tolerations, func(have corev1.Toleration) bool { return have.MatchToleration(&t) }) {
+		if !slices.ContainsFunc(p.Spec.Tolerations,
+			func(have corev1.Toleration) bool { return have.MatchToleration(&t) }) {
 			p.Spec.Tolerations = append(p.Spec.Tolerations, t)
 		}
 	}

@@ -9,9 +9,8 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// denyExternalIPs refuses new external IPs of Services: a user who may write a
-// Service could direct other users' traffic to it (CVE-2020-8554). Those that are
-// there may stay or go.
+// denyExternalIPs rejects new external IPs of Services, because users who may write Services could redirect
+// traffic of other users (CVE-2020-8554). Existing ones may remain or be removed.
 //
 // Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: any.
 type denyExternalIPs struct{ operations }

@@ -12,14 +12,13 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// operations is a set of operations to be embedded in plugins.
+// operations is a set of operations. Plugins embed it.
 type operations []admission.Operation
 
 // Handles implements admission.Interface.
 func (o operations) Handles(op admission.Operation) bool { return slices.Contains(o, op) }
 
-// podOf returns the pod that is created or updated, nil if the operation is about
-// something else, or a subresource.
+// podOf returns the pod that is created or updated; nil for other objects and subresources.
 func podOf(a *admission.Attributes) *corev1.Pod {
 	if a.Resource.Group != "" || a.Resource.Resource != "pods" || a.Subresource != "" {
 		return nil
@@ -28,15 +27,15 @@ func podOf(a *admission.Attributes) *corev1.Pod {
 	return p
 }
 
-// forbidden refuses an operation.
+// forbidden returns an error that rejects an operation.
 func forbidden(a *admission.Attributes, format string, args ...any) error {
 	return admission.Forbidden(a, fmt.Errorf(format, args...))
 }
 
 func core(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
 
-// containersOf calls f for all containers of a pod's spec, in the order in which the API lists
-// them; ephemeral ones are shown as others.
+// containersOf calls f for all containers in a pod's spec, in the order of the API, with their paths. Ephemeral
+// containers are passed as Container.
 func containersOf(s *corev1.PodSpec, f func(c *corev1.Container, path *field.Path)) {
 	path := field.NewPath("spec")
 	for i := range s.InitContainers {
@@ -46,21 +45,22 @@ func containersOf(s *corev1.PodSpec, f func(c *corev1.Container, path *field.Pat
 		f(&s.Containers[i], path.Child("containers").Index(i))
 	}
 	for i := range s.EphemeralContainers {
-		f((*corev1.Container)(&s.EphemeralContainers[i].EphemeralContainerCommon), path.Child("ephemeralContainers").Index(i))
+		f((*corev1.Container)(&s.EphemeralContainers[i].EphemeralContainerCommon),
+			path.Child("ephemeralContainers").Index(i))
 	}
 }
 
-// runsIn returns the pod whose containers an operation sets: those of the pod itself or
-// its ephemeral ones; nil if the operation is about something else.
+// runsIn returns the pod whose containers or ephemeral containers an operation sets; nil for other operations.
 func runsIn(a *admission.Attributes) *corev1.Pod {
-	if a.Resource.Group != "" || a.Resource.Resource != "pods" || a.Subresource != "" && a.Subresource != "ephemeralcontainers" {
+	if a.Resource.Group != "" || a.Resource.Resource != "pods" || a.Subresource != "" &&
+		a.Subresource != "ephemeralcontainers" {
 		return nil
 	}
 	p, _ := a.Object.(*corev1.Pod)
 	return p
 }
 
-// imagesOf are the images that a pod's containers and volumes use.
+// imagesOf returns the images of a pod's containers and volumes.
 func imagesOf(s *corev1.PodSpec) sets.Set[string] {
 	images := sets.New[string]()
 	containersOf(s, func(c *corev1.Container, _ *field.Path) { images.Insert(c.Image) })
@@ -72,7 +72,7 @@ func imagesOf(s *corev1.PodSpec) sets.Set[string] {
 	return images
 }
 
-// newImages reports whether an operation brings images that the pod did not have.
+// newImages reports whether an operation adds images to a pod.
 func newImages(a *admission.Attributes, p *corev1.Pod) bool {
 	old, ok := a.OldObject.(*corev1.Pod)
 	return !ok || a.Operation != admission.Update || imagesOf(&p.Spec).Difference(imagesOf(&old.Spec)).Len() > 0

@@ -20,12 +20,12 @@ import (
 	"triplane/generic/guard/authentication/webhook"
 )
 
-// imagePolicy asks a remote service whether the images of a pod may run
-// (imagepolicy.k8s.io/v1alpha1 ImageReview). Answers are kept for a time.
+// imagePolicy sends the images of a pod to a webhook for review (imagepolicy.k8s.io/v1alpha1 ImageReview).
+// Responses are cached.
 //
-// Options: --enable-admission-plugins; it is off by default. Its configuration, imagePolicy, says
-// where the service is, for how long answers hold, and whether pods are admitted when it fails;
-// without one the plugin does not start. Metrics: none. Order: behind AlwaysPullImages.
+// Options: --enable-admission-plugins; it is off by default. Its configuration, imagePolicy, is required. It has
+// the webhook's kubeconfig, cache TTLs, and whether pods are admitted if the webhook fails. Metrics: none. Order:
+// after AlwaysPullImages.
 type imagePolicy struct {
 	operations
 	imagePolicySettings
@@ -33,8 +33,8 @@ type imagePolicy struct {
 	known  *cache.LRUExpireCache
 }
 
-// imagePolicySettings is the configuration: TTLs in seconds, the pause before another
-// attempt in milliseconds. 0 is the default, and below 0 none.
+// imagePolicySettings is the configuration: TTLs in seconds, and the retry interval in milliseconds. 0 means the
+// default, negative values mean none.
 type imagePolicySettings struct {
 	KubeConfigFile string `json:"kubeConfigFile"`
 	AllowTTL       int64  `json:"allowTTL"`
@@ -44,9 +44,9 @@ type imagePolicySettings struct {
 }
 
 const (
-	// knownReviews bounds the answers that are kept.
+	// knownReviews bounds the cached responses.
 	knownReviews = 1024
-	// imagePolicyAudit is the prefix of this plugin's annotations of audit events.
+	// imagePolicyAudit is the prefix of this plugin's audit annotations.
 	imagePolicyAudit = "imagepolicywebhook.image-policy.k8s.io"
 	imagePolicyInfix = ".image-policy.k8s.io/"
 )
@@ -68,7 +68,7 @@ func newImagePolicy(d *Dependencies, raw []byte) (admission.Interface, error) {
 		{"denyTTL", &s.DenyTTL, 1, 30, 1800, int64(time.Second)},
 		{"retryBackoff", &s.RetryBackoff, 1, 500, 5 * 60 * 1000, int64(time.Millisecond)},
 	} {
-		if err := settle(bounded.value, bounded.least, bounded.usual, bounded.most); err != nil {
+		if err := setDefault(bounded.value, bounded.least, bounded.usual, bounded.most); err != nil {
 			return nil, fmt.Errorf("%s: %w", bounded.name, err)
 		}
 		*bounded.value *= bounded.one
@@ -81,11 +81,12 @@ func newImagePolicy(d *Dependencies, raw []byte) (admission.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &imagePolicy{operations{admission.Create, admission.Update}, s, caller.Pausing(time.Duration(s.RetryBackoff)), cache.NewLRUExpireCache(knownReviews)}, nil
+	return &imagePolicy{operations{admission.Create, admission.Update}, s,
+		caller.Pausing(time.Duration(s.RetryBackoff)), cache.NewLRUExpireCache(knownReviews)}, nil
 }
 
-// settle replaces 0 by what is usual, and below 0 by 0, and refuses what is out of bounds.
-func settle(v *int64, least, usual, most int64) error {
+// setDefault replaces 0 by the default and negative values by 0. It returns an error if v is out of bounds.
+func setDefault(v *int64, least, usual, most int64) error {
 	switch {
 	case *v == 0:
 		*v = usual
@@ -105,10 +106,12 @@ func (p *imagePolicy) Validate(ctx context.Context, a *admission.Attributes) err
 	}
 	review := &imagepolicyv1alpha1.ImageReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: imagepolicyv1alpha1.SchemeGroupVersion.String(), Kind: "ImageReview"},
-		Spec:     imagepolicyv1alpha1.ImageReviewSpec{Namespace: a.Namespace, Annotations: imageAnnotations(pod.Annotations)},
+		Spec: imagepolicyv1alpha1.ImageReviewSpec{Namespace: a.Namespace,
+			Annotations: imageAnnotations(pod.Annotations)},
 	}
 	for _, image := range imagesToReview(a, &pod.Spec) {
-		review.Spec.Containers = append(review.Spec.Containers, imagepolicyv1alpha1.ImageReviewContainerSpec{Image: image})
+		review.Spec.Containers = append(review.Spec.Containers,
+			imagepolicyv1alpha1.ImageReviewContainerSpec{Image: image})
 	}
 	status, err := p.ask(ctx, review)
 	if err != nil {
@@ -126,8 +129,7 @@ func (p *imagePolicy) Validate(ctx context.Context, a *admission.Attributes) err
 	return admission.Forbidden(a, errors.New("one or more images rejected by webhook backend"))
 }
 
-// imagesToReview are those of the containers that an operation sets: of the ephemeral ones, or of
-// the others.
+// imagesToReview returns the images of the containers that an operation sets: the ephemeral ones, or all others.
 func imagesToReview(a *admission.Attributes, s *corev1.PodSpec) []string {
 	var images []string
 	if a.Subresource == "ephemeralcontainers" {
@@ -142,7 +144,7 @@ func imagesToReview(a *admission.Attributes, s *corev1.PodSpec) []string {
 	return images
 }
 
-// imageAnnotations are the annotations that are meant for the service.
+// imageAnnotations returns the annotations for the webhook.
 func imageAnnotations(all map[string]string) map[string]string {
 	var out map[string]string
 	for k, v := range all {
@@ -157,7 +159,9 @@ func imageAnnotations(all map[string]string) map[string]string {
 	return out
 }
 
-func (p *imagePolicy) ask(ctx context.Context, review *imagepolicyv1alpha1.ImageReview) (*imagepolicyv1alpha1.ImageReviewStatus, error) {
+func (p *imagePolicy) ask(
+	ctx context.Context, review *imagepolicyv1alpha1.ImageReview,
+) (*imagepolicyv1alpha1.ImageReviewStatus, error) {
 	key, err := json.Marshal(review.Spec)
 	if err != nil {
 		return nil, err
@@ -170,7 +174,8 @@ func (p *imagePolicy) ask(ctx context.Context, review *imagepolicyv1alpha1.Image
 		return nil, err
 	}
 	if review.TypeMeta != asked {
-		return nil, fmt.Errorf("the answer is a %s rather than a %s", review.GroupVersionKind(), asked.GroupVersionKind())
+		return nil, fmt.Errorf("the response is a %s instead of a %s", review.GroupVersionKind(),
+			asked.GroupVersionKind())
 	}
 	ttl := time.Duration(p.DenyTTL)
 	if review.Status.Allowed {
@@ -180,12 +185,12 @@ func (p *imagePolicy) ask(ctx context.Context, review *imagepolicyv1alpha1.Image
 	return &review.Status, nil
 }
 
-// failed decides when nobody answers.
+// failed returns the decision if the webhook failed.
 func (p *imagePolicy) failed(ctx context.Context, a *admission.Attributes, err error) error {
 	if !p.DefaultAllow {
 		return admission.Forbidden(a, err)
 	}
-	klog.ErrorS(err, "The image policy service failed; the pod is admitted", "namespace", a.Namespace, "pod", a.ObjectName())
+	klog.ErrorS(err, "Image policy webhook failed, admitting the pod", "namespace", a.Namespace, "pod", a.ObjectName())
 	admission.Annotate(ctx, imagePolicyAudit, "failed-open", "true")
 	return nil
 }

@@ -32,7 +32,8 @@ func imageReviewer(t *testing.T, answer string) (kubeconfig string, asked *[]str
 	}))
 	t.Cleanup(s.Close)
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n", s.URL)
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: "+
+		"[{name: c, context: {cluster: c}}]\ncurrent-context: c\n", s.URL)
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -50,19 +51,23 @@ func TestImageReviews(t *testing.T) {
 		update, open        bool
 		asked, refused      string
 	}{
-		"a new pod":                       {answer: yes, asked: "main first"},
-		"a change of something else":      {answer: yes, update: true, asked: "main first"},
-		"ephemeral containers":            {answer: yes, update: true, subresource: "ephemeralcontainers", asked: "debug"},
-		"a status":                        {answer: yes, update: true, subresource: "status"},
-		"an answer of another kind":       {answer: `{"kind":"Pod","apiVersion":"v1"}`, asked: "main first", refused: "the answer is a /v1, Kind=Pod"},
-		"no answer":                       {answer: "{", asked: "main first", refused: "unexpected"},
-		"no answer, and nobody minds":     {answer: "{", asked: "main first", open: true},
-		"another kind, and nobody minds":  {answer: `{"kind":"Pod"}`, asked: "main first", open: true},
-		"a refusal, where failures do no": {answer: strings.Replace(yes, "true", "false", 1), asked: "main first", open: true, refused: "rejected by webhook backend"},
+		"a new pod":                  {answer: yes, asked: "main first"},
+		"a change of something else": {answer: yes, update: true, asked: "main first"},
+		"ephemeral containers": {answer: yes, update: true, subresource: "ephemeralcontainers",
+			asked: "debug"},
+		"a status": {answer: yes, update: true, subresource: "status"},
+		"an answer of another kind": {answer: `{"kind":"Pod","apiVersion":"v1"}`, asked: "main first",
+			refused: "the response is a /v1, Kind=Pod"},
+		"no answer":                      {answer: "{", asked: "main first", refused: "unexpected"},
+		"no answer, and nobody minds":    {answer: "{", asked: "main first", open: true},
+		"another kind, and nobody minds": {answer: `{"kind":"Pod"}`, asked: "main first", open: true},
+		"a refusal, where failures do no": {answer: strings.Replace(yes, "true", "false", 1), asked: "main first",
+			open: true, refused: "rejected by webhook backend"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kubeconfig, asked := imageReviewer(t, c.answer)
-			plugin, err := newImagePolicy(&Dependencies{}, fmt.Appendf(nil, "imagePolicy: {kubeConfigFile: %q, retryBackoff: 1, defaultAllow: %v}", kubeconfig, c.open))
+			plugin, err := newImagePolicy(&Dependencies{}, fmt.Appendf(nil,
+				"imagePolicy: {kubeConfigFile: %q, retryBackoff: 1, defaultAllow: %v}", kubeconfig, c.open))
 			if err != nil {
 				t.Fatal(err)
 			}

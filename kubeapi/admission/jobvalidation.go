@@ -13,8 +13,8 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// jobValidation refuses to change the parallelism of a Job whose pods are scheduled together (KEP-5547): of
-// one that controls a PodGroup with the gang policy, unless its template names a group of its own.
+// jobValidation rejects changes of the parallelism of a Job that controls a PodGroup with the gang policy
+// (KEP-5547), unless the Job's template specifies a scheduling group.
 //
 // Options: the gate WorkloadWithJob, off by default. Metrics: none. Order: any.
 type jobValidation struct {
@@ -47,7 +47,8 @@ func (v jobValidation) Validate(ctx context.Context, a *admission.Attributes) er
 	return nil
 }
 
-// gangOf finds the PodGroup that a Job controls, if that is a gang. There is none where PodGroups are not served.
+// gangOf returns the PodGroup with the gang policy that a Job controls; nil if there is none or PodGroups are not
+// served.
 func (v jobValidation) gangOf(ctx context.Context, j *batchv1.Job) (*schedulingv1alpha2.PodGroup, error) {
 	podGroups := schema.GroupResource{Group: schedulingv1alpha2.GroupName, Resource: "podgroups"}
 	if v.stores.Find(podGroups) == nil {

@@ -15,10 +15,10 @@ import (
 	"triplane/kubeapi/podspec"
 )
 
-// limitRanger sets the default requests and limits of the namespace's LimitRanges
-// on containers that name none, and refuses pods and claims beyond their bounds.
+// limitRanger sets the default requests and limits of the namespace's LimitRanges on containers without them, and
+// rejects pods and claims that violate the LimitRanges.
 //
-// Options: none. Metrics: none. Order: before plugins that depend on requests and limits; quota is counted last.
+// Options: none. Metrics: none. Order: before plugins that depend on requests and limits; quota comes last.
 type limitRanger struct{ stores *group.Stores }
 
 func newLimitRanger(d *Dependencies) admission.Interface {
@@ -34,12 +34,12 @@ func (l *limitRanger) ranges(ctx context.Context, a *admission.Attributes) ([]*c
 	return group.List[*corev1.LimitRange](ctx, l.stores, core("limitranges"), a.Namespace, cached())
 }
 
-// concerns reports whether the operation is about something that is limited: pods
-// when they are new or resized, claims always.
+// concerns reports whether LimitRanges apply to an operation: new and resized pods, and all claims.
 func concerns(a *admission.Attributes) bool {
 	switch a.Object.(type) {
 	case *corev1.Pod:
-		return a.Operation == admission.Create && a.Subresource == "" || a.Operation == admission.Update && a.Subresource == "resize"
+		return a.Operation == admission.Create && a.Subresource == "" || a.Operation == admission.Update &&
+			a.Subresource == "resize"
 	case *corev1.PersistentVolumeClaim:
 		return a.Subresource == ""
 	}
@@ -75,12 +75,12 @@ func (l *limitRanger) Admit(ctx context.Context, a *admission.Attributes) error 
 			p.Annotations["kubernetes.io/limit-ranger"] = "LimitRanger plugin set: " + strings.Join(notes, "; ")
 		}
 	}
-	// What the pod requests as a whole follows from what its containers do.
+	// Pod-level requests depend on those of the containers.
 	podspec.DefaultPodLevelResources(&p.Spec)
 	return nil
 }
 
-// containerDefaults are what a range gives to containers.
+// containerDefaults returns the default resources of a LimitRange for containers.
 func containerDefaults(r *corev1.LimitRange) corev1.ResourceRequirements {
 	d := corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
 	for i := range r.Spec.Limits {
@@ -156,7 +156,7 @@ func claimBounds(it *corev1.LimitRangeItem, c *corev1.PersistentVolumeClaim) []e
 		errs = append(errs, atLeast(it, name, c.Spec.Resources.Requests, nil)...)
 	}
 	for _, name := range names(it.Max) {
-		// A claim's request is all it says: it is its own limit.
+		// A claim's request is also its limit.
 		errs = append(errs, requestAtMost(it, name, c.Spec.Resources.Requests)...)
 	}
 	return errs
@@ -166,10 +166,12 @@ func requestAtMost(it *corev1.LimitRangeItem, name corev1.ResourceName, requests
 	most := it.Max[name]
 	req, ok := requests[name]
 	if !ok {
-		return []error{fmt.Errorf("maximum %s usage per %s is %s.  No request is specified", name, it.Type, most.String())}
+		return []error{fmt.Errorf("maximum %s usage per %s is %s.  No request is specified", name, it.Type,
+			most.String())}
 	}
 	if req.Cmp(most) > 0 {
-		return []error{fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, it.Type, most.String(), req.String())}
+		return []error{fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, it.Type, most.String(),
+			req.String())}
 	}
 	return nil
 }
@@ -201,7 +203,7 @@ func names(l corev1.ResourceList) []corev1.ResourceName {
 	return out
 }
 
-// bounds holds requests and limits to an item's least, most and ratio.
+// bounds checks requests and limits against minimum, maximum and ratio of an item.
 func bounds(it *corev1.LimitRangeItem, requests, limits corev1.ResourceList) []error {
 	var errs []error
 	for _, name := range names(it.Min) {
@@ -220,13 +222,16 @@ func atLeast(it *corev1.LimitRangeItem, name corev1.ResourceName, requests, limi
 	least := it.Min[name]
 	req, ok := requests[name]
 	if !ok {
-		return []error{fmt.Errorf("minimum %s usage per %s is %s.  No request is specified", name, it.Type, least.String())}
+		return []error{fmt.Errorf("minimum %s usage per %s is %s.  No request is specified", name, it.Type,
+			least.String())}
 	}
 	if req.Cmp(least) < 0 {
-		return []error{fmt.Errorf("minimum %s usage per %s is %s, but request is %s", name, it.Type, least.String(), req.String())}
+		return []error{fmt.Errorf("minimum %s usage per %s is %s, but request is %s", name, it.Type, least.String(),
+			req.String())}
 	}
 	if lim, ok := limits[name]; ok && lim.Cmp(least) < 0 {
-		return []error{fmt.Errorf("minimum %s usage per %s is %s, but limit is %s", name, it.Type, least.String(), lim.String())}
+		return []error{fmt.Errorf("minimum %s usage per %s is %s, but limit is %s", name, it.Type, least.String(),
+			lim.String())}
 	}
 	return nil
 }
@@ -235,13 +240,16 @@ func atMost(it *corev1.LimitRangeItem, name corev1.ResourceName, requests, limit
 	most := it.Max[name]
 	lim, ok := limits[name]
 	if !ok {
-		return []error{fmt.Errorf("maximum %s usage per %s is %s.  No limit is specified", name, it.Type, most.String())}
+		return []error{fmt.Errorf("maximum %s usage per %s is %s.  No limit is specified", name, it.Type,
+			most.String())}
 	}
 	if lim.Cmp(most) > 0 {
-		return []error{fmt.Errorf("maximum %s usage per %s is %s, but limit is %s", name, it.Type, most.String(), lim.String())}
+		return []error{fmt.Errorf("maximum %s usage per %s is %s, but limit is %s", name, it.Type, most.String(),
+			lim.String())}
 	}
 	if req, ok := requests[name]; ok && req.Cmp(most) > 0 {
-		return []error{fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, it.Type, most.String(), req.String())}
+		return []error{fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, it.Type, most.String(),
+			req.String())}
 	}
 	return nil
 }
@@ -252,12 +260,14 @@ func withinRatio(it *corev1.LimitRangeItem, name corev1.ResourceName, requests, 
 	lim, hasLim := limits[name]
 	switch {
 	case !hasReq || req.IsZero():
-		return []error{fmt.Errorf("%s max limit to request ratio per %s is %s, but no request is specified or request is 0", name, it.Type, ratio.String())}
+		return []error{fmt.Errorf("%s max limit to request ratio per %s is %s, but no request is specified or "+
+			"request is 0", name, it.Type, ratio.String())}
 	case !hasLim || lim.IsZero():
 		return []error{fmt.Errorf("%s max limit to request ratio per %s is %s, but no limit is specified or limit is 0", name, it.Type, ratio.String())}
 	}
 	if is := quotient(lim, req); is > ratio.AsApproximateFloat64() {
-		return []error{fmt.Errorf("%s max limit to request ratio per %s is %s, but provided ratio is %f", name, it.Type, ratio.String(), is)}
+		return []error{fmt.Errorf("%s max limit to request ratio per %s is %s, but provided ratio is %f", name,
+			it.Type, ratio.String(), is)}
 	}
 	return nil
 }

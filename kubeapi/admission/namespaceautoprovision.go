@@ -12,11 +12,10 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// namespaceAutoProvision creates the namespace of what is created in it, where there is none.
-// The namespace is created by the server, whatever the user may do.
+// namespaceAutoProvision creates the missing namespace of a new object. It does so with the server's permissions.
 //
-// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: before
-// NamespaceLifecycle, which refuses what has no namespace.
+// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: before NamespaceLifecycle,
+// which rejects objects without a namespace.
 type namespaceAutoProvision struct {
 	operations
 	stores *group.Stores
@@ -40,7 +39,8 @@ func (p *namespaceAutoProvision) Admit(ctx context.Context, a *admission.Attribu
 		return apierrors.NewInternalError(err)
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.Namespace}}
-	if _, err := p.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := p.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		return admission.NewForbidden(a, err)
 	}
 	return nil

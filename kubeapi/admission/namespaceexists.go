@@ -10,8 +10,8 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// namespaceExists refuses all writes in namespaces that do not exist. NamespaceLifecycle does
-// so, too, but for deletions.
+// namespaceExists rejects writes in namespaces that do not exist. Unlike NamespaceLifecycle it also rejects
+// deletions.
 //
 // Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: any.
 type namespaceExists struct {

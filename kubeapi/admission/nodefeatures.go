@@ -14,8 +14,8 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// nodeFeatures refuses changes of pods that need a feature which their node does not
-// declare (KEP-5328), such as the resize of init containers by an older kubelet.
+// nodeFeatures rejects pod updates that need a feature which the node does not declare (KEP-5328), for example the
+// resize of init containers with an older kubelet.
 //
 // Options: the gate NodeDeclaredFeatures, on by default. Metrics: none. Order: any.
 type nodeFeatures struct {
@@ -29,7 +29,8 @@ func newNodeFeatures(d *Dependencies) admission.Interface {
 	if !d.enabled("NodeDeclaredFeatures") {
 		return &nodeFeatures{}
 	}
-	return &nodeFeatures{operations{admission.Update}, d.Stores, ndf.New(features.AllFeatures), version.MajorMinor(1, 36)}
+	return &nodeFeatures{operations{admission.Update}, d.Stores, ndf.New(features.AllFeatures),
+		version.MajorMinor(1, 36)}
 }
 
 // Validate implements admission.ValidatingInterface.
@@ -39,7 +40,8 @@ func (f *nodeFeatures) Validate(ctx context.Context, a *admission.Attributes) er
 	if !ok || !had || a.Subresource != "" && a.Subresource != "resize" || p.Spec.NodeName == "" {
 		return nil
 	}
-	needs, err := f.framework.InferForPodUpdate(&ndf.PodInfo{Spec: &old.Spec, Status: &old.Status}, &ndf.PodInfo{Spec: &p.Spec, Status: &p.Status}, f.release)
+	needs, err := f.framework.InferForPodUpdate(&ndf.PodInfo{Spec: &old.Spec, Status: &old.Status},
+		&ndf.PodInfo{Spec: &p.Spec, Status: &p.Status}, f.release)
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// kubeletLabels are the labels of Kubernetes that a kubelet may give its node,
-// kubeletDomains the domains in which it may give any.
+// kubeletLabels are the Kubernetes labels that a kubelet may set on its node; kubeletDomains are domains in which
+// it may set any label.
 var (
 	kubeletLabels = []string{
 		corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion,
@@ -19,8 +19,7 @@ var (
 	kubeletDomains = []string{corev1.LabelNamespaceSuffixKubelet, corev1.LabelNamespaceSuffixNode}
 )
 
-// foreignLabels are the labels among those that changed that are not the
-// kubelet's to set, sorted.
+// foreignLabels returns the changed labels that a kubelet may not set, sorted.
 func foreignLabels(labels, old map[string]string) []string {
 	var foreign []string
 	note := func(key string) {
@@ -56,7 +55,7 @@ func restricted(label string) bool {
 	return !slices.ContainsFunc(kubeletDomains, func(d string) bool { return within(domain, d) })
 }
 
-// within reports whether a domain is another or below it.
+// within reports whether a domain is other or a subdomain of it.
 func within(domain, other string) bool {
 	return domain == other || strings.HasSuffix(domain, "."+other)
 }

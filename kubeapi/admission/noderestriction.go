@@ -23,32 +23,33 @@ import (
 	"triplane/kubeapi/nodeauthorizer"
 )
 
-// nodeRestriction lets kubelets change only their own Node, and the pods, leases,
-// CSINodes, ResourceSlices and tokens that belong to it, whatever they are
-// authorized to do.
+// nodeRestriction restricts kubelets to their own Node, and to its pods, leases, CSINodes, ResourceSlices and
+// tokens, in addition to authorization.
 //
-// Options: --enable-admission-plugins; it is off by default. The gate
-// ServiceAccountNodeAudienceRestriction, on by default. Metrics: none. Order: before plugins that change the object, so that what the kubelet sent is validated.
+// Options: --enable-admission-plugins; it is off by default. The gate ServiceAccountNodeAudienceRestriction, on by
+// default. Metrics: none. Order: before plugins that mutate the object, so that it validates what the kubelet
+// sent.
 type nodeRestriction struct {
 	operations
 	stores *group.Stores
 	authz  authorizer.Authorizer
-	// anyAudience lets kubelets have tokens for whom they want.
+	// anyAudience allows kubelets to request tokens for any audience.
 	anyAudience bool
-	// anyRequest lets kubelets ask for certificates of any name.
+	// anyRequest allows kubelets to request certificates for any name.
 	anyRequest bool
 }
 
 func newNodeRestriction(d *Dependencies) admission.Interface {
 	return &nodeRestriction{
-		operations: operations{admission.Create, admission.Update, admission.Delete}, stores: d.Stores, authz: d.Authorizer,
+		operations: operations{admission.Create, admission.Update, admission.Delete}, stores: d.Stores,
+		authz:       d.Authorizer,
 		anyAudience: !d.enabled("ServiceAccountNodeAudienceRestriction"),
 		anyRequest:  d.enabled("AllowInsecureKubeletCertificateSigningRequests"),
 	}
 }
 
-// Admit implements admission.MutatingInterface; it changes nothing, but refuses
-// before others change the object.
+// Admit implements admission.MutatingInterface, so that it rejects objects before other plugins mutate them. It
+// changes nothing.
 func (p *nodeRestriction) Admit(ctx context.Context, a *admission.Attributes) error {
 	self, isNode := nodeauthorizer.Name(a.User)
 	if !isNode {
@@ -84,7 +85,7 @@ func (p *nodeRestriction) Admit(ctx context.Context, a *admission.Attributes) er
 	return nil
 }
 
-// nameOf is the name of the object, also of one that is to be created.
+// nameOf returns the name of the object, including that of a new one.
 func nameOf(a *admission.Attributes) string {
 	if m, ok := a.Object.(metav1.Object); ok && a.Operation == admission.Create {
 		return m.GetName()
@@ -99,9 +100,11 @@ func (p *nodeRestriction) pod(ctx context.Context, self string, a *admission.Att
 		case admission.Create:
 			return p.mirrorPod(ctx, self, a)
 		case admission.Delete:
-			return p.runsHere(ctx, a, a.Name, self, fmt.Sprintf("node %q can only delete pods with spec.nodeName set to itself", self))
+			return p.runsHere(ctx, a, a.Name, self,
+				fmt.Sprintf("node %q can only delete pods with spec.nodeName set to itself", self))
 		}
-		return forbidden(a, "unexpected operation %q, node %q can only create and delete mirror pods", a.Operation, self)
+		return forbidden(a, "unexpected operation %q, node %q can only create and delete mirror pods", a.Operation,
+			self)
 	case "status":
 		if a.Operation != admission.Update {
 			return forbidden(a, "unexpected operation %q, node %q can only update pod status", a.Operation, self)
@@ -118,12 +121,13 @@ func (p *nodeRestriction) pod(ctx context.Context, self string, a *admission.Att
 		if name == "" {
 			return forbidden(a, "could not determine pod from request data")
 		}
-		return p.runsHere(ctx, a, name, self, fmt.Sprintf("node %s can only evict pods with spec.nodeName set to itself", self))
+		return p.runsHere(ctx, a, name, self,
+			fmt.Sprintf("node %s can only evict pods with spec.nodeName set to itself", self))
 	}
 	return forbidden(a, "unexpected pod subresource %q, only 'status' and 'eviction' are allowed", a.Subresource)
 }
 
-// runsHere refuses, with the message, what is done to a pod of another node.
+// runsHere rejects operations on a pod of another node with the message.
 func (p *nodeRestriction) runsHere(ctx context.Context, a *admission.Attributes, name, self, message string) error {
 	pod, err := group.GetNew[*corev1.Pod](ctx, p.stores, core("pods"), a.Namespace, name)
 	switch {
@@ -155,15 +159,16 @@ func podStatus(self string, a *admission.Attributes) error {
 	return nil
 }
 
-// mirrorPod validates a pod that a node made from a file of its own: it must be the
-// node's, and lead to nothing that the node could not read before.
+// mirrorPod validates a mirror pod, which a kubelet creates from a local file. It must belong to the node, and not
+// refer to objects that the node could not read otherwise.
 func (p *nodeRestriction) mirrorPod(ctx context.Context, self string, a *admission.Attributes) error {
 	pod, ok := a.Object.(*corev1.Pod)
 	if !ok {
 		return forbidden(a, "unexpected type %T", a.Object)
 	}
 	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; !mirror {
-		return forbidden(a, "pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, self)
+		return forbidden(a, "pod does not have %q annotation, node %q can only create mirror pods",
+			corev1.MirrorPodAnnotationKey, self)
 	}
 	if pod.Spec.NodeName != self {
 		return forbidden(a, "node %q can only create pods with spec.nodeName set to itself", self)
@@ -177,7 +182,7 @@ func (p *nodeRestriction) mirrorPod(ctx context.Context, self string, a *admissi
 	return nil
 }
 
-// ownedBy refuses a pod whose owner is not the node alone.
+// ownedBy rejects a pod unless the node is its only owner.
 func (p *nodeRestriction) ownedBy(ctx context.Context, self string, pod *corev1.Pod, a *admission.Attributes) error {
 	switch n := len(pod.OwnerReferences); {
 	case n > 1:
@@ -206,7 +211,7 @@ func (p *nodeRestriction) ownedBy(ctx context.Context, self string, pod *corev1.
 	return nil
 }
 
-// refersTo names the API objects that a pod needs, "" where it needs none.
+// refersTo returns the kind of API objects that a pod needs, "" if it needs none.
 func refersTo(pod *corev1.Pod) string {
 	if pod.Spec.ServiceAccountName != "" {
 		return "a service account"
@@ -223,8 +228,9 @@ func refersTo(pod *corev1.Pod) string {
 			return what
 		}
 	}
-	// The status counts as well: it is what the node authorizer goes by.
-	if s := &pod.Status; len(pod.Spec.ResourceClaims)+len(s.ResourceClaimStatuses) > 0 || s.ExtendedResourceClaimStatus != nil {
+	// The status counts as well, because the node authorizer uses it.
+	if s := &pod.Status; len(pod.Spec.ResourceClaims)+len(s.ResourceClaimStatuses) > 0 ||
+		s.ExtendedResourceClaimStatus != nil {
 		return "resourceclaims"
 	}
 	return ""
@@ -268,7 +274,8 @@ func claimStatus(self string, a *admission.Attributes) error {
 		return c
 	}
 	if !equality.Semantic.DeepEqual(bare(old), bare(claim)) {
-		return forbidden(a, "node %q is not allowed to update fields other than status.quantity and status.conditions", self)
+		return forbidden(a, "node %q is not allowed to update fields other than status.quantity and status.conditions",
+			self)
 	}
 	return nil
 }
@@ -283,7 +290,7 @@ func ownLease(self string, a *admission.Attributes) error {
 	return nil
 }
 
-// ownSlice checks what the node authorizer cannot see, as it sees names alone.
+// ownSlice checks the node name of a ResourceSlice, which is not visible to the node authorizer.
 func ownSlice(self string, a *admission.Attributes) error {
 	check := func(obj any, verb string) error {
 		s, ok := obj.(*resourcev1.ResourceSlice)
@@ -304,13 +311,14 @@ func ownSlice(self string, a *admission.Attributes) error {
 	return nil
 }
 
-// ownCertificate has a node ask for certificates of its own name alone.
+// ownCertificate restricts a node's certificate requests to its own name.
 func ownCertificate(a *admission.Attributes) error {
 	_, csr := requestsOf(a, "")
 	if csr == nil || a.Operation != admission.Create {
 		return nil
 	}
-	if n := csr.Spec.SignerName; n != certificatesv1.KubeletServingSignerName && n != certificatesv1.KubeAPIServerClientKubeletSignerName {
+	if n := csr.Spec.SignerName; n != certificatesv1.KubeletServingSignerName &&
+		n != certificatesv1.KubeAPIServerClientKubeletSignerName {
 		return nil
 	}
 	request, err := check.ParseCertificateRequest(csr.Spec.Request)
@@ -323,7 +331,7 @@ func ownCertificate(a *admission.Attributes) error {
 	return nil
 }
 
-// ownNode checks what a node does to Node objects.
+// ownNode checks a node's operations on Node objects.
 func ownNode(self string, a *admission.Attributes) error {
 	if name := nameOf(a); name != self {
 		return forbidden(a, "node %q is not allowed to modify node %q", self, name)
@@ -371,14 +379,15 @@ func changedNode(self string, n, old *corev1.Node, a *admission.Attributes) erro
 	return nil
 }
 
-// podCertificate lets a kubelet ask for certificates of the pods that run on its node, as they are.
+// podCertificate restricts a kubelet's PodCertificateRequests to pods on its node, with their current fields.
 func (p *nodeRestriction) podCertificate(ctx context.Context, self string, a *admission.Attributes) error {
 	r, ok := a.Object.(*certificatesv1beta1.PodCertificateRequest)
 	if !ok || a.Operation != admission.Create || a.Subresource != "" {
 		return nil
 	}
 	if s := &r.Spec; string(s.NodeName) != self {
-		return forbidden(a, "PodCertificateRequest.Spec.NodeName=%q, which is not the requesting node %q", s.NodeName, self)
+		return forbidden(a, "PodCertificateRequest.Spec.NodeName=%q, which is not the requesting node %q", s.NodeName,
+			self)
 	}
 	what := a.Namespace + "/" + r.Spec.PodName
 	pod, err := group.GetNew[*corev1.Pod](ctx, p.stores, core("pods"), a.Namespace, r.Spec.PodName)
@@ -388,32 +397,43 @@ func (p *nodeRestriction) podCertificate(ctx context.Context, self string, a *ad
 	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	switch s := &r.Spec; {
 	case pod.UID != s.PodUID:
-		return forbidden(a, "PodCertificateRequest for pod %q contains pod UID (%q) which differs from running pod %q", what, s.PodUID, pod.UID)
+		return forbidden(a, "PodCertificateRequest for pod %q contains pod UID (%q) which differs from running pod %q",
+			what, s.PodUID, pod.UID)
 	case pod.Spec.NodeName != self:
 		return forbidden(a, "pod %q is not running on node %q named in the PodCertificateRequest", what, self)
 	case mirror:
 		return forbidden(a, "pod %q is a mirror pod", what)
 	case pod.Spec.ServiceAccountName != s.ServiceAccountName:
-		return forbidden(a, "PodCertificateRequest for pod %q contains serviceAccountName (%q) that differs from running pod (%q)", what, s.ServiceAccountName, pod.Spec.ServiceAccountName)
+		return forbidden(a,
+			"PodCertificateRequest for pod %q contains serviceAccountName (%q) that differs from running pod (%q)",
+			what, s.ServiceAccountName, pod.Spec.ServiceAccountName)
 	}
 	return p.podCertificateUIDs(ctx, what, &r.Spec, a)
 }
 
-// podCertificateUIDs refuses a request whose service account or node is not the one that is there now.
-func (p *nodeRestriction) podCertificateUIDs(ctx context.Context, pod string, s *certificatesv1beta1.PodCertificateRequestSpec, a *admission.Attributes) error {
-	account, err := group.GetNew[*corev1.ServiceAccount](ctx, p.stores, core("serviceaccounts"), a.Namespace, s.ServiceAccountName)
+// podCertificateUIDs rejects a request whose service account or node has another UID than the current one.
+func (p *nodeRestriction) podCertificateUIDs(
+	ctx context.Context, pod string, s *certificatesv1beta1.PodCertificateRequestSpec, a *admission.Attributes,
+) error {
+	account, err := group.GetNew[*corev1.ServiceAccount](ctx, p.stores, core("serviceaccounts"), a.Namespace,
+		s.ServiceAccountName)
 	if err != nil {
-		return forbidden(a, "while retrieving service account %q named in the PodCertificateRequest: %w", a.Namespace+"/"+s.ServiceAccountName, err)
+		return forbidden(a, "while retrieving service account %q named in the PodCertificateRequest: %w",
+			a.Namespace+"/"+s.ServiceAccountName, err)
 	}
 	if account.UID != s.ServiceAccountUID {
-		return forbidden(a, "PodCertificateRequest for pod %q names service account UID %q, which differs from the running service account (%q)", pod, s.ServiceAccountUID, account.UID)
+		return forbidden(a,
+			"PodCertificateRequest for pod %q names service account UID %q, which differs from the running service "+
+				"account (%q)", pod, s.ServiceAccountUID, account.UID)
 	}
 	n, err := group.GetNew[*corev1.Node](ctx, p.stores, core("nodes"), "", string(s.NodeName))
 	if err != nil {
 		return forbidden(a, "while retrieving node %q named in the PodCertificateRequest: %w", s.NodeName, err)
 	}
 	if n.UID != s.NodeUID {
-		return forbidden(a, "PodCertificateRequest for pod %q names node UID %q, inconsistent with the running node (%q)", pod, s.NodeUID, n.UID)
+		return forbidden(a,
+			"PodCertificateRequest for pod %q names node UID %q, inconsistent with the running node (%q)", pod,
+			s.NodeUID, n.UID)
 	}
 	return nil
 }

@@ -15,13 +15,15 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// audience refuses tokens for others than the pod's own specification, one of
-// its volume drivers, or the authorizer knows of.
-func (p *nodeRestriction) audience(ctx context.Context, pod *corev1.Pod, audiences []string, a *admission.Attributes) error {
+// audience rejects tokens for an audience that neither the pod's volumes nor one of its CSI drivers nor the
+// authorizer allows.
+func (p *nodeRestriction) audience(
+	ctx context.Context, pod *corev1.Pod, audiences []string, a *admission.Attributes,
+) error {
 	if p.anyAudience {
 		return nil
 	}
-	wanted := "" // the API server's
+	wanted := "" // of the API server
 	switch len(audiences) {
 	case 0:
 	case 1:
@@ -43,10 +45,12 @@ func (p *nodeRestriction) audience(ctx context.Context, pod *corev1.Pod, audienc
 	if err := errors.Join(errs...); err != nil {
 		return forbidden(a, "error validating audience %q: %w", wanted, err)
 	}
-	return forbidden(a, "audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", wanted, a.User.Name)
+	return forbidden(a,
+		"audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", wanted,
+		a.User.Name)
 }
 
-// mayRequest reports whether the authorizer lets a node request tokens of an audience.
+// mayRequest reports whether the authorizer allows a node to request tokens for an audience.
 func (p *nodeRestriction) mayRequest(ctx context.Context, audience string, a *admission.Attributes) bool {
 	if p.authz == nil {
 		return false
@@ -58,9 +62,11 @@ func (p *nodeRestriction) mayRequest(ctx context.Context, audience string, a *ad
 	return err == nil && decision == authorizer.Allow
 }
 
-// volumeNeeds reports whether a volume of the pod is for a token of an audience:
-// it projects one, or its CSI driver asks for one.
-func (p *nodeRestriction) volumeNeeds(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, audience string) (bool, error) {
+// volumeNeeds reports whether a volume of the pod needs a token for an audience: as a projected token or for its
+// CSI driver.
+func (p *nodeRestriction) volumeNeeds(
+	ctx context.Context, pod *corev1.Pod, v *corev1.Volume, audience string,
+) (bool, error) {
 	switch {
 	case v.Projected != nil:
 		for _, s := range v.Projected.Sources {
@@ -78,11 +84,13 @@ func (p *nodeRestriction) volumeNeeds(ctx context.Context, pod *corev1.Pod, v *c
 }
 
 func (p *nodeRestriction) claimNeeds(ctx context.Context, namespace, name, audience string) (bool, error) {
-	claim, err := used[*corev1.PersistentVolumeClaim](ctx, p.stores, core("persistentvolumeclaims"), "persistentvolumeclaim", namespace, name)
+	claim, err := used[*corev1.PersistentVolumeClaim](ctx, p.stores, core("persistentvolumeclaims"),
+		"persistentvolumeclaim", namespace, name)
 	if err != nil || claim.Spec.VolumeName == "" {
 		return false, err
 	}
-	volume, err := used[*corev1.PersistentVolume](ctx, p.stores, core("persistentvolumes"), "persistentvolume", "", claim.Spec.VolumeName)
+	volume, err := used[*corev1.PersistentVolume](ctx, p.stores, core("persistentvolumes"), "persistentvolume", "",
+		claim.Spec.VolumeName)
 	if err != nil {
 		return false, err
 	}
@@ -93,7 +101,8 @@ func (p *nodeRestriction) driverNeeds(ctx context.Context, name, audience string
 	if name == "" {
 		return false, nil
 	}
-	driver, err := used[*storagev1.CSIDriver](ctx, p.stores, schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, "csidriver", "", name)
+	driver, err := used[*storagev1.CSIDriver](ctx, p.stores,
+		schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, "csidriver", "", name)
 	if err != nil {
 		return false, err
 	}
@@ -105,9 +114,10 @@ func (p *nodeRestriction) driverNeeds(ctx context.Context, name, audience string
 	return false, nil
 }
 
-// used reads an object that a volume uses. Where it is not there, the error shows the kind by
-// its singular name.
-func used[T registry.Object](ctx context.Context, s *group.Stores, gr schema.GroupResource, singular, namespace, name string) (T, error) {
+// used reads an object that a volume uses. A NotFound error has the singular name of the resource.
+func used[T registry.Object](
+	ctx context.Context, s *group.Stores, gr schema.GroupResource, singular, namespace, name string,
+) (T, error) {
 	obj, err := group.GetNew[T](ctx, s, gr, namespace, name)
 	if apierrors.IsNotFound(err) {
 		err = apierrors.NewNotFound(schema.GroupResource{Group: gr.Group, Resource: singular}, name)
@@ -120,7 +130,8 @@ func driverOf(v *corev1.VolumeSource) string {
 	if v.CSI != nil {
 		return v.CSI.Driver
 	}
-	return migrated(v.AWSElasticBlockStore != nil, v.AzureDisk != nil, v.AzureFile != nil, v.Cinder != nil, v.GCEPersistentDisk != nil, v.PortworxVolume != nil, v.VsphereVolume != nil)
+	return migrated(v.AWSElasticBlockStore != nil, v.AzureDisk != nil, v.AzureFile != nil, v.Cinder != nil,
+		v.GCEPersistentDisk != nil, v.PortworxVolume != nil, v.VsphereVolume != nil)
 }
 
 // persistentDriverOf is driverOf for a PersistentVolume.
@@ -128,7 +139,8 @@ func persistentDriverOf(v *corev1.PersistentVolumeSource) string {
 	if v.CSI != nil {
 		return v.CSI.Driver
 	}
-	return migrated(v.AWSElasticBlockStore != nil, v.AzureDisk != nil, v.AzureFile != nil, v.Cinder != nil, v.GCEPersistentDisk != nil, v.PortworxVolume != nil, v.VsphereVolume != nil)
+	return migrated(v.AWSElasticBlockStore != nil, v.AzureDisk != nil, v.AzureFile != nil, v.Cinder != nil,
+		v.GCEPersistentDisk != nil, v.PortworxVolume != nil, v.VsphereVolume != nil)
 }
 
 // migrated returns the CSI driver that the in-tree volume which is set was migrated to (KEP-625).

@@ -34,7 +34,8 @@ type objects map[string]runtime.Object
 func byDefault(gate string) bool { return gate != "AllowInsecureKubeletCertificateSigningRequests" }
 
 func restriction(authz authorizer.Authorizer) *nodeRestriction {
-	return newNodeRestriction(&Dependencies{Stores: testStores(), Authorizer: authz, FeatureEnabled: byDefault}).(*nodeRestriction)
+	return newNodeRestriction(&Dependencies{Stores: testStores(), Authorizer: authz,
+		FeatureEnabled: byDefault}).(*nodeRestriction)
 }
 
 func (objects) New() runtime.Object { return &corev1.Pod{} }
@@ -55,21 +56,26 @@ func nodeUser(name string) *user.Info {
 }
 
 func onNode(name, node, uid string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(uid)}, Spec: corev1.PodSpec{NodeName: node}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(uid)},
+		Spec: corev1.PodSpec{NodeName: node}}
 }
 
 func testStores() *group.Stores {
 	stores := group.NewStores()
 	projecting := onNode("projecting", "a", "p")
-	projecting.Spec.Volumes = []corev1.Volume{{Name: "t", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-		Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: "vault"}}}}}}}
+	projecting.Spec.Volumes = []corev1.Volume{{Name: "t",
+		VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: "vault"}}}}}}}
 	mounting := onNode("mounting", "a", "c")
 	mounting.Spec.Volumes = []corev1.Volume{
-		{Name: "t", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{}}}}}},
-		{Name: "p", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}},
+		{Name: "t",
+			VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{}}}}}},
+		{Name: "p",
+			VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}},
 		{Name: "e", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
 	}
-	pods := objects{"n/mine": onNode("mine", "a", "m"), "n/theirs": onNode("theirs", "b", "t"), "n/projecting": projecting, "n/mounting": mounting}
+	pods := objects{"n/mine": onNode("mine", "a", "m"), "n/theirs": onNode("theirs", "b", "t"),
+		"n/projecting": projecting, "n/mounting": mounting}
 	for name, source := range map[string]corev1.VolumeSource{
 		"unclaimed": {PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "gone"}},
 		"driven":    {CSI: &corev1.CSIVolumeSource{Driver: "gone"}},
@@ -80,16 +86,19 @@ func testStores() *group.Stores {
 		volume(source)(pod)
 		pods["n/"+name] = pod
 	}
-	for name, pod := range map[string]*corev1.Pod{"certified": onNode("certified", "a", "m"), "elsewhere": onNode("elsewhere", "b", "m"), "mirrored": mirror(nil)} {
+	for name, pod := range map[string]*corev1.Pod{"certified": onNode("certified", "a", "m"),
+		"elsewhere": onNode("elsewhere", "b", "m"), "mirrored": mirror(nil)} {
 		pod.UID, pod.Spec.ServiceAccountName = "m", "sa"
 		pods["n/"+name] = pod
 	}
-	stores.Put(core("serviceaccounts"), objects{"n/sa": &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{UID: "s"}}})
+	stores.Put(core("serviceaccounts"),
+		objects{"n/sa": &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{UID: "s"}}})
 	stores.Put(core("pods"), pods)
 	claim := func(volume string) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
 	}
-	stores.Put(core("persistentvolumeclaims"), objects{"n/claim": claim("one"), "n/mounting-e": claim("two"), "n/other": claim("three"), "n/migrated": claim("disk")})
+	stores.Put(core("persistentvolumeclaims"), objects{"n/claim": claim("one"), "n/mounting-e": claim("two"),
+		"n/other": claim("three"), "n/migrated": claim("disk")})
 	drivers, volumes := objects{}, objects{}
 	for name, driver := range map[string]string{"one": "persistent", "two": "ephemeral", "three": "other"} {
 		volumes[name] = &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver}}}}
@@ -108,7 +117,8 @@ func testStores() *group.Stores {
 func mirror(change func(*corev1.Pod)) *corev1.Pod {
 	p := onNode("mirror", "a", "")
 	p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
-	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "a", UID: "na", Controller: ptr.To(true)}}
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "a", UID: "na",
+		Controller: ptr.To(true)}}
 	if change != nil {
 		change(p)
 	}
@@ -116,9 +126,12 @@ func mirror(change func(*corev1.Pod)) *corev1.Pod {
 }
 
 // certificate is a request of node a for the pod "certified".
-func certificate(change func(*certificatesv1beta1.PodCertificateRequestSpec)) *certificatesv1beta1.PodCertificateRequest {
+func certificate(
+	change func(*certificatesv1beta1.PodCertificateRequestSpec),
+) *certificatesv1beta1.PodCertificateRequest {
 	r := &certificatesv1beta1.PodCertificateRequest{Spec: certificatesv1beta1.PodCertificateRequestSpec{
-		PodName: "certified", PodUID: "m", ServiceAccountName: "sa", ServiceAccountUID: "s", NodeName: "a", NodeUID: "na",
+		PodName: "certified", PodUID: "m", ServiceAccountName: "sa", ServiceAccountUID: "s", NodeName: "a",
+		NodeUID: "na",
 	}}
 	if change != nil {
 		change(&r.Spec)
@@ -136,7 +149,8 @@ func projected(p corev1.VolumeProjection) func(*corev1.Pod) {
 
 func tokenFor(pod, uid string, audiences ...string) *authenticationv1.TokenRequest {
 	return &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences,
-		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod, UID: types.UID(uid)}}}
+		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod,
+			UID: types.UID(uid)}}}
 }
 
 func labelled(labels map[string]string) *corev1.Node {
@@ -161,76 +175,128 @@ func TestNodeRestriction(t *testing.T) {
 	}{
 		{create, "pods", "", "mirror", mirror(nil), nil, ""},
 		{create, "pods", "", "x", onNode("x", "a", ""), nil, "can only create mirror pods"},
-		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.NodeName = "b" }), nil, "spec.nodeName set to itself"},
-		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.OwnerReferences = nil }), nil, "with an owner reference set to itself"},
-		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }), nil, "UID mismatch: expected other got na"},
-		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }), nil, "controller owner reference"},
-		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "x" }), nil, "reference a service account"},
-		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}} }), nil, "reference secrets"},
-		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "s"}} }), nil, "reference resourceclaims"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.NodeName = "b" }), nil,
+			"spec.nodeName set to itself"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.OwnerReferences = nil }), nil,
+			"with an owner reference set to itself"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }), nil,
+			"UID mismatch: expected other got na"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }), nil,
+			"controller owner reference"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "x" }), nil,
+			"reference a service account"},
+		{create, "pods", "", "x",
+			mirror(func(p *corev1.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}} }), nil,
+			"reference secrets"},
+		{create, "pods", "", "x",
+			mirror(func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "s"}} }), nil,
+			"reference resourceclaims"},
 		{create, "pods", "", "x", mirror(func(p *corev1.Pod) {
-			p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "s", ResourceClaimName: ptr.To("s")}}
+			p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "s",
+				ResourceClaimName: ptr.To("s")}}
 		}), nil, "reference resourceclaims"},
-		{create, "pods", "", "x", mirror(volume(corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}})), nil, "reference persistentvolumeclaims"},
-		{create, "pods", "", "x", mirror(projected(corev1.VolumeProjection{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{}})), nil, "reference clustertrustbundles"},
-		{create, "pods", "", "x", mirror(projected(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{}})), nil, "reference podcertificaterequests"},
-		{create, "pods", "", "x", mirror(projected(corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{}})), nil, "reference a service account"},
-		{update, "pods", "", "mine", onNode("mine", "a", ""), onNode("mine", "a", ""), "can only create and delete mirror pods"},
+		{create, "pods", "", "x", mirror(volume(corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}})), nil,
+			"reference persistentvolumeclaims"},
+		{create, "pods", "", "x",
+			mirror(projected(corev1.VolumeProjection{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{}})),
+			nil, "reference clustertrustbundles"},
+		{create, "pods", "", "x",
+			mirror(projected(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{}})), nil,
+			"reference podcertificaterequests"},
+		{create, "pods", "", "x",
+			mirror(projected(corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{}})),
+			nil, "reference a service account"},
+		{update, "pods", "", "mine", onNode("mine", "a", ""), onNode("mine", "a", ""),
+			"can only create and delete mirror pods"},
 		{remove, "pods", "", "mine", nil, nil, ""},
 		{remove, "pods", "", "theirs", nil, nil, "can only delete pods with spec.nodeName set to itself"},
 		{remove, "pods", "", "nosuch", nil, nil, "not found"},
 		{update, "pods", "status", "mine", onNode("mine", "a", ""), onNode("mine", "a", ""), ""},
 		{update, "pods", "status", "mine", relabelled, onNode("mine", "a", ""), "cannot update labels"},
-		{update, "pods", "status", "theirs", onNode("theirs", "a", ""), onNode("theirs", "b", ""), "can only update pod status for pods"},
+		{update, "pods", "status", "theirs", onNode("theirs", "a", ""), onNode("theirs", "b", ""),
+			"can only update pod status for pods"},
 		{create, "pods", "eviction", "mine", &policyv1.Eviction{}, nil, ""},
-		{create, "pods", "eviction", "", &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}, nil, "can only evict pods with"},
+		{create, "pods", "eviction", "", &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}, nil,
+			"can only evict pods with"},
 		{create, "pods", "binding", "mine", &corev1.Binding{}, nil, `unexpected pod subresource "binding"`},
-		{create, "nodes", "", "", labelled(map[string]string{corev1.LabelHostname: "a", "own": "x", "node.kubernetes.io/x": "y"}), nil, ""},
-		{create, "nodes", "", "", labelled(map[string]string{"node-restriction.kubernetes.io/x": "y", "foo.k8s.io/z": "1"}), nil, "following labels: foo.k8s.io/z, node-restriction.kubernetes.io/x"},
-		{create, "nodes", "", "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b"}}, nil, `is not allowed to modify node "b"`},
+		{create, "nodes", "", "", labelled(map[string]string{corev1.LabelHostname: "a", "own": "x",
+			"node.kubernetes.io/x": "y"}), nil, ""},
+		{create, "nodes", "", "", labelled(map[string]string{"node-restriction.kubernetes.io/x": "y",
+			"foo.k8s.io/z": "1"}), nil, "following labels: foo.k8s.io/z, node-restriction.kubernetes.io/x"},
+		{create, "nodes", "", "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b"}}, nil,
+			`is not allowed to modify node "b"`},
 		{update, "nodes", "status", "a", labelled(nil), labelled(nil), ""},
 		{update, "nodes", "", "a", tainted, labelled(nil), "modify taints"},
 		{update, "nodes", "", "a", owned, labelled(nil), "modify ownerReferences"},
-		{update, "nodes", "", "a", labelled(nil), labelled(map[string]string{"x.kubernetes.io/y": "z"}), "modify labels: x.kubernetes.io/y"},
+		{update, "nodes", "", "a", labelled(nil), labelled(map[string]string{"x.kubernetes.io/y": "z"}),
+			"modify labels: x.kubernetes.io/y"},
 		{remove, "nodes", "", "b", nil, nil, `is not allowed to modify node "b"`},
 		{update, "persistentvolumeclaims", "status", "c", grown, &corev1.PersistentVolumeClaim{}, ""},
-		{update, "persistentvolumeclaims", "status", "c", renamed, &corev1.PersistentVolumeClaim{}, "other than status.quantity"},
-		{update, "persistentvolumeclaims", "", "c", grown, &corev1.PersistentVolumeClaim{}, "may only update PVC status"},
+		{update, "persistentvolumeclaims", "status", "c", renamed, &corev1.PersistentVolumeClaim{},
+			"other than status.quantity"},
+		{update, "persistentvolumeclaims", "", "c", grown, &corev1.PersistentVolumeClaim{},
+			"may only update PVC status"},
 		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "m"), nil, `audience "" not found`},
 		{create, "serviceaccounts", "token", "sa", tokenFor("projecting", "p"), nil, `audience "" not found`},
 		{create, "serviceaccounts", "token", "sa", tokenFor("mounting", "c"), nil, ""},
 		{create, "serviceaccounts", "token", "sa", tokenFor("mounting", "c", "for-persistent"), nil, ""},
 		{create, "serviceaccounts", "token", "sa", tokenFor("mounting", "c", "for-ephemeral"), nil, ""},
-		{create, "serviceaccounts", "token", "sa", tokenFor("mounting", "c", "for-other"), nil, `audience "for-other" not found`},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mounting", "c", "for-other"), nil,
+			`audience "for-other" not found`},
 		{create, "serviceaccounts", "token", "sa", &authenticationv1.TokenRequest{}, nil, "not bound to a pod"},
 		{create, "serviceaccounts", "token", "sa", tokenFor("mine", ""), nil, "without a uid"},
 		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "other"), nil, "does not match the UID in record"},
 		{create, "serviceaccounts", "token", "sa", tokenFor("theirs", "t"), nil, "scheduled on a different node"},
 		{create, "serviceaccounts", "token", "sa", tokenFor("projecting", "p", "vault"), nil, ""},
-		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "m", "vault"), nil, `audience "vault" not found in pod spec volume, system:node:a is not authorized to request tokens for this audience`},
-		{create, "serviceaccounts", "token", "sa", tokenFor("unclaimed", "unclaimed", "x"), nil, `error validating audience "x": persistentvolumeclaim "gone" not found`},
-		{create, "serviceaccounts", "token", "sa", tokenFor("driven", "driven", "x"), nil, `error validating audience "x": csidriver.storage.k8s.io "gone" not found`},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "m", "vault"), nil,
+			`audience "vault" not found in pod spec volume, system:node:a is not authorized to request tokens for this audience`},
+		{create, "serviceaccounts", "token", "sa", tokenFor("unclaimed", "unclaimed", "x"), nil,
+			`error validating audience "x": persistentvolumeclaim "gone" not found`},
+		{create, "serviceaccounts", "token", "sa", tokenFor("driven", "driven", "x"), nil,
+			`error validating audience "x": csidriver.storage.k8s.io "gone" not found`},
 		{create, "serviceaccounts", "token", "sa", tokenFor("migrated", "migrated", "azure"), nil, ""},
 		{create, "serviceaccounts", "token", "sa", tokenFor("claiming", "claiming", "azure"), nil, ""},
-		{create, "serviceaccounts", "token", "sa", tokenFor("projecting", "p", "vault", "api"), nil, "0 or 1 audiences"},
-		{create, "leases.coordination.k8s.io", "", "", &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, nil, "can only access leases in"},
-		{create, "resourceslices.resource.k8s.io", "", "", &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: ptr.To("a")}}, nil, ""},
-		{remove, "resourceslices.resource.k8s.io", "", "s", nil, &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: ptr.To("b")}}, "can only delete ResourceSlice"},
+		{create, "serviceaccounts", "token", "sa", tokenFor("projecting", "p", "vault", "api"), nil,
+			"0 or 1 audiences"},
+		{create, "leases.coordination.k8s.io", "", "", &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
+			nil, "can only access leases in"},
+		{create, "resourceslices.resource.k8s.io", "", "",
+			&resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: ptr.To("a")}}, nil, ""},
+		{remove, "resourceslices.resource.k8s.io", "", "s", nil,
+			&resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: ptr.To("b")}},
+			"can only delete ResourceSlice"},
 		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(nil), nil, ""},
-		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.NodeName = "b" }), nil, `NodeName="b", which is not the requesting node "a"`},
-		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodName = "gone" }), nil, `while retrieving pod "n/gone"`},
-		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodName = "elsewhere" }), nil, `pod "n/elsewhere" is not running on node "a"`},
-		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodName = "mirrored" }), nil, "is a mirror pod"},
-		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodUID = "former" }), nil, `contains pod UID ("former")`},
-		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.ServiceAccountName = "admin" }), nil, `contains serviceAccountName ("admin")`},
-		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.ServiceAccountUID = "former" }), nil, `names service account UID "former"`},
-		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.NodeUID = "former" }), nil, `names node UID "former"`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r",
+			certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.NodeName = "b" }), nil,
+			`NodeName="b", which is not the requesting node "a"`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r",
+			certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodName = "gone" }), nil,
+			`while retrieving pod "n/gone"`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r",
+			certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodName = "elsewhere" }), nil,
+			`pod "n/elsewhere" is not running on node "a"`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r",
+			certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodName = "mirrored" }), nil,
+			"is a mirror pod"},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r",
+			certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodUID = "former" }), nil,
+			`contains pod UID ("former")`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r",
+			certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.ServiceAccountName = "admin" }),
+			nil, `contains serviceAccountName ("admin")`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r",
+			certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.ServiceAccountUID = "former" }),
+			nil, `names service account UID "former"`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r",
+			certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.NodeUID = "former" }), nil,
+			`names node UID "former"`},
 		{update, "csinodes.storage.k8s.io", "", "b", nil, nil, "can only access CSINode"},
 		{update, "configmaps", "", "b", nil, nil, ""},
 	} {
 		refuse := authorizerFunc(func(*authorizer.Attributes) bool { return false })
 		gr := schema.ParseGroupResource(c.resource)
-		a := &admission.Attributes{Operation: c.op, Resource: gr.WithVersion("v1"), Subresource: c.sub, Namespace: "n", Name: c.name,
+		a := &admission.Attributes{Operation: c.op, Resource: gr.WithVersion("v1"), Subresource: c.sub, Namespace: "n",
+			Name:   c.name,
 			Object: c.object, OldObject: c.old, User: nodeUser("a")}
 		err := restriction(refuse).Admit(context.Background(), a)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -244,7 +310,8 @@ func TestNodeRestriction(t *testing.T) {
 }
 
 func TestNodeWithoutName(t *testing.T) {
-	a := &admission.Attributes{Operation: admission.Create, Resource: core("pods").WithVersion("v1"), Object: &corev1.Pod{}, User: nodeUser("")}
+	a := &admission.Attributes{Operation: admission.Create, Resource: core("pods").WithVersion("v1"),
+		Object: &corev1.Pod{}, User: nodeUser("")}
 	if err := restriction(nil).Admit(context.Background(), a); !apierrors.IsForbidden(err) {
 		t.Error(err)
 	}

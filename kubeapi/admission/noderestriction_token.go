@@ -11,8 +11,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// token lets a node ask for tokens of pods that run on it, for whom the pods
-// want them.
+// token restricts a node's token requests to pods that run on it, and to the audiences of those pods.
 func (p *nodeRestriction) token(ctx context.Context, self string, a *admission.Attributes) error {
 	if a.Operation != admission.Create || a.Subresource != "token" {
 		return nil
@@ -35,7 +34,9 @@ func (p *nodeRestriction) token(ctx context.Context, self string, a *admission.A
 	case err != nil:
 		return forbidden(a, "%w", err)
 	case ref.UID != pod.UID:
-		return forbidden(a, "the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID)
+		return forbidden(a,
+			"the UID in the bound object reference (%s) does not match the UID in record. The object might have "+
+				"been deleted and then recreated", ref.UID)
 	case pod.Spec.NodeName != self:
 		return forbidden(a, "node requested token bound to a pod scheduled on a different node")
 	}

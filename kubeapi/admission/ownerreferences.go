@@ -14,12 +14,11 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// ownerReferences lets only those change the owner references of an object who may delete the
-// object, and only those make it block its owner's deletion who may update the finalizers
-// of the owner.
+// ownerReferences authorizes changes of owner references: the user must be allowed to delete the object. To block
+// the owner's deletion, the user must be allowed to update the owner's finalizers.
 //
-// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: behind the
-// plugins that change objects.
+// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: after the plugins that mutate
+// objects.
 type ownerReferences struct {
 	operations
 	authz  authorizer.Authorizer
@@ -39,10 +38,11 @@ func (p *ownerReferences) Validate(ctx context.Context, a *admission.Attributes)
 	if equality.Semantic.DeepEqual(now, before) {
 		return nil
 	}
-	if a.Operation == admission.Update { // what is new belongs to who creates it
+	if a.Operation == admission.Update { // a user owns the objects that it creates
 		if ok, reason, err := p.may(ctx, &authorizer.Attributes{
 			User: a.User, Verb: "delete", Namespace: a.Namespace, Name: a.Name, ResourceRequest: true,
-			APIGroup: a.Resource.Group, APIVersion: a.Resource.Version, Resource: a.Resource.Resource, Subresource: a.Subresource,
+			APIGroup: a.Resource.Group, APIVersion: a.Resource.Version, Resource: a.Resource.Resource,
+			Subresource: a.Subresource,
 		}); !ok {
 			return forbidden(a, "cannot set an ownerRef on a resource you can't delete: %v, %v", reason, err)
 		}
@@ -50,10 +50,10 @@ func (p *ownerReferences) Validate(ctx context.Context, a *admission.Attributes)
 	return p.validateBlocking(ctx, a, now, before)
 }
 
-// bindsPods reports whether an operation binds a pod, whose references a Binding does
-// not change.
+// bindsPods reports whether an operation binds a pod; a Binding does not change the pod's owner references.
 func bindsPods(a *admission.Attributes) bool {
-	return a.Resource.Group == "" && (a.Resource.Resource == "bindings" || a.Resource.Resource == "pods" && a.Subresource == "binding")
+	return a.Resource.Group == "" && (a.Resource.Resource == "bindings" || a.Resource.Resource == "pods" &&
+		a.Subresource == "binding")
 }
 
 func ownersOf(obj any) []metav1.OwnerReference {
@@ -69,8 +69,10 @@ func (p *ownerReferences) may(ctx context.Context, a *authorizer.Attributes) (ok
 	return decision == authorizer.Allow, reason, err
 }
 
-// validateBlocking asks about every owner that is blocked now and was not.
-func (p *ownerReferences) validateBlocking(ctx context.Context, a *admission.Attributes, now, before []metav1.OwnerReference) error {
+// validateBlocking authorizes every owner reference that becomes blocking.
+func (p *ownerReferences) validateBlocking(
+	ctx context.Context, a *admission.Attributes, now, before []metav1.OwnerReference,
+) error {
 	blocked := map[types.UID]bool{}
 	for i := range before {
 		blocked[before[i].UID] = blocks(&before[i])
@@ -83,8 +85,11 @@ func (p *ownerReferences) validateBlocking(ctx context.Context, a *admission.Att
 		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 		r, ok := p.groups.ResourceOf(gvk)
 		if !ok {
-			return forbidden(a, "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %v Kind %v: %v",
-				ref.APIVersion, ref.Kind, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}})
+			return forbidden(a,
+				"cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %v Kind "+
+					"%v: %v",
+				ref.APIVersion, ref.Kind, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(),
+					SearchedVersions: []string{gvk.Version}})
 		}
 		attributes := &authorizer.Attributes{
 			User: a.User, Verb: "update", Name: ref.Name, ResourceRequest: true,
@@ -94,7 +99,9 @@ func (p *ownerReferences) validateBlocking(ctx context.Context, a *admission.Att
 			attributes.Namespace = a.Namespace
 		}
 		if ok, reason, err := p.may(ctx, attributes); !ok {
-			return forbidden(a, "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: %v, %v", reason, err)
+			return forbidden(a,
+				"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers "+
+					"on: %v, %v", reason, err)
 		}
 	}
 	return nil

@@ -24,33 +24,31 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// Dependencies is what plugins are made from.
+// Dependencies are the dependencies of plugins.
 type Dependencies struct {
-	// Stores finds the objects that plugins decide by.
+	// Stores reads objects.
 	Stores *group.Stores
-	// Authorizer decides what plugins ask on behalf of users; nil allows
-	// everything.
+	// Authorizer authorizes further permissions of users; nil allows everything.
 	Authorizer authorizer.Authorizer
-	// Groups lists what the server serves, for the params of policies.
+	// Groups is the discovery of the server, for the params of policies.
 	Groups *discovery.Groups
-	// Services finds where the Services of webhooks can be reached, and connects to
-	// webhooks.
+	// Services resolves the Services of webhooks, and connects to webhooks.
 	Services webhook.Resolver
-	// Loopback is for clients inside this process.
+	// Loopback configures clients inside this process.
 	Loopback *restclient.Config
 	// Tolerations are the options of DefaultTolerationSeconds.
 	Tolerations TolerationOptions
-	// Configurations are those of plugins that read one; nil has none.
+	// Configurations are the documents of --admission-control-config-file; nil has none.
 	Configurations *configuration.Plugins
-	// FeatureEnabled reports whether a feature gate is on; nil is all of them off.
+	// FeatureEnabled reports whether a feature gate is on; nil means that all are off.
 	FeatureEnabled func(gate string) bool
-	// Metrics counts what plugins do; nil counts nothing.
+	// Metrics has the metrics of plugins; nil counts nothing.
 	Metrics *metrics.Admission
-	// PodSecurity counts the decisions of the plugin of that name; nil counts nothing.
+	// PodSecurity has the metrics of the plugin of that name; nil counts nothing.
 	PodSecurity *metrics.PodSecurity
-	// Manifests lets plugins read webhooks and policies from files; nil refuses that.
+	// Manifests reads webhooks and policies from files; nil disables that.
 	Manifests *configured.Manifests
-	// Own are plugins of the program that embeds the server.
+	// Own are the plugins of the embedding program.
 	Own []admission.Plugin
 
 	client     kubernetes.Interface
@@ -63,26 +61,27 @@ func (d *Dependencies) enabled(gate string) bool {
 	return d.FeatureEnabled != nil && d.FeatureEnabled(gate)
 }
 
-// Plugin is a row of the table of plugins. One of make and configure is set.
+// Plugin is a row of the table of plugins. Either make or configure is set.
 type Plugin struct {
-	// Name is that of --enable-admission-plugins and --disable-admission-plugins.
+	// Name is the name in --enable-admission-plugins and --disable-admission-plugins.
 	Name string
-	// OnByDefault is whether the plugin runs unless it is disabled.
+	// OnByDefault is whether the plugin is enabled by default.
 	OnByDefault bool
 
 	make func(*Dependencies) admission.Interface
-	// configure makes a plugin from the document that configures it, nil where there is none.
+	// configure creates a plugin from its configuration, which may be nil.
 	configure func(*Dependencies, []byte) (admission.Interface, error)
 }
 
-// Table lists all plugins in the order in which they run, which is that of
-// kube-apiserver v1.36, as are the defaults. A new plugin is a row here and a file.
+// Table returns all plugins in the order of kube-apiserver v1.36, with its defaults. A new plugin needs a row here
+// and a file.
 func Table() []Plugin {
 	const on, off = true, false
 	return []Plugin{
 		{"AlwaysAdmit", off, newAlwaysAdmit, nil},
 		{"NamespaceAutoProvision", off, newNamespaceAutoProvision, nil},
-		{"NamespaceLifecycle", on, func(d *Dependencies) admission.Interface { return lifecycle.New(d.namespace) }, nil},
+		{"NamespaceLifecycle", on, func(d *Dependencies) admission.Interface { return lifecycle.New(d.namespace) },
+			nil},
 		{"NamespaceExists", off, newNamespaceExists, nil},
 		{"LimitPodHardAntiAffinityTopology", off, newAntiAffinity, nil},
 		{"LimitRanger", on, newLimitRanger, nil},
@@ -132,37 +131,39 @@ func Table() []Plugin {
 	}
 }
 
-// firstDynamic is the first of the plugins that are configured through the API, which see what
-// all others have changed.
+// firstDynamic is the first of the plugins that are configured through the API. They see the changes of all
+// others.
 const firstDynamic = configured.MutatingPolicy
 
-// WithOwn is the table with the plugins of a program that embeds the server, in their order, before
-// those that are configured through the API.
+// WithOwn returns the table with the plugins of the embedding program, in their order, before those that are
+// configured through the API.
 func WithOwn(own []admission.Plugin) []Plugin {
 	rows := Table()
 	for _, p := range own {
 		at := slices.IndexFunc(rows, func(r Plugin) bool { return r.Name == firstDynamic })
-		rows = slices.Insert(rows, at, Plugin{Name: p.Name, OnByDefault: p.OnByDefault, configure: func(d *Dependencies, raw []byte) (admission.Interface, error) {
-			return p.New(admission.Needs{Client: d.client, Loopback: d.Loopback, Informers: d.informers, Authorizer: d.Authorizer, Configuration: raw,
-				Go: func(work func(context.Context)) { d.work = append(d.work, work) }})
-		}})
+		rows = slices.Insert(rows, at, Plugin{Name: p.Name, OnByDefault: p.OnByDefault,
+			configure: func(d *Dependencies, raw []byte) (admission.Interface, error) {
+				return p.New(admission.Needs{Client: d.client, Loopback: d.Loopback, Informers: d.informers,
+					Authorizer: d.Authorizer, Configuration: raw,
+					Go: func(work func(context.Context)) { d.work = append(d.work, work) }})
+			}})
 	}
 	return rows
 }
 
-// Plugins is the chain of the enabled plugins.
+// Plugins is the chain of enabled plugins.
 type Plugins struct {
 	Chain admission.Chain
 
 	configured *configured.Plugins
 	groups     *discovery.Groups
-	mutates    bool // MutatingAdmissionPolicies are in force
+	mutates    bool // MutatingAdmissionPolicy is enabled
 	client     kubernetes.Interface
 	informers  informers.SharedInformerFactory
 	work       []func(context.Context)
 }
 
-// New makes the plugins that are enabled; a nil enabled enables those that are on by default.
+// New creates the enabled plugins; a nil enabled selects those that are enabled by default.
 func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 	var err error
 	if d.client, err = kubernetes.NewForConfig(d.Loopback); err != nil {
@@ -173,7 +174,8 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 		return nil, err
 	}
 	d.informers = informers.NewSharedInformerFactory(d.client, 0)
-	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer, Services: d.Services, Metrics: d.Metrics,
+	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer,
+		Services: d.Services, Metrics: d.Metrics,
 		Params: configured.NewParams(d.Groups.KindResolver(), params), Manifests: d.Manifests})
 	var plugins []admission.Named
 	var readers []string
@@ -191,7 +193,8 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 		}
 	}
 	d.Configurations.Warn(readers)
-	return &Plugins{Chain: admission.NewChain(d.Metrics, plugins...), configured: d.configured, groups: d.Groups, mutates: d.enabled("MutatingAdmissionPolicy"), client: d.client, informers: d.informers, work: d.work}, nil
+	return &Plugins{Chain: admission.NewChain(d.Metrics, plugins...), configured: d.configured, groups: d.Groups,
+		mutates: d.enabled("MutatingAdmissionPolicy"), client: d.client, informers: d.informers, work: d.work}, nil
 }
 
 func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
@@ -205,37 +208,39 @@ func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
 	return r.configure(d, raw)
 }
 
-// namespace returns a namespace from the watch cache or, where that has none, from storage. It must not be changed.
+// namespace returns a namespace from the watch cache, or from storage if it is missing there. Callers must not
+// change it.
 func (d *Dependencies) namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
 	return group.GetShared[*corev1.Namespace](ctx, d.Stores, core("namespaces"), "", name)
 }
 
-// Following reports whether the configurations of webhooks and policies are in force.
+// Following returns an error unless all configured webhooks and policies are in effect.
 func (p *Plugins) Following() error { return p.configured.Following() }
 
-// StartHook follows the configurations of webhooks and policies for as long as the
-// server runs, and returns when those that exist are in force. Until it has run,
-// writes wait. The informers that plugins of an embedding program asked for run as long.
+// StartHook watches the configurations of webhooks and policies while the server runs, and returns when the
+// existing ones are in effect. Writes wait until then. It also runs the work that plugins of an embedding program
+// registered.
 func (p *Plugins) StartHook() server.PostStartHook {
-	return server.PostStartHook{Name: "start-apiserver-admission-initializer", Func: func(hook server.HookContext) error {
-		mutating := ""
-		if p.mutates {
-			mutating = configured.MutatingVersion(p.groups.Serves)
-		}
-		hook.Go(func(ctx context.Context) { p.configured.Follow(ctx, p.client, mutating) })
-		for _, work := range p.work {
-			hook.Go(work)
-		}
-		hook.Go(func(ctx context.Context) {
-			p.informers.StartWithContext(ctx)
-			<-ctx.Done()
-			p.informers.Shutdown()
-		})
-		// One that cannot be read might refuse anything: writes are, until an
-		// administrator has deleted it. Reads go on.
-		if err := p.configured.Await(hook); err != nil && hook.Err() == nil {
-			klog.ErrorS(p.Following(), "Writes are refused for now")
-		}
-		return nil
-	}}
+	return server.PostStartHook{Name: "start-apiserver-admission-initializer",
+		Func: func(hook server.HookContext) error {
+			mutating := ""
+			if p.mutates {
+				mutating = configured.MutatingVersion(p.groups.Serves)
+			}
+			hook.Go(func(ctx context.Context) { p.configured.Follow(ctx, p.client, mutating) })
+			for _, work := range p.work {
+				hook.Go(work)
+			}
+			hook.Go(func(ctx context.Context) {
+				p.informers.StartWithContext(ctx)
+				<-ctx.Done()
+				p.informers.Shutdown()
+			})
+			// A configuration that cannot be decoded might reject anything. Writes are rejected until an administrator
+			// deletes it; reads are not affected.
+			if err := p.configured.Await(hook); err != nil && hook.Err() == nil {
+				klog.ErrorS(p.Following(), "Rejecting writes until webhooks and policies are synced")
+			}
+			return nil
+		}}
 }

@@ -28,8 +28,10 @@ func TestTableOfPlugins(t *testing.T) {
 			t.Errorf("%s is made in no way, or in two", row.Name)
 		}
 	}
-	want := []string{"AlwaysAdmit", "NamespaceAutoProvision", "NamespaceExists", "LimitPodHardAntiAffinityTopology", "NodeRestriction",
-		"AlwaysPullImages", "ImagePolicyWebhook", "PodNodeSelector", "PodTolerationRestriction", "EventRateLimit", "ExtendedResourceToleration",
+	want := []string{"AlwaysAdmit", "NamespaceAutoProvision", "NamespaceExists", "LimitPodHardAntiAffinityTopology",
+		"NodeRestriction",
+		"AlwaysPullImages", "ImagePolicyWebhook", "PodNodeSelector", "PodTolerationRestriction", "EventRateLimit",
+		"ExtendedResourceToleration",
 		"OwnerReferencesPermissionEnforcement", "DenyServiceExternalIPs", "AlwaysDeny"}
 	if !slices.Equal(off, want) {
 		t.Errorf("off by default: %q, want %q", off, want)
@@ -54,15 +56,20 @@ func read(t *testing.T, text string, enabled ...string) *configuration.Plugins {
 
 // newPlugins makes the plugins of the names.
 func newPlugins(names ...string) (*Plugins, error) {
-	return New(Dependencies{Stores: testStores(), Loopback: loopback(), FeatureEnabled: func(string) bool { return true }},
+	return New(Dependencies{Stores: testStores(), Loopback: loopback(),
+		FeatureEnabled: func(string) bool { return true }},
 		func(name string) bool { return slices.Contains(names, name) })
 }
 
 func TestPluginsMutateOrValidate(t *testing.T) {
-	if _, err := newPlugins(allNames()...); err == nil || !strings.Contains(err.Error(), "couldn't init admission plugin \"ImagePolicyWebhook\"") {
+	if _, err := newPlugins(allNames()...); err == nil || !strings.Contains(err.Error(),
+		"couldn't init admission plugin \"ImagePolicyWebhook\"") {
 		t.Fatal(err)
 	}
-	some := slices.DeleteFunc(allNames(), func(n string) bool { return n == "ImagePolicyWebhook" || n == "EventRateLimit" })
+	some := slices.DeleteFunc(allNames(), func(n string) bool {
+		return n == "ImagePolicyWebhook" ||
+			n == "EventRateLimit"
+	})
 	p, err := newPlugins(some...)
 	if err != nil {
 		t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// gateWorkloads guards workloads and pod groups.
+// gateWorkloads is the feature gate of workloads and pod groups.
 const gateWorkloads = "GenericWorkload"
 
-// podGroupProtection adds the finalizer that keeps a pod group while it has pods; a
-// controller removes it.
+// podGroupProtection adds the finalizer that delays the deletion of a pod group while it has pods; a controller
+// removes it.
 //
 // Options: the gate GenericWorkload, off by default. Metrics: none. Order: any.
 type podGroupProtection struct{ operations }

@@ -12,8 +12,8 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// podGroupWorkload refuses pod groups whose workload does not exist, is being deleted or
-// has no such template.
+// podGroupWorkload rejects pod groups whose workload does not exist, is being deleted, or does not have the
+// referenced template.
 //
 // Options: the gate GenericWorkload, off by default. Metrics: none. Order: any.
 type podGroupWorkload struct {
@@ -45,7 +45,8 @@ func (p *podGroupWorkload) Validate(ctx context.Context, a *admission.Attributes
 	case w.DeletionTimestamp != nil:
 		return forbidden(a, "workload %q is being deleted", ref.WorkloadName)
 	}
-	if !slices.ContainsFunc(w.Spec.PodGroupTemplates, func(t schedulingv1alpha2.PodGroupTemplate) bool { return t.Name == ref.PodGroupTemplateName }) {
+	if !slices.ContainsFunc(w.Spec.PodGroupTemplates,
+		func(t schedulingv1alpha2.PodGroupTemplate) bool { return t.Name == ref.PodGroupTemplateName }) {
 		return forbidden(a, "workload %q has no pod group template %q", ref.WorkloadName, ref.PodGroupTemplateName)
 	}
 	return nil

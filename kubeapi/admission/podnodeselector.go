@@ -13,14 +13,13 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// podNodeSelector adds the node selector of a namespace to its pods, and refuses pods that
-// contradict it or select by labels that the configuration does not grant the namespace. A
-// namespace's selector is its annotation scheduler.alpha.kubernetes.io/node-selector, or the
-// cluster's default.
+// podNodeSelector adds the node selector of a namespace to its pods. It rejects pods whose selector conflicts with
+// it, or has labels that the configuration does not allow for the namespace. A namespace's selector is its
+// annotation scheduler.alpha.kubernetes.io/node-selector, or the cluster's default.
 //
-// Options: --enable-admission-plugins; it is off by default. Its configuration is
-// podNodeSelectorPluginConfig: a map from namespaces, and clusterDefaultNodeSelector, to
-// selectors. Metrics: none. Order: before webhooks; what they change is validated.
+// Options: --enable-admission-plugins; it is off by default. Its configuration podNodeSelectorPluginConfig maps
+// namespaces, and clusterDefaultNodeSelector, to selectors. Metrics: none. Order: before webhooks, whose changes
+// are validated.
 type podNodeSelector struct {
 	operations
 	stores    *group.Stores
@@ -94,9 +93,11 @@ func (p *podNodeSelector) Validate(ctx context.Context, a *admission.Attributes)
 	return nil
 }
 
-// compatible returns the selector of the request's namespace, and an error where the pod's
-// selector conflicts with it.
-func (p *podNodeSelector) compatible(ctx context.Context, a *admission.Attributes, pod *corev1.Pod) (labels.Set, error) {
+// compatible returns the selector of the request's namespace, and an error if the pod's selector conflicts with
+// it.
+func (p *podNodeSelector) compatible(
+	ctx context.Context, a *admission.Attributes, pod *corev1.Pod,
+) (labels.Set, error) {
 	selector, err := p.selectorOf(ctx, a.Namespace)
 	if err == nil && labels.Conflicts(selector, pod.Spec.NodeSelector) {
 		err = forbidden(a, "pod node label selector conflicts with its namespace node label selector")
@@ -104,7 +105,7 @@ func (p *podNodeSelector) compatible(ctx context.Context, a *admission.Attribute
 	return selector, err
 }
 
-// selectorOf is the node selector of a namespace.
+// selectorOf returns the node selector of a namespace.
 func (p *podNodeSelector) selectorOf(ctx context.Context, namespace string) (labels.Set, error) {
 	ns, err := group.GetShared[*corev1.Namespace](ctx, p.stores, core("namespaces"), "", namespace)
 	if apierrors.IsNotFound(err) {

@@ -16,9 +16,8 @@ import (
 	"triplane/kubeapi/podspec"
 )
 
-// podResize refuses resizes that can never succeed: on a node that there is not, beyond what the
-// node can give (with a cause of the type NodeCapacity), or where its operating system cannot
-// resize (UnsupportedPlatform).
+// podResize rejects resizes that can never succeed: on a missing node, beyond the node's allocatable resources
+// (with a cause of type NodeCapacity), or on an operating system that does not support them (UnsupportedPlatform).
 //
 // Options: none. Metrics: none. Order: any.
 type podResize struct {
@@ -43,18 +42,19 @@ func (p *podResize) Validate(ctx context.Context, a *admission.Attributes) error
 	n, err := group.GetNew[*corev1.Node](ctx, p.stores, core("nodes"), "", pod.Spec.NodeName)
 	switch {
 	case err != nil && !check.Differs(pod.Spec, old.Spec):
-		return nil // nothing is resized
+		return nil // not a resize
 	case err != nil:
 		return forbidden(a, "node %q not found", pod.Spec.NodeName)
 	}
 	if os := n.Labels[corev1.LabelOSStable]; os != "" && os != string(corev1.Linux) {
-		return caused(admission.Forbidden(a, fmt.Errorf("pod resize is only supported on linux nodes, node %q is %q", n.Name, os)), "UnsupportedPlatform")
+		return caused(admission.Forbidden(a, fmt.Errorf("pod resize is only supported on linux nodes, node %q is %q",
+			n.Name, os)), "UnsupportedPlatform")
 	}
 	return exceeds(a, podspec.Requests(&pod.Spec), podspec.Requests(&old.Spec), n.Status.Allocatable)
 }
 
-// exceeds refuses what is more than before and more than the node can give. CPU is
-// shown in thousandths, memory in bytes.
+// exceeds rejects increases beyond the node's allocatable resources. Errors show CPU in millicores and memory in
+// bytes.
 func exceeds(a *admission.Attributes, now, before, allocatable corev1.ResourceList) error {
 	var lacking []string
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
@@ -72,10 +72,11 @@ func exceeds(a *admission.Attributes, now, before, allocatable corev1.ResourceLi
 	if len(lacking) == 0 {
 		return nil
 	}
-	return caused(admission.Forbidden(a, errors.New("node didn't have enough allocatable resources: "+strings.Join(lacking, "; "))), "NodeCapacity")
+	return caused(admission.Forbidden(a,
+		errors.New("node didn't have enough allocatable resources: "+strings.Join(lacking, "; "))), "NodeCapacity")
 }
 
-// caused adds the cause by which clients know what to do.
+// caused adds a machine-readable cause to an error.
 func caused(err *apierrors.StatusError, cause metav1.CauseType) error {
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: cause})
 	return err

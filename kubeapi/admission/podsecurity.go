@@ -29,14 +29,13 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// podSecurity enforces the Pod Security Standards that the labels of a namespace
-// require of its pods (KEP-2579), and warns of workloads whose pods would violate
-// them, and of namespaces whose pods do when labels change.
+// podSecurity enforces the Pod Security Standards that the labels of a namespace require (KEP-2579). It warns
+// about workloads whose pods would violate them, and about existing pods when labels change.
 //
-// Options: its configuration (pod-security.admission.config.k8s.io/v1, kind
-// PodSecurityConfiguration) has the levels of namespaces without labels, and the users,
-// namespaces and runtime classes that are exempt. Metrics: pod_security_evaluations_total,
-// pod_security_exemptions_total, pod_security_errors_total. Order: validating, so that it sees pods as they are to be stored.
+// Options: its configuration (pod-security.admission.config.k8s.io/v1, kind PodSecurityConfiguration) has the
+// default levels, and the exempt users, namespaces and runtime classes. Metrics: pod_security_evaluations_total,
+// pod_security_exemptions_total, pod_security_errors_total. Order: validating, so that it sees pods as they are
+// stored.
 type podSecurity struct {
 	operations
 	stores    *group.Stores
@@ -46,7 +45,7 @@ type podSecurity struct {
 	count     *metrics.PodSecurity
 }
 
-// exemptions are whom the levels do not concern.
+// exemptions are the exempt users, namespaces and runtime classes.
 type exemptions struct{ users, namespaces, runtimeClasses sets.Set[string] }
 
 func newPodSecurity(d *Dependencies, raw []byte) (admission.Interface, error) {
@@ -103,7 +102,7 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 	levels, _ := api.PolicyToEvaluate(ns.Labels, s.defaults)
 	if levels.FullyPrivileged() {
 		if isPod {
-			levels.Enforce.Version = api.LatestVersion() // no version forbids anything
+			levels.Enforce.Version = api.LatestVersion() // the privileged level allows everything in all versions
 			auditEnforced(ctx, levels.Enforce)
 			s.evaluated(a, isPod, levels.Enforce, "enforce", true)
 		}
@@ -118,14 +117,14 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 	return s.evaluate(ctx, a, levels, meta, spec, isPod)
 }
 
-// auditEnforced records the level that a pod is held to.
+// auditEnforced records the enforced level in the audit event.
 func auditEnforced(ctx context.Context, enforced api.LevelVersion) {
 	if rec := audit.RecordFrom(ctx); rec != nil {
 		rec.Annotate(api.AuditAnnotationPrefix+api.EnforcedPolicyAnnotationKey, enforced.String())
 	}
 }
 
-// by is what exempts an operation, "" if nothing does.
+// by returns what exempts an operation, "" if nothing does.
 func (e *exemptions) by(a *admission.Attributes, spec *corev1.PodSpec) string {
 	switch {
 	case e.namespaces.Has(a.Namespace):
@@ -138,13 +137,16 @@ func (e *exemptions) by(a *admission.Attributes, spec *corev1.PodSpec) string {
 	return ""
 }
 
-// changes reports whether an update can make a difference to the judgement.
+// changes reports whether an update can change the result.
 func changes(a *admission.Attributes, spec *corev1.PodSpec) bool {
 	old, ok := a.OldObject.(*corev1.Pod)
 	return !ok || check.Differs(*spec, old.Spec)
 }
 
-func (s *podSecurity) evaluate(ctx context.Context, a *admission.Attributes, levels api.Policy, meta *metav1.ObjectMeta, spec *corev1.PodSpec, isPod bool) error {
+func (s *podSecurity) evaluate(
+	ctx context.Context, a *admission.Attributes, levels api.Policy, meta *metav1.ObjectMeta, spec *corev1.PodSpec,
+	isPod bool,
+) error {
 	evaluator, err := s.evaluator()
 	if err != nil {
 		return apierrors.NewInternalError(err)
@@ -168,27 +170,28 @@ func (s *podSecurity) evaluate(ctx context.Context, a *admission.Attributes, lev
 	}
 	if r := policy.AggregateCheckResults(evaluator.EvaluatePod(levels.Warn, meta, spec)); !r.Allowed {
 		s.evaluated(a, isPod, levels.Warn, "warn", false)
-		request.AddWarning(ctx, fmt.Sprintf("would violate PodSecurity %q: %s", levels.Warn.String(), r.ForbiddenDetail()))
+		request.AddWarning(ctx, fmt.Sprintf("would violate PodSecurity %q: %s", levels.Warn.String(),
+			r.ForbiddenDetail()))
 	}
 	return nil
 }
 
-// countedAs is how metrics name a request.
+// countedAs returns the metric labels of a request.
 func countedAs(a *admission.Attributes, isPod bool) metrics.PodSecurityRequest {
-	q := metrics.PodSecurityRequest{Operation: strings.ToLower(string(a.Operation)), Resource: "controller", Subresource: a.Subresource}
+	q := metrics.PodSecurityRequest{Operation: strings.ToLower(string(a.Operation)), Resource: "controller",
+		Subresource: a.Subresource}
 	if isPod {
 		q.Resource = "pod"
 	}
 	return q
 }
 
-// evaluated counts a comparison with a level. Of audit and warn only violations are counted.
+// evaluated counts an evaluation. Audit and warn count only violations.
 func (s *podSecurity) evaluated(a *admission.Attributes, isPod bool, by api.LevelVersion, mode string, allowed bool) {
 	s.count.Evaluated(allowed, string(by.Level), by.Version.String(), mode, countedAs(a, isPod))
 }
 
-// namespace validates the labels themselves, and warns of pods that are there
-// already and would be refused now.
+// namespace validates the labels of a namespace, and warns about existing pods that violate a stricter level.
 func (s *podSecurity) namespace(ctx context.Context, ns *corev1.Namespace, a *admission.Attributes) error {
 	now, errs := api.PolicyToEvaluate(ns.Labels, s.defaults)
 	old, ok := a.OldObject.(*corev1.Namespace)
@@ -212,7 +215,7 @@ func invalidLabels(ns *corev1.Namespace, errs field.ErrorList) error {
 	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind(), ns.Name, errs)
 }
 
-// stricter reports whether a level may refuse what the one before let pass.
+// stricter reports whether a level may reject what the previous one allowed.
 func stricter(now, before api.LevelVersion) bool {
 	if now == before || now.Level == api.LevelPrivileged {
 		return false
@@ -220,14 +223,13 @@ func stricter(now, before api.LevelVersion) bool {
 	return now.Version != before.Version || api.CompareLevels(now.Level, before.Level) > 0
 }
 
-// Bounds of what is looked at for the warnings of one request.
+// Bounds of the checks of existing pods for one request.
 const (
 	maxPodsChecked = 3000
 	maxPodsTime    = time.Second
 )
 
-// warnOfPods warns which pods violate a level, those with the same faults in one
-// line.
+// warnOfPods warns about pods that violate a level, one line per violation.
 func (s *podSecurity) warnOfPods(ctx context.Context, namespace string, level api.LevelVersion) error {
 	evaluator, err := s.evaluator()
 	if err != nil {
@@ -239,7 +241,7 @@ func (s *podSecurity) warnOfPods(ctx context.Context, namespace string, level ap
 		return nil
 	}
 	until := time.Now().Add(maxPodsTime)
-	faulty := map[string][]string{} // names of pods by their faults
+	faulty := map[string][]string{} // names of pods by their violations
 	checked := 0
 	for _, p := range pods {
 		if checked == maxPodsChecked || time.Now().After(until) || ctx.Err() != nil {
@@ -251,12 +253,15 @@ func (s *podSecurity) warnOfPods(ctx context.Context, namespace string, level ap
 		}
 	}
 	if checked < len(pods) {
-		request.AddWarning(ctx, fmt.Sprintf("new PodSecurity enforce level only checked against the first %d of %d existing pods", checked, len(pods)))
+		request.AddWarning(ctx,
+			fmt.Sprintf("new PodSecurity enforce level only checked against the first %d of %d existing pods", checked,
+				len(pods)))
 	}
 	if len(faulty) == 0 {
 		return nil
 	}
-	request.AddWarning(ctx, fmt.Sprintf("existing pods in namespace %q violate the new PodSecurity enforce level %q", namespace, level.String()))
+	request.AddWarning(ctx, fmt.Sprintf("existing pods in namespace %q violate the new PodSecurity enforce level %q",
+		namespace, level.String()))
 	for _, line := range faultLines(faulty) {
 		request.AddWarning(ctx, line)
 	}
@@ -280,7 +285,7 @@ func faultLines(faulty map[string][]string) []string {
 	return lines
 }
 
-// template finds the pod, or the template of pods, in an object.
+// template returns the pod, or the pod template, of an object.
 func template(obj any) (*metav1.ObjectMeta, *corev1.PodSpec, bool) {
 	of := func(t *corev1.PodTemplateSpec) (*metav1.ObjectMeta, *corev1.PodSpec, bool) {
 		if t == nil {

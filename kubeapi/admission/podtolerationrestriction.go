@@ -15,14 +15,13 @@ import (
 	"triplane/kubeapi/podspec"
 )
 
-// podTolerations adds the default tolerations of a namespace to its pods, and refuses pods
-// with tolerations beyond those that the namespace is allowed. Both are annotations of the
-// namespace, scheduler.alpha.kubernetes.io/defaultTolerations and …/tolerationsWhitelist; where
-// one is absent, that of the cluster counts.
+// podTolerations adds the default tolerations of a namespace to its pods, and rejects pods with tolerations that
+// the namespace does not allow. Both are annotations of the namespace,
+// scheduler.alpha.kubernetes.io/defaultTolerations and …/tolerationsWhitelist; without them the cluster's apply.
 //
 // Options: --enable-admission-plugins; it is off by default. Its configuration
-// (podtolerationrestriction.admission.k8s.io/v1alpha1, kind Configuration) has the cluster's
-// tolerations. Metrics: none. Order: behind DefaultTolerationSeconds, whose tolerations must be allowed.
+// (podtolerationrestriction.admission.k8s.io/v1alpha1, kind Configuration) has the cluster's tolerations. Metrics:
+// none. Order: after DefaultTolerationSeconds, whose tolerations must be allowed.
 type podTolerations struct {
 	operations
 	stores             *group.Stores
@@ -39,7 +38,8 @@ func newPodTolerations(d *Dependencies, raw []byte) (admission.Interface, error)
 		Default   []corev1.Toleration `json:"default"`
 		Whitelist []corev1.Toleration `json:"whitelist"`
 	}
-	kind := schema.GroupVersionKind{Group: "podtolerationrestriction.admission.k8s.io", Version: "v1alpha1", Kind: "Configuration"}
+	kind := schema.GroupVersionKind{Group: "podtolerationrestriction.admission.k8s.io", Version: "v1alpha1",
+		Kind: "Configuration"}
 	if err := configuration.Decode(raw, &c, kind); err != nil {
 		return nil, err
 	}
@@ -57,11 +57,12 @@ func (p *podTolerations) Admit(ctx context.Context, a *admission.Attributes) err
 		if err != nil {
 			return err
 		}
-		pod.Spec.Tolerations = mergedTolerations(pod.Spec.Tolerations, defaults)
+		pod.Spec.Tolerations = mergeTolerations(pod.Spec.Tolerations, defaults)
 	}
 	if class := podspec.QOSClass(&pod.Spec); class != corev1.PodQOSBestEffort {
-		pressure := corev1.Toleration{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
-		pod.Spec.Tolerations = mergedTolerations(pod.Spec.Tolerations, []corev1.Toleration{pressure})
+		pressure := corev1.Toleration{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists,
+			Effect: corev1.TaintEffectNoSchedule}
+		pod.Spec.Tolerations = mergeTolerations(pod.Spec.Tolerations, []corev1.Toleration{pressure})
 	}
 	return p.Validate(ctx, a)
 }
@@ -79,21 +80,25 @@ func (p *podTolerations) Validate(ctx context.Context, a *admission.Attributes) 
 	set := newTolerationSet(allowed)
 	for i := range pod.Spec.Tolerations {
 		if set.covering(&pod.Spec.Tolerations[i]) < 0 {
-			return forbidden(a, "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist")
+			return forbidden(a,
+				"pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace "+
+					"whitelist")
 		}
 	}
 	return nil
 }
 
-// unchanged reports whether an update leaves the tolerations alone.
+// unchanged reports whether an update does not change the tolerations.
 func unchanged(a *admission.Attributes, p *corev1.Pod) bool {
 	old, ok := a.OldObject.(*corev1.Pod)
-	return a.Operation == admission.Update && ok && equality.Semantic.DeepEqual(p.Spec.Tolerations, old.Spec.Tolerations)
+	return a.Operation == admission.Update && ok && equality.Semantic.DeepEqual(p.Spec.Tolerations,
+		old.Spec.Tolerations)
 }
 
-// of are the tolerations in an annotation of the pod's namespace, or those of the
-// cluster.
-func (p *podTolerations) of(ctx context.Context, a *admission.Attributes, annotation string, cluster []corev1.Toleration) ([]corev1.Toleration, error) {
+// of returns the tolerations in an annotation of the pod's namespace, or those of the cluster.
+func (p *podTolerations) of(
+	ctx context.Context, a *admission.Attributes, annotation string, cluster []corev1.Toleration,
+) ([]corev1.Toleration, error) {
 	ns, err := group.GetNew[*corev1.Namespace](ctx, p.stores, core("namespaces"), "", a.Namespace)
 	if apierrors.IsNotFound(err) {
 		return nil, forbidden(a, "namespace %s not found", a.Namespace)

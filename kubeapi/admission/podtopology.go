@@ -10,9 +10,8 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// podTopology gives a pod the labels of its node that say where the node is, zone and region,
-// when the pod is bound to the node, by its subresource, or created there: so the pod can know by
-// the downward API (KEP-4742). They replace those of the same name.
+// podTopology copies the zone and region labels of the node to a pod when the pod is bound or created on the node,
+// so that the downward API can provide them (KEP-4742). They replace labels of the same name.
 //
 // Options: the gate PodTopologyLabelsAdmission, on by default. Metrics: none. Order: any.
 type podTopology struct {
@@ -48,7 +47,7 @@ func (p *podTopology) label(ctx context.Context, o group.Object, node string) er
 	}
 	n, err := group.GetNew[*corev1.Node](ctx, p.stores, core("nodes"), "", node)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
-		return nil // whose labels nobody knows
+		return nil // the node does not exist yet
 	}
 	if err != nil {
 		return err

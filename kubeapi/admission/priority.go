@@ -14,8 +14,8 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// priority sets the priority and preemption policy of a pod from its priority
-// class, and refuses a second default class.
+// priority sets the priority and preemption policy of a pod from its priority class, and rejects a second default
+// class.
 //
 // Options: none. Metrics: none. Order: before ResourceQuota, whose scopes select by priority class.
 type priority struct{ stores *group.Stores }
@@ -52,18 +52,24 @@ func (p *priority) Admit(ctx context.Context, a *admission.Attributes) error {
 		return err
 	}
 	if pod.Spec.Priority != nil && *pod.Spec.Priority != value {
-		return forbidden(a, "the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", *pod.Spec.Priority, value)
+		return forbidden(a,
+			"the integer value of priority (%d) must not be provided in pod spec; priority admission controller "+
+				"computed %d from the given PriorityClass name", *pod.Spec.Priority, value)
 	}
 	pod.Spec.Priority = &value
 	if pod.Spec.PreemptionPolicy != nil && *pod.Spec.PreemptionPolicy != policy {
-		return forbidden(a, "the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", *pod.Spec.PreemptionPolicy, policy)
+		return forbidden(a,
+			"the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission "+
+				"controller computed %s from the given PriorityClass name", *pod.Spec.PreemptionPolicy, policy)
 	}
 	pod.Spec.PreemptionPolicy = &policy
 	return nil
 }
 
-// of finds the pod's class, or the default one.
-func (p *priority) of(ctx context.Context, a *admission.Attributes, pod *corev1.Pod) (int32, corev1.PreemptionPolicy, error) {
+// of returns the values of the pod's class, or of the default class.
+func (p *priority) of(
+	ctx context.Context, a *admission.Attributes, pod *corev1.Pod,
+) (int32, corev1.PreemptionPolicy, error) {
 	class, err := p.class(ctx, pod.Spec.PriorityClassName)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return 0, "", forbidden(a, "no PriorityClass with name %v was found", pod.Spec.PriorityClassName)
@@ -86,13 +92,14 @@ func (p *priority) class(ctx context.Context, name string) (*schedulingv1.Priori
 	if name != "" {
 		return group.GetShared[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", name)
 	}
-	all, err := group.ListShared[*schedulingv1.PriorityClass](request.SkippingUnreadable(ctx), p.stores, priorityClasses, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	all, err := group.ListShared[*schedulingv1.PriorityClass](request.SkippingUnreadable(ctx), p.stores,
+		priorityClasses, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {
 		return nil, err
 	}
 	var found *schedulingv1.PriorityClass
 	for _, c := range all {
-		// Of several defaults the least wins.
+		// If there are several defaults, the lowest value applies.
 		if c.GlobalDefault && (found == nil || c.Value < found.Value) {
 			found = c
 		}
@@ -100,7 +107,7 @@ func (p *priority) class(ctx context.Context, name string) (*schedulingv1.Priori
 	return found, nil
 }
 
-// Validate implements admission.ValidatingInterface: there is one default at most.
+// Validate implements admission.ValidatingInterface. It rejects a second default class.
 func (p *priority) Validate(ctx context.Context, a *admission.Attributes) error {
 	c, ok := a.Object.(*schedulingv1.PriorityClass)
 	if !ok || a.Subresource != "" || !c.GlobalDefault {

@@ -16,12 +16,11 @@ import (
 	"triplane/kubeapi/quota"
 )
 
-// resourceQuota charges the quotas of a namespace for what is created in it, or
-// grows, and refuses what exceeds them.
+// resourceQuota charges the quotas of a namespace for new and growing objects, and rejects objects that exceed
+// them.
 //
-// Options: its configuration (apiserver.config.k8s.io/v1, kind ResourceQuotaConfiguration) has
-// resources that can be used only where a quota counts them. Metrics: none. Order: last, when
-// no other plugin refuses the object.
+// Options: its configuration (apiserver.config.k8s.io/v1, kind ResourceQuotaConfiguration) has resources that need
+// a quota to be used. Metrics: none. Order: last, when no other plugin rejects the object.
 type resourceQuota struct {
 	stores  *group.Stores
 	limited []quota.Limited
@@ -75,8 +74,7 @@ func (r *resourceQuota) Validate(ctx context.Context, a *admission.Attributes) e
 	return r.spend(ctx, a, matching, charges)
 }
 
-// charged reports whether quotas count an operation: new objects, and changes of
-// those whose use changes with them.
+// charged reports whether quotas apply to an operation: creation, and updates that change usage.
 func charged(a *admission.Attributes) bool {
 	gr := a.Resource.GroupResource()
 	switch {
@@ -90,20 +88,20 @@ func charged(a *admission.Attributes) bool {
 	return a.Subresource == "" && (gr == core("services") || gr == core("persistentvolumeclaims")) || countsOnly(a)
 }
 
-// countsOnly reports whether an operation says what has happened already, which quotas count and do not refuse: a
-// claim's volume has another VolumeAttributesClass, or another size.
+// countsOnly reports whether an operation records a completed change, which quotas count but do not reject: a
+// claim's status with another VolumeAttributesClass or size.
 func countsOnly(a *admission.Attributes) bool {
 	return a.Subresource == "status" && a.Resource.GroupResource() == core("persistentvolumeclaims")
 }
 
-// getsDeadline reports whether an update takes a pod into the scope Terminating.
+// getsDeadline reports whether an update moves a pod into the scope Terminating.
 func getsDeadline(a *admission.Attributes) bool {
 	p, ok := a.Object.(*corev1.Pod)
 	old, wasPod := a.OldObject.(*corev1.Pod)
 	return ok && wasPod && quota.Terminating(p) && !quota.Terminating(old)
 }
 
-// before is the object that an update changes; nil where it makes a new one.
+// before returns the object that an update changes; nil for a creation.
 func before(a *admission.Attributes) runtime.Object {
 	if a.Operation != admission.Update || a.OldObject == nil {
 		return nil
@@ -114,12 +112,14 @@ func before(a *admission.Attributes) runtime.Object {
 	return a.OldObject
 }
 
-// spend charges all quotas, or none as far as can be foreseen: what was read may
-// be old, but what is written is checked again.
-func (r *resourceQuota) spend(ctx context.Context, a *admission.Attributes, quotas []*corev1.ResourceQuota, charges []corev1.ResourceList) error {
+// spend charges all quotas, or none as far as it can predict. It predicts from the cache, but each write checks
+// current usage.
+func (r *resourceQuota) spend(
+	ctx context.Context, a *admission.Attributes, quotas []*corev1.ResourceQuota, charges []corev1.ResourceList,
+) error {
 	for i, q := range quotas {
-		// Charging none before one refuses; a quota that seems exceeded is asked
-		// for its present use.
+		// Avoid charging some quotas before another one rejects: check seemingly exceeded quotas against their
+		// current usage.
 		if len(quotas) == 1 || countsOnly(a) || quota.Exceeded(q, charges[i]) == nil {
 			continue
 		}
@@ -138,18 +138,20 @@ func (r *resourceQuota) spend(ctx context.Context, a *admission.Attributes, quot
 	return nil
 }
 
-// charge writes what is used of a quota then. A quota that is gone counts
-// nothing.
-func (r *resourceQuota) charge(ctx context.Context, a *admission.Attributes, name string, charge corev1.ResourceList, dryRun bool) error {
+// charge updates the usage of a quota. It ignores a deleted quota.
+func (r *resourceQuota) charge(
+	ctx context.Context, a *admission.Attributes, name string, charge corev1.ResourceList, dryRun bool,
+) error {
 	var refusal error
-	_, err := group.ModifyStatus(ctx, r.stores, core("resourcequotas"), a.Namespace, name, dryRun, func(q *corev1.ResourceQuota) error {
-		if err := quota.Exceeded(q, charge); err != nil && !countsOnly(a) {
-			refusal = forbidden(a, "%w", err)
-			return refusal
-		}
-		quota.Spend(q, charge)
-		return nil
-	})
+	_, err := group.ModifyStatus(ctx, r.stores, core("resourcequotas"), a.Namespace, name, dryRun,
+		func(q *corev1.ResourceQuota) error {
+			if err := quota.Exceeded(q, charge); err != nil && !countsOnly(a) {
+				refusal = forbidden(a, "%w", err)
+				return refusal
+			}
+			quota.Spend(q, charge)
+			return nil
+		})
 	switch {
 	case refusal != nil:
 		return refusal

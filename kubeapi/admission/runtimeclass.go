@@ -13,8 +13,8 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// runtimeClass adds the overhead and the scheduling constraints of a pod's runtime
-// class, and refuses pods that contradict them.
+// runtimeClass adds the overhead and the scheduling constraints of a pod's runtime class, and rejects pods that
+// conflict with them.
 //
 // Options: none. Metrics: none. Order: before ResourceQuota, which counts overhead.
 type runtimeClass struct{ stores *group.Stores }
@@ -26,12 +26,15 @@ func newRuntimeClass(d *Dependencies) admission.Interface {
 // Handles implements admission.Interface.
 func (*runtimeClass) Handles(op admission.Operation) bool { return op == admission.Create }
 
-func (r *runtimeClass) class(ctx context.Context, a *admission.Attributes, p *corev1.Pod) (*nodev1.RuntimeClass, error) {
+func (r *runtimeClass) class(
+	ctx context.Context, a *admission.Attributes, p *corev1.Pod,
+) (*nodev1.RuntimeClass, error) {
 	if p.Spec.RuntimeClassName == nil {
 		return nil, nil
 	}
 	name := *p.Spec.RuntimeClassName
-	c, err := group.GetNew[*nodev1.RuntimeClass](ctx, r.stores, schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, "", name)
+	c, err := group.GetNew[*nodev1.RuntimeClass](ctx, r.stores,
+		schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, "", name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil, forbidden(a, "pod rejected: RuntimeClass %q not found", name)
 	}
@@ -63,7 +66,9 @@ func schedule(a *admission.Attributes, p *corev1.Pod, s *nodev1.Scheduling) erro
 	}
 	for k, v := range s.NodeSelector {
 		if have, ok := p.Spec.NodeSelector[k]; ok && have != v {
-			return forbidden(a, "conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", k, v, k, have)
+			return forbidden(a,
+				"conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", k, v, k,
+				have)
 		}
 	}
 	if p.Spec.NodeSelector == nil && len(s.NodeSelector) > 0 {
@@ -72,7 +77,7 @@ func schedule(a *admission.Attributes, p *corev1.Pod, s *nodev1.Scheduling) erro
 	for k, v := range s.NodeSelector {
 		p.Spec.NodeSelector[k] = v
 	}
-	p.Spec.Tolerations = mergedTolerations(p.Spec.Tolerations, s.Tolerations)
+	p.Spec.Tolerations = mergeTolerations(p.Spec.Tolerations, s.Tolerations)
 	return nil
 }
 

@@ -20,13 +20,12 @@ import (
 	"triplane/kubeapi/nodeauthorizer"
 )
 
-// defaultAccount is the account of pods that name none; a controller creates it in every
-// namespace.
+// defaultAccount is the service account of pods without one; a controller creates it in every namespace.
 const defaultAccount = "default"
 
-// serviceAccount gives each pod an account, and its containers the account's token
-// as a projected volume; it refuses pods whose account does not exist, and, where
-// the account says so, pods that use secrets that it does not list.
+// serviceAccount sets a service account on each pod, and mounts the account's token into its containers as a
+// projected volume. It rejects pods whose account does not exist. If the account requires it, it rejects pods with
+// Secrets that the account does not list.
 //
 // Options: none. Metrics: none. Order: before PodSecurity, which validates the volumes that it adds.
 type serviceAccount struct{ stores *group.Stores }
@@ -38,7 +37,7 @@ func newServiceAccount(d *Dependencies) admission.Interface {
 const (
 	tokenMountPath      = "/var/run/secrets/kubernetes.io/serviceaccount"
 	tokenVolumePrefix   = "kube-api-access-"
-	tokenSeconds        = int64(3607) // an hour, and odd, to be known again
+	tokenSeconds        = int64(3607) // an hour; the extra seconds identify these tokens
 	enforceMountable    = "kubernetes.io/enforce-mountable-secrets"
 	rootCAConfigMap     = "kube-root-ca.crt"
 	mirrorPodAnnotation = corev1.MirrorPodAnnotationKey
@@ -113,17 +112,21 @@ func validateMirror(a *admission.Attributes, p *corev1.Pod) error {
 	return nil
 }
 
-func (s *serviceAccount) account(ctx context.Context, a *admission.Attributes, p *corev1.Pod) (*corev1.ServiceAccount, error) {
+func (s *serviceAccount) account(
+	ctx context.Context, a *admission.Attributes, p *corev1.Pod,
+) (*corev1.ServiceAccount, error) {
 	name := p.Spec.ServiceAccountName
 	account, err := s.find(ctx, a.Namespace, name)
 	if apierrors.IsNotFound(err) && name == defaultAccount {
 		account, err = s.await(ctx, a.Namespace)
 	}
 	if msgs := path.IsValidPathSegmentName(name); apierrors.IsBadRequest(err) && len(msgs) > 0 {
-		return nil, forbidden(a, "error looking up service account %s/%s: invalid resource name %q: %v", a.Namespace, name, name, msgs)
+		return nil, forbidden(a, "error looking up service account %s/%s: invalid resource name %q: %v", a.Namespace,
+			name, name, msgs)
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
-		return nil, forbidden(a, "error looking up service account %s/%s: serviceaccount %q not found", a.Namespace, name, name)
+		return nil, forbidden(a, "error looking up service account %s/%s: serviceaccount %q not found", a.Namespace,
+			name, name)
 	}
 	return account, err
 }
@@ -132,8 +135,8 @@ func (s *serviceAccount) find(ctx context.Context, namespace, name string) (*cor
 	return group.GetShared[*corev1.ServiceAccount](ctx, s.stores, core("serviceaccounts"), namespace, name)
 }
 
-// await looks for a namespace's default account for a second, since a controller creates it
-// soon after the namespace.
+// await waits up to a second for a namespace's default account, because a controller creates it soon after the
+// namespace.
 func (s *serviceAccount) await(ctx context.Context, namespace string) (*corev1.ServiceAccount, error) {
 	limit, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -152,7 +155,7 @@ func (s *serviceAccount) await(ctx context.Context, namespace string) (*corev1.S
 	}
 }
 
-// mounts reports whether the token is wanted; the pod has the last word.
+// mounts reports whether the token is mounted; the pod's setting takes precedence.
 func mounts(account *corev1.ServiceAccount, p *corev1.Pod) bool {
 	if m := p.Spec.AutomountServiceAccountToken; m != nil {
 		return *m
@@ -160,7 +163,7 @@ func mounts(account *corev1.ServiceAccount, p *corev1.Pod) bool {
 	return account.AutomountServiceAccountToken == nil || *account.AutomountServiceAccountToken
 }
 
-// mountToken mounts the token wherever a container has nothing at its place.
+// mountToken mounts the token into all containers that have no mount at its path.
 func mountToken(p *corev1.Pod) {
 	volume := ""
 	for i := range p.Spec.Volumes {
@@ -177,7 +180,8 @@ func mountToken(p *corev1.Pod) {
 	for _, cs := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range cs {
 			if !hasMount(&cs[i]) {
-				cs[i].VolumeMounts = append(cs[i].VolumeMounts, corev1.VolumeMount{Name: volume, ReadOnly: true, MountPath: tokenMountPath})
+				cs[i].VolumeMounts = append(cs[i].VolumeMounts,
+					corev1.VolumeMount{Name: volume, ReadOnly: true, MountPath: tokenMountPath})
 				used = true
 			}
 		}
@@ -207,14 +211,14 @@ func tokenVolume() corev1.VolumeSource {
 				Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
 			}},
 			{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
-				Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"},
+				Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1",
+					FieldPath: "metadata.namespace"},
 			}}}},
 		},
 	}}
 }
 
-// validateEphemeral restricts ephemeral containers of pods of strict accounts to
-// the secrets that the account names.
+// validateEphemeral restricts ephemeral containers in pods of strict accounts to Secrets that the account lists.
 func (s *serviceAccount) validateEphemeral(ctx context.Context, a *admission.Attributes) error {
 	p, ok := a.Object.(*corev1.Pod)
 	if !ok || a.Subresource != "ephemeralcontainers" {
@@ -234,8 +238,7 @@ func (s *serviceAccount) validateEphemeral(ctx context.Context, a *admission.Att
 	return nil
 }
 
-// strict reports whether pods of the account may use no secrets but those that it
-// names.
+// strict reports whether pods of the account may use only Secrets that it lists.
 func strict(account *corev1.ServiceAccount) bool {
 	yes, err := strconv.ParseBool(account.Annotations[enforceMountable])
 	return err == nil && yes
@@ -254,11 +257,12 @@ func forbiddenSecret(a *admission.Attributes, what string, account *corev1.Servi
 }
 
 func notReferenced(what string, account *corev1.ServiceAccount) string {
-	return fmt.Sprintf("%s is not allowed because service account %s does not reference that secret", what, account.Name)
+	return fmt.Sprintf("%s is not allowed because service account %s does not reference that secret", what,
+		account.Name)
 }
 
-// foreignSecret describes the first reference of a container's environment to a
-// secret that is not among the mountable ones, "" if there is none.
+// foreignSecret describes the first reference of a container's environment to a Secret that is not mountable, ""
+// if there is none.
 func foreignSecret(env []corev1.EnvVar, from []corev1.EnvFromSource, mountable sets.Set[string]) string {
 	for i := range env {
 		if v := env[i].ValueFrom; v != nil && v.SecretKeyRef != nil && !mountable.Has(v.SecretKeyRef.Name) {
@@ -273,9 +277,8 @@ func foreignSecret(env []corev1.EnvVar, from []corev1.EnvFromSource, mountable s
 	return ""
 }
 
-// foreignVolume says which secret is mounted that is not among the mountable ones, ""
-// if there is none. kube-apiserver overlooks those of projected volumes, though the
-// annotation is about all that are mounted; pods could have any by that.
+// foreignVolume describes a mounted Secret that is not mountable, "" if there is none. kube-apiserver ignores
+// projected volumes here, so its pods can mount any Secret with them.
 func foreignVolume(v *corev1.Volume, mountable sets.Set[string]) string {
 	if v.Secret != nil && !mountable.Has(v.Secret.SecretName) {
 		return fmt.Sprintf(`volume with secret.secretName="%s"`, v.Secret.SecretName)
@@ -291,8 +294,7 @@ func foreignVolume(v *corev1.Volume, mountable sets.Set[string]) string {
 	return ""
 }
 
-// validateSecrets restricts pods of strict accounts to the secrets that the account
-// names.
+// validateSecrets restricts pods of strict accounts to Secrets that the account lists.
 func (*serviceAccount) validateSecrets(a *admission.Attributes, p *corev1.Pod, account *corev1.ServiceAccount) error {
 	if !strict(account) {
 		return nil
@@ -317,7 +319,8 @@ func (*serviceAccount) validateSecrets(a *admission.Attributes, p *corev1.Pod, a
 	}
 	for i, r := range p.Spec.ImagePullSecrets {
 		if !slices.Contains(account.ImagePullSecrets, r) {
-			return forbidden(a, `imagePullSecrets[%d].name="%s" is not allowed because service account %s does not reference that imagePullSecret`, i, r.Name, account.Name)
+			return forbidden(a,
+				`imagePullSecrets[%d].name="%s" is not allowed because service account %s does not reference that imagePullSecret`, i, r.Name, account.Name)
 		}
 	}
 	return nil

@@ -10,8 +10,7 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// signerCheck asks whether the user may do something with a signer: with the
-// signer itself, or with all of its domain ("example.com/*").
+// signerCheck authorizes a user for a signer, or for all signers of its domain ("example.com/*").
 type signerCheck struct{ authz authorizer.Authorizer }
 
 func (s signerCheck) allows(ctx context.Context, a *admission.Attributes, verb, signer string) bool {
@@ -31,10 +30,10 @@ func (s signerCheck) allows(ctx context.Context, a *admission.Attributes, verb, 
 	return false
 }
 
-// requestsOf returns a certificate signing request as it is and as it is to be,
-// nil where a is about something else than the given subresource.
+// requestsOf returns the old and the new certificate signing request; nil for other resources and subresources.
 func requestsOf(a *admission.Attributes, subresource string) (old, csr *certificatesv1.CertificateSigningRequest) {
-	if a.Resource.Group != certificatesv1.GroupName || a.Resource.Resource != "certificatesigningrequests" || a.Subresource != subresource {
+	if a.Resource.Group != certificatesv1.GroupName || a.Resource.Resource != "certificatesigningrequests" ||
+		a.Subresource != subresource {
 		return nil, nil
 	}
 	old, _ = a.OldObject.(*certificatesv1.CertificateSigningRequest)

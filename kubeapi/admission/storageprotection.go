@@ -10,8 +10,8 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// storageProtection adds the finalizers that keep volumes, claims and volume
-// attributes classes while they are in use; a controller removes them.
+// storageProtection adds the finalizers that delay the deletion of volumes, claims and volume attributes classes
+// while they are in use. Controllers remove them.
 //
 // Options: none. Metrics: none. Order: any.
 type storageProtection struct{}

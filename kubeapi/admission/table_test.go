@@ -108,10 +108,14 @@ func parsed(t *testing.T, resource, text string) runtime.Object {
 	}
 	plural, sub, _ := strings.Cut(resource, "/")
 	obj := map[string]func() runtime.Object{
-		"pods": func() runtime.Object { return &corev1.Pod{} }, "namespaces": func() runtime.Object { return &corev1.Namespace{} },
-		"nodes": func() runtime.Object { return &corev1.Node{} }, "configmaps": func() runtime.Object { return &corev1.ConfigMap{} },
-		"events": func() runtime.Object { return &corev1.Event{} }, "jobs": func() runtime.Object { return &batchv1.Job{} },
-		"workloads": func() runtime.Object { return &schedulingv1alpha2.Workload{} }, "podgroups": func() runtime.Object { return &schedulingv1alpha2.PodGroup{} },
+		"pods":                func() runtime.Object { return &corev1.Pod{} },
+		"namespaces":          func() runtime.Object { return &corev1.Namespace{} },
+		"nodes":               func() runtime.Object { return &corev1.Node{} },
+		"configmaps":          func() runtime.Object { return &corev1.ConfigMap{} },
+		"events":              func() runtime.Object { return &corev1.Event{} },
+		"jobs":                func() runtime.Object { return &batchv1.Job{} },
+		"workloads":           func() runtime.Object { return &schedulingv1alpha2.Workload{} },
+		"podgroups":           func() runtime.Object { return &schedulingv1alpha2.PodGroup{} },
 		"clustertrustbundles": func() runtime.Object { return &certificatesv1beta1.ClusterTrustBundle{} },
 		"bindings":            func() runtime.Object { return &corev1.Binding{} },
 	}[plural]()
@@ -131,8 +135,9 @@ func (c *pluginCase) attributes(t *testing.T) *admission.Attributes {
 	}
 	plural, sub, _ := strings.Cut(c.resource, "/")
 	a := &admission.Attributes{
-		Operation: admission.Create, Resource: schema.GroupVersionResource{Version: "v1", Resource: plural}, Subresource: sub,
-		Namespace: "n", Name: "p", User: &user.Info{Name: "alice"}, Object: parsed(t, c.resource, c.object),
+		Operation: admission.Create, Resource: schema.GroupVersionResource{Version: "v1", Resource: plural},
+		Subresource: sub,
+		Namespace:   "n", Name: "p", User: &user.Info{Name: "alice"}, Object: parsed(t, c.resource, c.object),
 	}
 	if c.old != "" {
 		a.Operation, a.OldObject = admission.Update, parsed(t, c.resource, c.old)
@@ -145,7 +150,8 @@ func (c *pluginCase) attributes(t *testing.T) *admission.Attributes {
 
 // security is the configuration of PodSecurity with some fields.
 func security(version, fields string) string {
-	return "apiVersion: pod-security.admission.config.k8s.io/" + version + "\nkind: PodSecurityConfiguration\n" + strings.ReplaceAll(fields, "}, ", "}\n") + "\n"
+	return "apiVersion: pod-security.admission.config.k8s.io/" + version + "\nkind: PodSecurityConfiguration\n" +
+		strings.ReplaceAll(fields, "}, ", "}\n") + "\n"
 }
 
 // run calls a plugin in both phases.
@@ -153,7 +159,10 @@ func (c *pluginCase) run(t *testing.T) (*admission.Attributes, error) {
 	t.Helper()
 	d := &Dependencies{
 		Stores: stocked(t), FeatureEnabled: func(string) bool { return true }, Groups: discovery.NewGroups(),
-		Authorizer: authorizerFunc(func(a *authorizer.Attributes) bool { return a.Verb == "attest" && a.Name == "example.com/mine" }),
+		Authorizer: authorizerFunc(func(a *authorizer.Attributes) bool {
+			return a.Verb == "attest" &&
+				a.Name == "example.com/mine"
+		}),
 	}
 	rows := Table()
 	row := &rows[slices.IndexFunc(rows, func(r Plugin) bool { return r.Name == c.plugin })]
@@ -184,116 +193,186 @@ func TestPlugins(t *testing.T) {
 	)
 	for _, c := range []pluginCase{
 		{name: "admits", plugin: "AlwaysAdmit", object: "{}"},
-		{name: "denies", plugin: "AlwaysDeny", object: "{}", refused: `pods "p" is forbidden: admission control is denying all modifications`},
+		{name: "denies", plugin: "AlwaysDeny", object: "{}",
+			refused: `pods "p" is forbidden: admission control is denying all modifications`},
 
-		{name: "new images", plugin: "AlwaysPullImages", object: "{spec: {initContainers: [{image: a}], volumes: [{name: v, image: {reference: r}}]}}",
+		{name: "new images", plugin: "AlwaysPullImages",
+			object:  "{spec: {initContainers: [{image: a}], volumes: [{name: v, image: {reference: r}}]}}",
 			changed: `"image":"a","resources":{},"imagePullPolicy":"Always"`},
-		{name: "a volume's", plugin: "AlwaysPullImages", object: "{spec: {volumes: [{name: v, image: {reference: r}}]}}", changed: `"pullPolicy":"Always"`},
-		{name: "the same images", plugin: "AlwaysPullImages", object: "{spec: {containers: [{image: a}]}}", old: "{spec: {containers: [{image: a}]}}", changed: `"image":"a","resources":{}}`},
-		{name: "debugging", plugin: "AlwaysPullImages", resource: "pods/ephemeralcontainers", object: "{spec: {ephemeralContainers: [{image: b}]}}",
-			old: "{spec: {}}", changed: `"imagePullPolicy":"Always"`},
+		{name: "a volume's", plugin: "AlwaysPullImages",
+			object: "{spec: {volumes: [{name: v, image: {reference: r}}]}}", changed: `"pullPolicy":"Always"`},
+		{name: "the same images", plugin: "AlwaysPullImages", object: "{spec: {containers: [{image: a}]}}",
+			old: "{spec: {containers: [{image: a}]}}", changed: `"image":"a","resources":{}}`},
+		{name: "debugging", plugin: "AlwaysPullImages", resource: "pods/ephemeralcontainers",
+			object: "{spec: {ephemeralContainers: [{image: b}]}}",
+			old:    "{spec: {}}", changed: `"imagePullPolicy":"Always"`},
 
-		{name: "mine", plugin: "ClusterTrustBundleAttest", resource: "clustertrustbundles", object: "{spec: {signerName: example.com/mine}}"},
-		{name: "theirs", plugin: "ClusterTrustBundleAttest", resource: "clustertrustbundles", object: "{spec: {signerName: example.com/theirs}}",
+		{name: "mine", plugin: "ClusterTrustBundleAttest", resource: "clustertrustbundles",
+			object: "{spec: {signerName: example.com/mine}}"},
+		{name: "theirs", plugin: "ClusterTrustBundleAttest", resource: "clustertrustbundles",
+			object:  "{spec: {signerName: example.com/theirs}}",
 			refused: `user not permitted to attest for signerName "example.com/theirs"`},
-		{name: "nobody's", plugin: "ClusterTrustBundleAttest", resource: "clustertrustbundles", object: "{spec: {trustBundle: x}}"},
-		{name: "unchanged", plugin: "ClusterTrustBundleAttest", resource: "clustertrustbundles", object: "{spec: {signerName: example.com/theirs}, metadata: {labels: {a: b}}}",
-			old: "{spec: {signerName: example.com/theirs}}"},
+		{name: "nobody's", plugin: "ClusterTrustBundleAttest", resource: "clustertrustbundles",
+			object: "{spec: {trustBundle: x}}"},
+		{name: "unchanged", plugin: "ClusterTrustBundleAttest", resource: "clustertrustbundles",
+			object: "{spec: {signerName: example.com/theirs}, metadata: {labels: {a: b}}}",
+			old:    "{spec: {signerName: example.com/theirs}}"},
 
-		{name: "within the limit", plugin: "EventRateLimit", config: limits + "[{type: Namespace, qps: 1, burst: 1}]}", resource: "events", object: "{}"},
-		{name: "not an event", plugin: "EventRateLimit", config: limits + "[{type: Server, qps: 1, burst: 1}]}", object: "{}"},
+		{name: "within the limit", plugin: "EventRateLimit", config: limits + "[{type: Namespace, qps: 1, burst: 1}]}",
+			resource: "events", object: "{}"},
+		{name: "not an event", plugin: "EventRateLimit", config: limits + "[{type: Server, qps: 1, burst: 1}]}",
+			object: "{}"},
 		{name: "no limit", plugin: "EventRateLimit", config: limits + "[]}", refused: "limits: Invalid value"},
-		{name: "wrong limits", plugin: "EventRateLimit", config: limits + "[{type: Cluster, qps: 0, burst: -1, cacheSize: -1}]}",
+		{name: "wrong limits", plugin: "EventRateLimit", config: limits +
+			"[{type: Cluster, qps: 0, burst: -1, cacheSize: -1}]}",
 			refused: `[limits[0].type: Unsupported value: "Cluster": supported values: "Server", "Namespace", "User", "SourceAndObject", limits[0].burst: Invalid value: -1: must be positive, limits[0].qps: Invalid value: 0: must be positive, limits[0].cacheSize: Invalid value: -1: must not be negative]`},
-		{name: "another kind", plugin: "EventRateLimit", config: "{apiVersion: v1, kind: Limits}", refused: `no kind "Limits" is registered for version "v1"`},
-		{name: "unknown field", plugin: "EventRateLimit", config: limits + "[{type: Server, qps: 1, burst: 1, size: 1}]}", refused: `unknown field "limits[0].size"`},
+		{name: "another kind", plugin: "EventRateLimit", config: "{apiVersion: v1, kind: Limits}",
+			refused: `no kind "Limits" is registered for version "v1"`},
+		{name: "unknown field", plugin: "EventRateLimit", config: limits +
+			"[{type: Server, qps: 1, burst: 1, size: 1}]}", refused: `unknown field "limits[0].size"`},
 
-		{name: "extended resources", plugin: "ExtendedResourceToleration", object: "{spec: {containers: [{resources: {requests: {cpu: 1, example.com/gpu: 1}}}]}}",
+		{name: "extended resources", plugin: "ExtendedResourceToleration",
+			object:  "{spec: {containers: [{resources: {requests: {cpu: 1, example.com/gpu: 1}}}]}}",
 			changed: `"tolerations":[{"key":"example.com/gpu","operator":"Exists","effect":"NoSchedule"}]`},
-		{name: "extended resources beside a wider toleration", plugin: "ExtendedResourceToleration", object: "{spec: {tolerations: [{operator: Exists}], containers: [{resources: {requests: {example.com/gpu: 1}}}]}}",
+		{name: "extended resources beside a wider toleration", plugin: "ExtendedResourceToleration",
+			object: "{spec: {tolerations: [{operator: Exists}], containers: [{resources: {requests: " +
+				"{example.com/gpu: 1}}}]}}",
 			changed: `"tolerations":[{"operator":"Exists"},{"key":"example.com/gpu","operator":"Exists","effect":"NoSchedule"}]`},
-		{name: "no extended resources", plugin: "ExtendedResourceToleration", object: "{spec: {containers: [{resources: {requests: {cpu: 1}}}]}}", changed: `"spec":{"containers":[{"name":"","resources":{"requests":{"cpu":"1"}}}]}`},
+		{name: "no extended resources", plugin: "ExtendedResourceToleration",
+			object:  "{spec: {containers: [{resources: {requests: {cpu: 1}}}]}}",
+			changed: `"spec":{"containers":[{"name":"","resources":{"requests":{"cpu":"1"}}}]}`},
 
 		{name: "without a configuration", plugin: "ImagePolicyWebhook", refused: "no config specified"},
-		{name: "too long", plugin: "ImagePolicyWebhook", config: "{imagePolicy: {allowTTL: 9999}}", refused: "allowTTL: valid value is between 1 and 1800, got 9999"},
+		{name: "too long", plugin: "ImagePolicyWebhook", config: "{imagePolicy: {allowTTL: 9999}}",
+			refused: "allowTTL: valid value is between 1 and 1800, got 9999"},
 
-		{name: "a gang of another size", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-gang}, " + three, old: jobOf + "j-gang}, " + two,
+		{name: "a gang of another size", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-gang}, " +
+			three, old: jobOf + "j-gang}, " + two,
 			refused: `cannot change parallelism for a Job referencing gang-scheduled PodGroup "g"`},
-		{name: "a gang", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-gang, labels: {a: b}}, " + two, old: jobOf + "j-gang}, " + two},
-		{name: "a group but no gang", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-basic}, " + three, old: jobOf + "j-basic}, " + two},
-		{name: "a gang that has another controller", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-owner}, " + three, old: jobOf + "j-owner}, " + two},
-		{name: "no group", plugin: "JobValidation", resource: "jobs", object: jobOf + "j}, " + three, old: jobOf + "j}, " + two},
-		{name: "a group of its own", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-gang}, spec: {template: {}, parallelism: 3}}",
+		{name: "a gang", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-gang, labels: {a: b}}, " + two,
+			old: jobOf + "j-gang}, " + two},
+		{name: "a group but no gang", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-basic}, " + three,
+			old: jobOf + "j-basic}, " + two},
+		{name: "a gang that has another controller", plugin: "JobValidation", resource: "jobs", object: jobOf +
+			"j-owner}, " + three, old: jobOf + "j-owner}, " + two},
+		{name: "no group", plugin: "JobValidation", resource: "jobs", object: jobOf + "j}, " + three, old: jobOf +
+			"j}, " + two},
+		{name: "a group of its own", plugin: "JobValidation", resource: "jobs", object: jobOf +
+			"j-gang}, spec: {template: {}, parallelism: 3}}",
 			old: jobOf + "j-gang}, spec: {template: {spec: {schedulingGroup: {podGroupName: x}}}, parallelism: 2}}"},
 
-		{name: "apart by node", plugin: "LimitPodHardAntiAffinityTopology", object: "{spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname}]}}}}"},
-		{name: "apart by zone", plugin: "LimitPodHardAntiAffinityTopology", object: "{spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}}}",
-			refused: "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey zone but only key kubernetes.io/hostname is allowed"},
+		{name: "apart by node", plugin: "LimitPodHardAntiAffinityTopology",
+			object: "{spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+				"[{topologyKey: kubernetes.io/hostname}]}}}}"},
+		{name: "apart by zone", plugin: "LimitPodHardAntiAffinityTopology",
+			object: "{spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+				"[{topologyKey: zone}]}}}}",
+			refused: "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey zone but only key " +
+				"kubernetes.io/hostname is allowed"},
 
 		{name: "there", plugin: "NamespaceExists", object: "{}"},
 		{name: "not there", plugin: "NamespaceExists", object: "{metadata: {namespace: x}}", refused: `"x" not found`},
 
-		{name: "needs nothing", plugin: "NodeDeclaredFeatureValidator", object: "{spec: {nodeName: linux}, metadata: {labels: {a: b}}}", old: "{spec: {nodeName: linux}}"},
+		{name: "needs nothing", plugin: "NodeDeclaredFeatureValidator",
+			object: "{spec: {nodeName: linux}, metadata: {labels: {a: b}}}", old: "{spec: {nodeName: linux}}"},
 		{name: "needs a feature", plugin: "NodeDeclaredFeatureValidator", resource: "pods/resize",
-			object: "{spec: {nodeName: linux, resources: {limits: {cpu: 2}}}}", old: "{spec: {nodeName: linux, resources: {limits: {cpu: 1}}}}",
+			object:  "{spec: {nodeName: linux, resources: {limits: {cpu: 2}}}}",
+			old:     "{spec: {nodeName: linux, resources: {limits: {cpu: 1}}}}",
 			refused: `which are not available on node "linux"`},
 
-		{name: "new with an owner", plugin: "OwnerReferencesPermissionEnforcement", object: "{metadata: {ownerReferences: [{uid: u}]}}"},
-		{name: "another owner", plugin: "OwnerReferencesPermissionEnforcement", object: "{metadata: {ownerReferences: [{uid: u}]}}", old: "{}",
+		{name: "new with an owner", plugin: "OwnerReferencesPermissionEnforcement",
+			object: "{metadata: {ownerReferences: [{uid: u}]}}"},
+		{name: "another owner", plugin: "OwnerReferencesPermissionEnforcement",
+			object: "{metadata: {ownerReferences: [{uid: u}]}}", old: "{}",
 			refused: "cannot set an ownerRef on a resource you can't delete"},
-		{name: "blocked by nothing known", plugin: "OwnerReferencesPermissionEnforcement", object: "{metadata: {ownerReferences: [{uid: u, apiVersion: v1, kind: Thing, blockOwnerDeletion: true}]}}",
-			refused: "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion v1 Kind Thing: no matches for kind \"Thing\" in version \"v1\""},
+		{name: "blocked by nothing known", plugin: "OwnerReferencesPermissionEnforcement",
+			object: "{metadata: {ownerReferences: [{uid: u, apiVersion: v1, kind: Thing, blockOwnerDeletion: true}]}}",
+			refused: "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion v1 " +
+				"Kind Thing: no matches for kind \"Thing\" in version \"v1\""},
 
-		{name: "protected", plugin: "PodGroupProtection", resource: "podgroups", object: "{spec: {schedulingPolicy: {}}}", changed: `"finalizers":["scheduling.k8s.io/podgroup-protection"]`},
-		{name: "of a template", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup + "w, podGroupTemplateName: workers}}}}"},
-		{name: "of no template", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup + "w, podGroupTemplateName: x}}}}", refused: `workload "w" has no pod group template "x"`},
-		{name: "of no workload", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup + "x, podGroupTemplateName: workers}}}}", refused: `workload "x" does not exist in namespace "n"`},
-		{name: "of one that goes", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup + "going, podGroupTemplateName: workers}}}}", refused: `workload "going" is being deleted`},
+		{name: "protected", plugin: "PodGroupProtection", resource: "podgroups",
+			object:  "{spec: {schedulingPolicy: {}}}",
+			changed: `"finalizers":["scheduling.k8s.io/podgroup-protection"]`},
+		{name: "of a template", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
+			"w, podGroupTemplateName: workers}}}}"},
+		{name: "of no template", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
+			"w, podGroupTemplateName: x}}}}", refused: `workload "w" has no pod group template "x"`},
+		{name: "of no workload", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
+			"x, podGroupTemplateName: workers}}}}", refused: `workload "x" does not exist in namespace "n"`},
+		{name: "of one that goes", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
+			"going, podGroupTemplateName: workers}}}}", refused: `workload "going" is being deleted`},
 
-		{name: "the namespace's selector", plugin: "PodNodeSelector", object: "{spec: {nodeSelector: {disk: ssd}}}", changed: `"nodeSelector":{"disk":"ssd","zone":"a"}`},
-		{name: "the cluster's selector", plugin: "PodNodeSelector", config: "podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: env=test}",
+		{name: "the namespace's selector", plugin: "PodNodeSelector", object: "{spec: {nodeSelector: {disk: ssd}}}",
+			changed: `"nodeSelector":{"disk":"ssd","zone":"a"}`},
+		{name: "the cluster's selector", plugin: "PodNodeSelector",
+			config: "podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: env=test}",
 			object: "{metadata: {namespace: tolerant}}", changed: `"nodeSelector":{"env":"test"}`},
-		{name: "against it", plugin: "PodNodeSelector", object: "{spec: {nodeSelector: {zone: b}}}", refused: "pod node label selector conflicts with its namespace node label selector"},
-		{name: "not granted", plugin: "PodNodeSelector", config: "podNodeSelectorPluginConfig: {\"n\": zone=a}", object: "{spec: {nodeSelector: {disk: ssd}}}",
+		{name: "against it", plugin: "PodNodeSelector", object: "{spec: {nodeSelector: {zone: b}}}",
+			refused: "pod node label selector conflicts with its namespace node label selector"},
+		{name: "not granted", plugin: "PodNodeSelector", config: "podNodeSelectorPluginConfig: {\"n\": zone=a}",
+			object:  "{spec: {nodeSelector: {disk: ssd}}}",
 			refused: "pod node label selector labels conflict with its namespace whitelist"},
-		{name: "no selector", plugin: "PodNodeSelector", config: "podNodeSelectorPluginConfig: {\"n\": a in (b)}", refused: "invalid selector"},
+		{name: "no selector", plugin: "PodNodeSelector", config: "podNodeSelectorPluginConfig: {\"n\": a in (b)}",
+			refused: "invalid selector"},
 
-		{name: "too large", plugin: "PodResizeValidator", resource: "pods/resize", object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: bound,
+		{name: "too large", plugin: "PodResizeValidator", resource: "pods/resize",
+			object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: bound,
 			refused: "node didn't have enough allocatable resources: cpu, requested: 3000, allocatable: 2000"},
-		{name: "fits", plugin: "PodResizeValidator", resource: "pods/resize", object: strings.Replace(bound, "cpu: 1", "cpu: 2", 1), old: bound},
-		{name: "smaller than before", plugin: "PodResizeValidator", resource: "pods/resize", object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: strings.Replace(bound, "cpu: 1", "cpu: 4", 1)},
-		{name: "not on Linux", plugin: "PodResizeValidator", resource: "pods/resize", object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}", refused: "pod resize is only supported on linux nodes, node \"windows\" is \"windows\""},
-		{name: "no resize", plugin: "PodResizeValidator", object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}"},
+		{name: "fits", plugin: "PodResizeValidator", resource: "pods/resize",
+			object: strings.Replace(bound, "cpu: 1", "cpu: 2", 1), old: bound},
+		{name: "smaller than before", plugin: "PodResizeValidator", resource: "pods/resize",
+			object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: strings.Replace(bound, "cpu: 1", "cpu: 4", 1)},
+		{name: "not on Linux", plugin: "PodResizeValidator", resource: "pods/resize",
+			object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}",
+			refused: "pod resize is only supported on linux nodes, node \"windows\" is \"windows\""},
+		{name: "no resize", plugin: "PodResizeValidator", object: "{spec: {nodeName: windows}}",
+			old: "{spec: {nodeName: windows}}"},
 
-		{name: "tolerated", plugin: "PodTolerationRestriction", object: "{metadata: {namespace: tolerant}, spec: {tolerations: [{key: dedicated, operator: Exists, effect: NoSchedule}]}}",
+		{name: "tolerated", plugin: "PodTolerationRestriction",
+			object: "{metadata: {namespace: tolerant}, spec: {tolerations: [{key: dedicated, operator: Exists, " +
+				"effect: NoSchedule}]}}",
 			changed: `"tolerations":[{"key":"dedicated","operator":"Exists"}]`},
-		{name: "too tolerant", plugin: "PodTolerationRestriction", object: "{metadata: {namespace: tolerant}, spec: {tolerations: [{key: other}]}}",
-			refused: "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist"},
+		{name: "too tolerant", plugin: "PodTolerationRestriction",
+			object: "{metadata: {namespace: tolerant}, spec: {tolerations: [{key: other}]}}",
+			refused: "pod tolerations (possibly merged with namespace default tolerations) conflict with its " +
+				"namespace whitelist"},
 		{name: "the cluster's tolerations", plugin: "PodTolerationRestriction", object: "{}",
-			config: "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, default: [{key: k}], whitelist: [{operator: Exists}]}", changed: `"tolerations":[{"key":"k"}]`},
+			config: "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, default: " +
+				"[{key: k}], whitelist: [{operator: Exists}]}", changed: `"tolerations":[{"key":"k"}]`},
 
-		{name: "no tolerations are added", plugin: "PodTolerationRestriction", object: "{spec: {tolerations: [{key: a, operator: Exists}, {key: a, value: b}]}}",
-			config: "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration}", changed: `"tolerations":[{"key":"a","operator":"Exists"},{"key":"a","value":"b"}]`},
+		{name: "no tolerations are added", plugin: "PodTolerationRestriction",
+			object:  "{spec: {tolerations: [{key: a, operator: Exists}, {key: a, value: b}]}}",
+			config:  "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration}",
+			changed: `"tolerations":[{"key":"a","operator":"Exists"},{"key":"a","value":"b"}]`},
 
-		{name: "bound", plugin: "PodTopologyLabels", resource: "pods/binding", object: "{target: {kind: Node, name: linux}}", changed: `"labels":{"topology.kubernetes.io/region":"r","topology.kubernetes.io/zone":"z"}`},
-		{name: "bound the old way", plugin: "PodTopologyLabels", resource: "bindings", object: "{target: {kind: Node, name: linux}}", changed: `"metadata":{}`},
-		{name: "bound with labels", plugin: "PodTopologyLabels", resource: "pods/binding", object: "{metadata: {labels: {topology.kubernetes.io/zone: own}}, target: {name: linux}}", changed: `"topology.kubernetes.io/zone":"z"`},
-		{name: "created there", plugin: "PodTopologyLabels", object: "{spec: {nodeName: linux}}", changed: `"topology.kubernetes.io/zone":"z"`},
+		{name: "bound", plugin: "PodTopologyLabels", resource: "pods/binding",
+			object:  "{target: {kind: Node, name: linux}}",
+			changed: `"labels":{"topology.kubernetes.io/region":"r","topology.kubernetes.io/zone":"z"}`},
+		{name: "bound the old way", plugin: "PodTopologyLabels", resource: "bindings",
+			object: "{target: {kind: Node, name: linux}}", changed: `"metadata":{}`},
+		{name: "bound with labels", plugin: "PodTopologyLabels", resource: "pods/binding",
+			object:  "{metadata: {labels: {topology.kubernetes.io/zone: own}}, target: {name: linux}}",
+			changed: `"topology.kubernetes.io/zone":"z"`},
+		{name: "created there", plugin: "PodTopologyLabels", object: "{spec: {nodeName: linux}}",
+			changed: `"topology.kubernetes.io/zone":"z"`},
 		{name: "an unknown node", plugin: "PodTopologyLabels", object: "{spec: {nodeName: x}}"},
 
-		{name: "a default level", plugin: "PodSecurity", object: "{spec: {hostPID: true}}", refused: `violates PodSecurity "baseline:latest": host namespaces (hostPID=true)`,
-			config: security("v1", "defaults: {enforce: baseline}")},
+		{name: "a default level", plugin: "PodSecurity", object: "{spec: {hostPID: true}}",
+			refused: `violates PodSecurity "baseline:latest": host namespaces (hostPID=true)`,
+			config:  security("v1", "defaults: {enforce: baseline}")},
 		{name: "an exempt user", plugin: "PodSecurity", object: "{spec: {hostPID: true}}",
 			config: security("v1", "defaults: {enforce: baseline}, exemptions: {usernames: [alice]}")},
 		{name: "an exempt namespace", plugin: "PodSecurity", object: "{spec: {hostPID: true}}",
 			config: security("v1beta1", "defaults: {enforce: baseline}, exemptions: {namespaces: ['n']}")},
 		{name: "no level", plugin: "PodSecurity", config: security("v1", "defaults: {enforce: none}"),
 			refused: `defaults.enforce: Invalid value: "none"`},
-		{name: "a field of no level", plugin: "PodSecurity", config: security("v1", "x: y"), refused: `unknown field "x"`},
+		{name: "a field of no level", plugin: "PodSecurity", config: security("v1", "x: y"),
+			refused: `unknown field "x"`},
 	} {
 		t.Run(c.plugin+"/"+c.name, func(t *testing.T) {
 			a, err := c.run(t)
-			if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
+			if c.refused == "" && err != nil || c.refused != "" &&
+				(err == nil || !strings.Contains(err.Error(), c.refused)) {
 				t.Fatalf("%v, want %q", err, c.refused)
 			}
 			if c.changed == "" {
@@ -315,7 +394,8 @@ limits: [{type: Namespace, qps: 1, burst: 2}, {type: SourceAndObject, qps: 1, bu
 	}
 	event := func(namespace, object string) error {
 		e := &corev1.Event{InvolvedObject: corev1.ObjectReference{Name: object}}
-		return plugin.(*eventRateLimit).Validate(t.Context(), &admission.Attributes{Operation: admission.Create, Object: e, Namespace: namespace})
+		return plugin.(*eventRateLimit).Validate(t.Context(),
+			&admission.Attributes{Operation: admission.Create, Object: e, Namespace: namespace})
 	}
 	for _, c := range []struct{ namespace, object, want string }{
 		{"a", "x", "limit reached on type SourceAndObject for key x"},

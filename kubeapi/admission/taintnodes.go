@@ -8,8 +8,8 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// taintNodes taints new nodes NotReady:NoSchedule, so that no pods are scheduled to
-// them until a controller finds them ready.
+// taintNodes taints new nodes NotReady:NoSchedule, so that no pods are scheduled to them until a controller finds
+// them ready.
 //
 // Options: none. Metrics: none. Order: any.
 type taintNodes struct{}
@@ -32,6 +32,7 @@ func (taintNodes) Admit(_ context.Context, a *admission.Attributes) error {
 			return nil
 		}
 	}
-	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule})
+	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeNotReady,
+		Effect: corev1.TaintEffectNoSchedule})
 	return nil
 }

@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// mergedTolerations are the tolerations of both lists, without those that another one covers; a
-// list to which none are added stays as it is.
-func mergedTolerations(first, second []corev1.Toleration) []corev1.Toleration {
+// mergeTolerations returns the tolerations of both lists, without those that another one covers. If second is
+// empty, it returns first unchanged.
+func mergeTolerations(first, second []corev1.Toleration) []corev1.Toleration {
 	if len(second) == 0 {
 		return first
 	}
@@ -16,7 +16,7 @@ func mergedTolerations(first, second []corev1.Toleration) []corev1.Toleration {
 	set := newTolerationSet(all)
 	var out []corev1.Toleration
 	for i := range all {
-		// Of those that are equal the first one stays.
+		// Of equal tolerations the first one remains.
 		if by := set.covering(&all[i]); by == i {
 			out = append(out, all[i])
 		}
@@ -24,8 +24,8 @@ func mergedTolerations(first, second []corev1.Toleration) []corev1.Toleration {
 	return out
 }
 
-// taints are those that tolerations of any duration tolerate, as a toleration without seconds: what Exists
-// has no value, and all other operators are Equal.
+// taints identifies the taints that tolerations of any duration tolerate. Exists has no value, and all other
+// operators are normalized to Equal.
 type taints = corev1.Toleration
 
 func taintsOf(t *corev1.Toleration) taints {
@@ -35,11 +35,11 @@ func taintsOf(t *corev1.Toleration) taints {
 	return taints{Key: t.Key, Operator: corev1.TolerationOpEqual, Value: t.Value, Effect: t.Effect}
 }
 
-// tolerationSet finds the toleration of a list that covers another one. Its cost does not grow with
-// the list, which clients choose.
+// tolerationSet finds the toleration of a list that covers another one, in constant time, because clients choose
+// the length of the list.
 type tolerationSet map[taints]longest
 
-// longest is the first of the tolerations of the same taints that last longest.
+// longest is the first of the tolerations with the longest duration for the same taints.
 type longest struct {
 	index   int
 	seconds *int64
@@ -56,8 +56,7 @@ func newTolerationSet(list []corev1.Toleration) tolerationSet {
 	return set
 }
 
-// covering returns the index of a toleration that tolerates all that t does, the one of most
-// taints; -1 if there is none.
+// covering returns the index of the broadest toleration that covers t; -1 if there is none.
 func (s tolerationSet) covering(t *corev1.Toleration) int {
 	anyKey := taints{Operator: corev1.TolerationOpExists}
 	anyValue := taints{Key: t.Key, Operator: corev1.TolerationOpExists}
@@ -73,7 +72,7 @@ func (s tolerationSet) covering(t *corev1.Toleration) int {
 	return -1
 }
 
-// lasts reports whether a toleration lasts as long as another one; without seconds it lasts for ever.
+// lasts reports whether a duration is at least as long as another one; nil is unlimited.
 func lasts(seconds, other *int64) bool {
 	return seconds == nil || other != nil && *other <= *seconds
 }

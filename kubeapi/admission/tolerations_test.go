@@ -29,22 +29,25 @@ func TestMergedTolerations(t *testing.T) {
 		all := make([]corev1.Toleration, 1+rand.IntN(6))
 		for i := range all {
 			all[i] = corev1.Toleration{
-				Key: pick("", "a", "b"), Operator: pick(corev1.TolerationOpExists, corev1.TolerationOpEqual, ""), Value: pick("", "v"),
-				Effect: pick("", corev1.TaintEffectNoExecute), TolerationSeconds: pick(nil, ptr.To[int64](5), ptr.To[int64](7)),
+				Key: pick("", "a", "b"), Operator: pick(corev1.TolerationOpExists, corev1.TolerationOpEqual, ""),
+				Value:             pick("", "v"),
+				Effect:            pick("", corev1.TaintEffectNoExecute),
+				TolerationSeconds: pick(nil, ptr.To[int64](5), ptr.To[int64](7)),
 			}
 		}
 		var want []corev1.Toleration
 		for i := range all {
 			redundant := false
 			for j := range all {
-				redundant = redundant || i != j && coversAll(&all[j], &all[i]) && (j < i || !coversAll(&all[i], &all[j]))
+				redundant = redundant || i != j && coversAll(&all[j], &all[i]) &&
+					(j < i || !coversAll(&all[i], &all[j]))
 			}
 			if !redundant {
 				want = append(want, all[i])
 			}
 		}
 		n := rand.IntN(len(all))
-		if got := mergedTolerations(all[:n], all[n:]); !reflect.DeepEqual(got, want) {
+		if got := mergeTolerations(all[:n], all[n:]); !reflect.DeepEqual(got, want) {
 			t.Fatalf("of %v got %v, want %v", all, got, want)
 		}
 		set := newTolerationSet(all[n:])

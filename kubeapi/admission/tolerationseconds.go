@@ -8,8 +8,7 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// TolerationOptions is how long pods stay on nodes that are not ready or cannot be
-// reached.
+// TolerationOptions are the default durations for which pods tolerate nodes that are not ready or unreachable.
 type TolerationOptions struct {
 	NotReadySeconds, UnreachableSeconds int64
 }
@@ -17,10 +16,11 @@ type TolerationOptions struct {
 // DefaultTolerationOptions returns kube-apiserver's defaults.
 func DefaultTolerationOptions() TolerationOptions { return TolerationOptions{300, 300} }
 
-// tolerationSeconds lets pods stay for some time on nodes that are not ready or
-// unreachable, unless they have a toleration of their own.
+// tolerationSeconds adds tolerations for nodes that are not ready or unreachable, unless the pod has such
+// tolerations.
 //
-// Options: --default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds. Metrics: none. Order: any.
+// Options: --default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds. Metrics: none. Order:
+// any.
 type tolerationSeconds struct{ TolerationOptions }
 
 func newTolerationSeconds(d *Dependencies) admission.Interface {
@@ -47,7 +47,8 @@ func (t tolerationSeconds) Admit(_ context.Context, a *admission.Attributes) err
 			continue
 		}
 		p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{
-			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+			TolerationSeconds: &seconds,
 		})
 	}
 	return nil
