@@ -39,8 +39,8 @@
 //
 // Server.Install adds post-start hooks, go-restful services and other paths. Server.Plugins are admission
 // plugins; they get clients and informers of the core API server, and of the server itself (Informer).
-// NewStorage serves a resource that is not stored, from what implements the interfaces of package
-// generic/api/rest. Server.Flags adds flags.
+// NewStorage serves a resource that is not stored, from a value with a function for each verb (package
+// generic/api/rest, Resource). Server.Flags adds flags.
 //
 // # Running
 //

@@ -53,7 +53,7 @@ func NewResource[V any, T interface {
 		}
 		store.ServeOnly(b.group.serves)
 		for _, version := range b.group.Versions {
-			for name, st := range store.Storage(schema.GroupVersion{Group: b.group.Name, Version: version}) {
+			for name, st := range store.Resources(schema.GroupVersion{Group: b.group.Name, Version: version}) {
 				b.storage[version][name] = st
 			}
 		}
@@ -97,31 +97,30 @@ func registerKind[T Object](b *groupBuilder, kind *Kind[T]) error {
 	return nil
 }
 
-// NewStorage serves a resource that is answered by a program's own storage in a version of the
-// group: one that is computed, or kept elsewhere. The storage implements those of the interfaces
-// of package rest whose verbs it has. Objects need no versions but this one.
-func NewStorage(version, name string, storage rest.Storage) Resource {
+// NewStorage serves a resource that is answered by a program's own functions in a version of the
+// group: one that is computed, or stored elsewhere. It needs New and Kind, and a function for each
+// verb that it has. Objects need no versions but this one.
+func NewStorage(version, name string, resource rest.Resource) Resource {
 	return Resource{name: name,
 		register: func(b *groupBuilder) error {
-			kinds, _, err := b.scheme.ObjectKinds(storage.New())
+			kinds, _, err := b.scheme.ObjectKinds(resource.New())
 			if err == nil && kinds[0].Group == b.group.Name {
 				return nil // several resources may have the same kind
 			}
-			provider, ok := storage.(rest.KindProvider)
-			if !ok {
-				return errors.New("its storage has to say the kind of its objects: implement rest.KindProvider")
+			if resource.Kind.Empty() {
+				return errors.New("it has to say the kind of its objects: set rest.Resource.Kind")
 			}
 			var list runtime.Object
-			if l, ok := storage.(rest.Lister); ok {
-				list = l.NewList()
+			if resource.NewList != nil {
+				list = resource.NewList()
 			}
-			return b.register(provider.Kind(schema.GroupVersion{Group: b.group.Name, Version: version}), storage.New(), list)
+			return b.register(resource.Kind, resource.New(), list)
 		},
 		build: func(b *groupBuilder) error {
 			if b.storage[version] == nil {
 				return fmt.Errorf("%q is none of the group's versions %s", version, strings.Join(b.group.Versions, ", "))
 			}
-			b.storage[version][name] = storage
+			b.storage[version][name] = &resource
 			return nil
 		},
 	}

@@ -12,7 +12,7 @@ import (
 // what answers each resource ("pods") and subresource ("pods/status") in them.
 type APIGroupInfo struct {
 	PrioritizedVersions          []schema.GroupVersion
-	VersionedResourcesStorageMap map[string]map[string]rest.Storage
+	VersionedResourcesStorageMap map[string]map[string]*rest.Resource
 	Scheme                       *runtime.Scheme
 	// SchemeName: see endpoints.APIGroupVersion.
 	SchemeName string
