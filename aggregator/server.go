@@ -118,7 +118,7 @@ func (s *Server) install() error {
 	}
 	err = s.GenericAPIServer.InstallAPIGroups(&server.APIGroupInfo{
 		PrioritizedVersions:          []schema.GroupVersion{gv},
-		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{gv.Version: store.Storage(gv)},
+		VersionedResourcesStorageMap: map[string]map[string]*rest.Resource{gv.Version: store.Resources(gv)},
 		Scheme:                       scheme,
 		SchemeName:                   "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
 		TypeConverter:                s.config.TypeConverter,

@@ -135,11 +135,11 @@ type tableConvertor struct {
 	columns *columns
 }
 
-// ConvertToTable implements rest.TableConvertor.
-func (c *tableConvertor) ConvertToTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+// convert is rest.Resource.ConvertToTable.
+func (c *tableConvertor) convert(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	t := &metav1.Table{Rows: []metav1.TableRow{}}
 	if opts == nil || !opts.NoHeaders {
-		t.ColumnDefinitions = c.RowColumns()
+		t.ColumnDefinitions = c.definitions()
 	}
 	if meta.IsListType(obj) {
 		if m, err := meta.ListAccessor(obj); err == nil {

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/api/rest"
@@ -48,28 +47,23 @@ func (s *settled) wait(ctx context.Context, revision int64) {
 	}
 }
 
-// settledStatus is the subresource "status" of CRDs. The controller puts back
+// updateFunc is rest.Resource.Update.
+type updateFunc = func(ctx context.Context, r rest.UpdateRequest) (runtime.Object, bool, error)
+
+// after returns an update of the status of CRDs that waits for the controller. It puts back
 // conditions that a client removes, and names that it changes; a write is answered
 // when that is done, so that what the client reads next does not change again
 // under it.
-type settledStatus struct {
-	subresource
-	settled *settled
-}
-
-// RefusesTable implements rest.TableRefuser.
-func (settledStatus) RefusesTable() bool { return true }
-
-// Update implements rest.Updater.
-func (s settledStatus) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, validateCreate rest.ValidateObjectFunc,
-	validateUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, opts *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	obj, created, err := s.subresource.Update(ctx, name, info, validateCreate, validateUpdate, forceAllowCreate, opts)
-	if written, ok := obj.(rest.Stored); ok && err == nil {
-		if revision, parseErr := strconv.ParseInt(written.ResourceVersion(), 10, 64); parseErr == nil {
-			bounded, cancel := context.WithTimeout(ctx, settleTime)
-			defer cancel()
-			s.settled.wait(bounded, revision)
+func (s *settled) after(update updateFunc) updateFunc {
+	return func(ctx context.Context, r rest.UpdateRequest) (runtime.Object, bool, error) {
+		obj, created, err := update(ctx, r)
+		if written, ok := obj.(rest.Stored); ok && err == nil {
+			if revision, parseErr := strconv.ParseInt(written.ResourceVersion(), 10, 64); parseErr == nil {
+				bounded, cancel := context.WithTimeout(ctx, settleTime)
+				defer cancel()
+				s.wait(bounded, revision)
+			}
 		}
+		return obj, created, err
 	}
-	return obj, created, err
 }

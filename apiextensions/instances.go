@@ -6,7 +6,6 @@ import (
 	"io"
 
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/api/registry"
 	"triplane/generic/api/rest"
@@ -54,8 +53,7 @@ func deleteAll(ctx context.Context, store *registry.Store[object]) (string, erro
 		}
 	}
 	for ns := range namespaces {
-		allow := func(context.Context, runtime.Object) error { return nil }
-		if _, err := store.DeleteCollection(request.WithNamespace(ctx, ns), allow, nil, &metainternalversion.ListOptions{}); err != nil {
+		if _, err := store.DeleteCollection(request.WithNamespace(ctx, ns), rest.DeleteCollectionRequest{}); err != nil {
 			return "", err
 		}
 	}

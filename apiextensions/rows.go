@@ -14,8 +14,6 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-var _ rest.RowEncoder = (*tableConvertor)(nil)
-
 // plainNames reads a path that is no more than names after dots; nil if it is
 // anything else.
 func plainNames(path string) []string {
@@ -31,8 +29,8 @@ func plainNames(path string) []string {
 	return names
 }
 
-// RowColumns implements rest.RowEncoder.
-func (c *tableConvertor) RowColumns() []metav1.TableColumnDefinition {
+// definitions is rest.Resource.RowColumns.
+func (c *tableConvertor) definitions() []metav1.TableColumnDefinition {
 	out := make([]metav1.TableColumnDefinition, 0, len(c.columns.definitions))
 	for _, d := range c.columns.definitions {
 		out = append(out, metav1.TableColumnDefinition{
@@ -42,14 +40,10 @@ func (c *tableConvertor) RowColumns() []metav1.TableColumnDefinition {
 	return out
 }
 
-// Row implements rest.RowEncoder. Rows are kept with the record, of which there are new
+// row is rest.Resource.Row. Rows are kept with the record, of which there are new
 // ones when the CRD changes.
-func (c *tableConvertor) Row(item rest.Stored) (wire.Row, bool, error) {
-	keeper, ok := item.(rest.RowKeeper)
-	if !ok {
-		return nil, false, nil
-	}
-	row, err := keeper.KeptRow(c.codec.Kind().GroupVersion(), func() ([]byte, error) { return c.encodeRow(item) })
+func (c *tableConvertor) row(item rest.Stored) (wire.Row, bool, error) {
+	row, err := item.KeptRow(c.codec.Kind().GroupVersion(), func() ([]byte, error) { return c.encodeRow(item) })
 	return row, err == nil, err
 }
 

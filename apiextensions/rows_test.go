@@ -13,20 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/generic/api/rest"
 	"triplane/generic/storage/wire"
 )
 
 // storedItem is an item of a list whose JSON is at hand.
 type storedItem struct {
+	rest.Stored
 	storage *crStorage
 	value   []byte
 }
 
-func (i *storedItem) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-func (i *storedItem) DeepCopyObject() runtime.Object   { return i }
-func (i *storedItem) ResourceVersion() string          { return "77" }
-func (i *storedItem) Decode() (runtime.Object, error)  { return i.storage.DecodeStored(i.value) }
-func (i *storedItem) Shared() (runtime.Object, error)  { return i.Decode() }
+func (i *storedItem) Decode() (runtime.Object, error) { return i.storage.DecodeStored(i.value) }
 
 func (i *storedItem) Wire(schema.GroupVersion, wire.MediaType) ([]byte, error) {
 	return i.value, nil
@@ -58,7 +56,7 @@ func TestRows(t *testing.T) {
 				{Name: "C", Type: typ, JSONPath: path},
 			}})
 			convertor := &tableConvertor{codec: codec, columns: c}
-			row, ok, err := convertor.Row(&storedItem{&keep, value})
+			row, ok, err := convertor.row(&storedItem{storage: &keep, value: value})
 			if err != nil || !ok {
 				t.Fatalf("%s as %s: %v %v", path, typ, ok, err)
 			}
@@ -66,7 +64,7 @@ func TestRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			slow, err := convertor.ConvertToTable(t.Context(), obj, &metav1.TableOptions{})
+			slow, err := convertor.convert(t.Context(), obj, &metav1.TableOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

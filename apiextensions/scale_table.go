@@ -10,9 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// scaleTable shows scales of custom resources as a table.
-type scaleTable struct{}
-
 var scaleColumns = []metav1.TableColumnDefinition{
 	{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
 	{Name: "Desired", Type: "integer", Description: "Number of desired replicas"},
@@ -20,8 +17,8 @@ var scaleColumns = []metav1.TableColumnDefinition{
 	{Name: "Age", Type: "date", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]},
 }
 
-// ConvertToTable implements rest.TableConvertor.
-func (scaleTable) ConvertToTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+// scaleTable shows scales of custom resources as a table.
+func scaleTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	s, ok := obj.(*autoscalingv1.Scale)
 	if !ok {
 		return nil, fmt.Errorf("%T is no scale", obj)

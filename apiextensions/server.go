@@ -155,41 +155,30 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 	}
 	s.prefix = opts.Prefix + "/" + kind.Prefix + "/"
 	gv := apiextensionsv1.SchemeGroupVersion
-	all := definitionStorage(s.definitions, gv, s.settled)
+	all := definitionResources(s.definitions, gv, s.settled)
 	types := sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		return openapi.NewTypeConverter(m, scheme), nil
 	})
-	status, err := (&endpoints.APIGroupVersion{GroupVersion: gv, Storage: all, Scheme: scheme, TypeConverter: types}).Resource(kind.Names.Plural + "/status")
+	status, err := (&endpoints.APIGroupVersion{GroupVersion: gv, Resources: all, Scheme: scheme, TypeConverter: types}).Resource(kind.Names.Plural + "/status")
 	if err != nil {
 		return err
 	}
 	s.status = &statusWriter{store: closed, fields: status.Scope().FieldManager}
 	return s.GenericAPIServer.InstallAPIGroups(&server.APIGroupInfo{
 		PrioritizedVersions:          []schema.GroupVersion{gv},
-		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{gv.Version: all},
+		VersionedResourcesStorageMap: map[string]map[string]*rest.Resource{gv.Version: all},
 		Scheme:                       scheme,
 		SchemeName:                   schemeName,
 		TypeConverter:                types,
 	})
 }
 
-// definitionsREST is the storage of CRDs, which knows what version they are kept
-// in.
-type definitionsREST struct {
-	*registry.Store[definitionObject]
-}
-
-func (definitionsREST) StorageVersion() schema.GroupVersionKind {
-	return apiextensionsv1beta1.SchemeGroupVersion.WithKind(crdGVK.Kind)
-}
-
-func definitionStorage(store *registry.Store[definitionObject], gv schema.GroupVersion, settled *settled) map[string]rest.Storage {
-	all := store.Storage(gv)
-	plural := store.Kind().Names.Plural
-	all[plural] = definitionsREST{store}
-	if status, ok := store.Status().(subresource); ok {
-		all[plural+"/status"] = settledStatus{status, settled}
-	}
+// definitionResources are the CRDs, which are stored in a version that is not served, and their status.
+func definitionResources(store *registry.Store[definitionObject], gv schema.GroupVersion, settled *settled) map[string]*rest.Resource {
+	all, plural := store.Resources(gv), store.Kind().Names.Plural
+	all[plural].StorageVersion = apiextensionsv1beta1.SchemeGroupVersion.WithKind(crdGVK.Kind)
+	status := all[plural+"/status"]
+	status.NoTable, status.Update = true, settled.after(status.Update)
 	return all
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"triplane/generic/api/endpoints"
 	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
 	"triplane/generic/base/metrics"
 	"triplane/generic/base/request"
 )
@@ -119,7 +120,7 @@ const schemeName = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55
 
 func (s *serving) make(v *crVersion, subresource string) (verbs, error) {
 	g := &endpoints.APIGroupVersion{
-		Root: "/apis", GroupVersion: v.gvk.GroupVersion(), Storage: storageOf(s.store, v),
+		Root: "/apis", GroupVersion: v.gvk.GroupVersion(), Resources: map[string]*rest.Resource{},
 		SchemeName: schemeName, TypeConverter: s.definition.types, Shared: s.shared.endpoints,
 	}
 	path := s.store.Kind().Names.Plural
@@ -129,6 +130,7 @@ func (s *serving) make(v *crVersion, subresource string) (verbs, error) {
 	if subresource == "scale" {
 		g.TypeConverter = s.shared.types.scale
 	}
+	g.Resources[path] = v.resource(s.store, subresource)
 	r, err := g.Resource(path)
 	if err != nil {
 		return nil, err

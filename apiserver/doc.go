@@ -41,8 +41,7 @@
 //
 // Server.Install adds post-start hooks, go-restful services and other paths. Server.Plugins are admission plugins;
 // they get clients and informers of the core API server and of the server itself (Informer). NewStorage serves a
-// resource that is not stored, with implementations of the interfaces of package generic/api/rest. Server.Flags
-// adds flags.
+// resource that is not stored, from a rest.Resource with a function for each verb. Server.Flags adds flags.
 //
 // # Running
 //

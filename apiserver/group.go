@@ -45,7 +45,7 @@ type groupBuilder struct {
 	scheme   *runtime.Scheme
 	samples  []any // of Go types, for OpenAPI
 	storages registry.RESTOptionsGetter
-	storage  map[string]map[string]rest.Storage
+	storage  map[string]map[string]*rest.Resource
 }
 
 // newAPI registers the Go types of all groups.
@@ -59,7 +59,7 @@ func newAPI(groups []Group) (*api, error) {
 		return nil, errors.New("a server needs Groups to serve")
 	}
 	for i := range groups {
-		b := &groupBuilder{group: &groups[i], scheme: a.scheme, storage: map[string]map[string]rest.Storage{}}
+		b := &groupBuilder{group: &groups[i], scheme: a.scheme, storage: map[string]map[string]*rest.Resource{}}
 		if err := b.registerAll(); err != nil {
 			return nil, fmt.Errorf("API group %q: %w", groups[i].Name, err)
 		}
@@ -78,7 +78,7 @@ func (b *groupBuilder) registerAll() error {
 	}
 	for _, version := range g.Versions {
 		metav1.AddToGroupVersion(b.scheme, schema.GroupVersion{Group: g.Name, Version: version})
-		b.storage[version] = map[string]rest.Storage{}
+		b.storage[version] = map[string]*rest.Resource{}
 	}
 	for _, r := range g.Resources {
 		if r.register == nil {

@@ -53,7 +53,7 @@ func NewResource[V any, T interface {
 		}
 		store.ServeOnly(b.group.serves)
 		for _, version := range b.group.Versions {
-			for name, st := range store.Storage(schema.GroupVersion{Group: b.group.Name, Version: version}) {
+			for name, st := range store.Resources(schema.GroupVersion{Group: b.group.Name, Version: version}) {
 				b.storage[version][name] = st
 			}
 		}
@@ -98,33 +98,30 @@ func registerKind[T Object](b *groupBuilder, kind *Kind[T]) error {
 	return nil
 }
 
-// NewStorage serves a resource with the program's own storage in a version of the group, for example a computed
-// resource. The storage implements the interfaces of package rest for its verbs. Its objects have only this
-// version.
-func NewStorage(version, name string, storage rest.Storage) Resource {
+// NewStorage serves a resource with the program's own functions in a version of the group, for example a computed
+// resource. It needs New and Kind, and a function for each of its verbs. Its objects have only this version.
+func NewStorage(version, name string, resource rest.Resource) Resource {
 	return Resource{name: name,
 		register: func(b *groupBuilder) error {
-			kinds, _, err := b.scheme.ObjectKinds(storage.New())
+			kinds, _, err := b.scheme.ObjectKinds(resource.New())
 			if err == nil && kinds[0].Group == b.group.Name {
 				return nil // several resources may have the same kind
 			}
-			provider, ok := storage.(rest.KindProvider)
-			if !ok {
-				return errors.New("its storage must implement rest.KindProvider")
+			if resource.Kind.Empty() {
+				return errors.New("rest.Resource.Kind must be set")
 			}
 			var list runtime.Object
-			if l, ok := storage.(rest.Lister); ok {
-				list = l.NewList()
+			if resource.NewList != nil {
+				list = resource.NewList()
 			}
-			return b.register(provider.Kind(schema.GroupVersion{Group: b.group.Name, Version: version}), storage.New(),
-				list)
+			return b.register(resource.Kind, resource.New(), list)
 		},
 		build: func(b *groupBuilder) error {
 			if b.storage[version] == nil {
 				return fmt.Errorf("%q is not one of the group's versions %s", version,
 					strings.Join(b.group.Versions, ", "))
 			}
-			b.storage[version][name] = storage
+			b.storage[version][name] = &resource
 			return nil
 		},
 	}

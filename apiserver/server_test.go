@@ -15,12 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane/apiserver"
+	"triplane/generic/api/rest"
 )
 
 // standalone starts a server until the test ends.
@@ -155,20 +155,18 @@ type Count struct {
 func (c *Count) DeepCopyObject() runtime.Object { return apiserver.DeepCopy(c) }
 
 // counts answers gets.
-type counts struct{}
-
-func (counts) New() runtime.Object                                 { return &Count{} }
-func (counts) Destroy()                                            {}
-func (counts) NamespaceScoped() bool                               { return false }
-func (counts) SingularName() string                                { return "count" }
-func (counts) Kind(gv schema.GroupVersion) schema.GroupVersionKind { return gv.WithKind("Count") }
-func (counts) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	return &Count{ObjectMeta: metav1.ObjectMeta{Name: name}, Trees: 42}, nil
+func counts() rest.Resource {
+	return rest.Resource{
+		New: func() runtime.Object { return &Count{} }, Kind: forest.WithKind("Count"),
+		Get: func(_ context.Context, r rest.GetRequest) (runtime.Object, error) {
+			return &Count{ObjectMeta: metav1.ObjectMeta{Name: r.Name}, Trees: 42}, nil
+		},
+	}
 }
 
 func TestResourcesThatAreComputed(t *testing.T) {
 	s := forester()
-	s.Groups[0].Resources = append(s.Groups[0].Resources, apiserver.NewStorage("v1", "counts", counts{}))
+	s.Groups[0].Resources = append(s.Groups[0].Resources, apiserver.NewStorage("v1", "counts", counts()))
 	r := standalone(t, s)
 	all := dynamic.NewForConfigOrDie(r.ClientConfig()).Resource(forest.WithResource("counts"))
 	if got, err := all.Get(t.Context(), "a", metav1.GetOptions{}); err != nil || got.Object["trees"] != int64(42) || got.GetKind() != "Count" {

@@ -30,17 +30,10 @@ func TestPreviousReleaseReadsWhatIsStored(t *testing.T) {
 	}
 	checked := map[string]schema.GroupVersionKind{}
 	for gr, st := range core.Stores.All() {
-		v, ok := st.(interface {
-			StorageVersion() schema.GroupVersionKind
-			DecodableVersions() []schema.GroupVersion
-		})
-		if !ok {
-			continue
-		}
-		stored := v.StorageVersion()
+		stored := st.Resource().StorageVersion
 		checked[gr.String()] = stored
 		knows := func(gv schema.GroupVersion) bool { return inPreviousRelease(t, gv.WithKind(stored.Kind)) }
-		if !knows(stored.GroupVersion()) && slices.ContainsFunc(v.DecodableVersions(), knows) {
+		if !knows(stored.GroupVersion()) && slices.ContainsFunc(st.DecodableVersions(), knows) {
 			t.Errorf("%s is stored as %s, which the previous release cannot read", gr, stored)
 		}
 	}

@@ -43,23 +43,13 @@ func trickyFiller(seed int64) *randfill.Filler {
 	)
 }
 
-// served is the storage of a kind.
-type served interface {
-	rest.CodecProvider
-	New() runtime.Object
-	ServedVersions() []schema.GroupVersion
-}
-
 // An object that was encoded is decoded as it was: all kinds, versions and media types, strictly and not.
 func TestObjectsTravel(t *testing.T) {
 	stores, travelled := stored(t), 0
 	for gr, store := range stores.All() {
-		s, ok := store.(served)
-		if !ok {
-			continue
-		}
-		for _, gv := range s.ServedVersions() {
-			codec, err := s.CodecFor(gv)
+		s := store.Resource()
+		for _, gv := range s.Versions {
+			codec, err := s.Codec(gv)
 			if err != nil {
 				t.Fatal(err)
 			}

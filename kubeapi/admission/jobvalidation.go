@@ -51,7 +51,7 @@ func (v jobValidation) Validate(ctx context.Context, a *admission.Attributes) er
 // served.
 func (v jobValidation) gangOf(ctx context.Context, j *batchv1.Job) (*schedulingv1alpha2.PodGroup, error) {
 	podGroups := schema.GroupResource{Group: schedulingv1alpha2.GroupName, Resource: "podgroups"}
-	if v.stores.Find(podGroups) == nil {
+	if v.stores.Find(podGroups).List == nil {
 		return nil, nil
 	}
 	groups, err := group.List[*schedulingv1alpha2.PodGroup](ctx, v.stores, podGroups, j.Namespace, cached())

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"triplane/generic/api/rest"
 	"triplane/generic/base/authorizer"
 	"triplane/generic/base/request"
 	"triplane/generic/base/user"
@@ -26,7 +27,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// objects is a storage that only reads.
+// objects is a resource that can only be read.
 type objects map[string]runtime.Object
 
 // restriction is the plugin, which asks authz for nodes.
@@ -38,17 +39,17 @@ func restriction(authz authorizer.Authorizer) *nodeRestriction {
 		FeatureEnabled: byDefault}).(*nodeRestriction)
 }
 
-func (objects) New() runtime.Object { return &corev1.Pod{} }
+func (o objects) resource() *rest.Resource { return &rest.Resource{Get: o.get} }
 
-func (o objects) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	key := name
+func (o objects) get(ctx context.Context, r rest.GetRequest) (runtime.Object, error) {
+	key := r.Name
 	if ns := request.NamespaceFrom(ctx); ns != "" {
-		key = ns + "/" + name
+		key = ns + "/" + r.Name
 	}
 	if obj, ok := o[key]; ok {
 		return obj.DeepCopyObject(), nil
 	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, name)
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, r.Name)
 }
 
 func nodeUser(name string) *user.Info {
@@ -91,14 +92,12 @@ func testStores() *group.Stores {
 		pod.UID, pod.Spec.ServiceAccountName = "m", "sa"
 		pods["n/"+name] = pod
 	}
-	stores.Put(core("serviceaccounts"),
-		objects{"n/sa": &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{UID: "s"}}})
-	stores.Put(core("pods"), pods)
+	stores.Put(core("serviceaccounts"), objects{"n/sa": &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{UID: "s"}}}.resource())
+	stores.Put(core("pods"), pods.resource())
 	claim := func(volume string) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
 	}
-	stores.Put(core("persistentvolumeclaims"), objects{"n/claim": claim("one"), "n/mounting-e": claim("two"),
-		"n/other": claim("three"), "n/migrated": claim("disk")})
+	stores.Put(core("persistentvolumeclaims"), objects{"n/claim": claim("one"), "n/mounting-e": claim("two"), "n/other": claim("three"), "n/migrated": claim("disk")}.resource())
 	drivers, volumes := objects{}, objects{}
 	for name, driver := range map[string]string{"one": "persistent", "two": "ephemeral", "three": "other"} {
 		volumes[name] = &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver}}}}
@@ -108,9 +107,9 @@ func testStores() *group.Stores {
 	for _, driver := range []string{"disk.csi.azure.com", "file.csi.azure.com"} {
 		drivers[driver] = &storagev1.CSIDriver{Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "azure"}}}}
 	}
-	stores.Put(core("persistentvolumes"), volumes)
-	stores.Put(schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, drivers)
-	stores.Put(core("nodes"), objects{"a": &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "na"}}})
+	stores.Put(core("persistentvolumes"), volumes.resource())
+	stores.Put(schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, drivers.resource())
+	stores.Put(core("nodes"), objects{"a": &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "na"}}}.resource())
 	return stores
 }
 

@@ -9,20 +9,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"triplane/generic/api/rest"
 	"triplane/kubeapi/group"
 )
 
-// arriving are objects that are not there when they are first asked for.
-type arriving struct {
-	objects
-	asked *atomic.Int32
-}
-
-func (a arriving) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
-	if a.asked.Add(1) < 5 {
-		return objects{}.Get(ctx, name, o)
-	}
-	return a.objects.Get(ctx, name, o)
+// arriving returns objects that are not there when they are first asked for.
+func arriving(o objects) *rest.Resource {
+	var asked atomic.Int32
+	return &rest.Resource{Get: func(ctx context.Context, r rest.GetRequest) (runtime.Object, error) {
+		if asked.Add(1) < 5 {
+			return objects{}.get(ctx, r)
+		}
+		return o.get(ctx, r)
+	}}
 }
 
 func TestDefaultAccountIsAwaited(t *testing.T) {
@@ -31,7 +30,7 @@ func TestDefaultAccountIsAwaited(t *testing.T) {
 	}
 	for name, refused := range map[string]bool{"default": false, "other": true} {
 		stores := group.NewStores()
-		stores.Put(core("serviceaccounts"), arriving{objects{"n/" + name: account(name)}, &atomic.Int32{}})
+		stores.Put(core("serviceaccounts"), arriving(objects{"n/" + name: account(name)}))
 		c := pluginCase{object: `{spec: {serviceAccountName: ` + name + `}}`}
 		err := newServiceAccount(&Dependencies{Stores: stores}).(*serviceAccount).Admit(t.Context(), c.attributes(t))
 		if (err != nil) != refused {

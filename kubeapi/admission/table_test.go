@@ -71,20 +71,17 @@ func stocked(t *testing.T) *group.Stores {
 		if resource == "workloads" || resource == "podgroups" {
 			gr.Group = schedulingv1alpha2.GroupName
 		}
-		stores.Put(gr, listed{objects: found})
+		stores.Put(gr, found.listed())
 	}
 	return stores
 }
 
-// listed is a storage that also lists the objects of a namespace.
-type listed struct {
-	objects
-	rest.Lister
-}
+// listed is a resource that also lists the objects of a namespace.
+func (o objects) listed() *rest.Resource { return &rest.Resource{Get: o.get, List: o.list} }
 
-func (l listed) List(ctx context.Context, _ *metainternalversion.ListOptions) (runtime.Object, error) {
+func (o objects) list(ctx context.Context, _ *metainternalversion.ListOptions) (runtime.Object, error) {
 	list := &rest.StoredList{}
-	for key, obj := range l.objects {
+	for key, obj := range o {
 		if strings.HasPrefix(key, request.NamespaceFrom(ctx)+"/") {
 			list.Items = append(list.Items, decodable{obj: obj})
 		}

@@ -20,17 +20,10 @@ type tokenReviews struct {
 	audiences []string
 }
 
-func (tokenReviews) New() runtime.Object   { return &authenticationv1.TokenReview{} }
-func (tokenReviews) NamespaceScoped() bool { return false }
-func (tokenReviews) SingularName() string  { return "tokenreview" }
-func (tokenReviews) ShortNames() []string  { return nil }
-func (tokenReviews) Categories() []string  { return nil }
-
-// Create implements rest.Creater.
-func (t tokenReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	review, ok := obj.(*authenticationv1.TokenReview)
+func (t tokenReviews) create(ctx context.Context, r rest.CreateRequest) (runtime.Object, error) {
+	review, ok := r.Object.(*authenticationv1.TokenReview)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a TokenReview: %#v", obj))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a TokenReview: %#v", r.Object))
 	}
 	if review.Namespace != "" {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("namespace is not allowed on this type: %v", review.Namespace))
@@ -38,7 +31,7 @@ func (t tokenReviews) Create(ctx context.Context, obj runtime.Object, validate r
 	if review.Spec.Token == "" {
 		return nil, apierrors.NewBadRequest("token is required for TokenReview in authentication")
 	}
-	if err := group.Admit(ctx, obj, validate); err != nil {
+	if err := group.Admit(ctx, r.Object, r.Validate); err != nil {
 		return nil, err
 	}
 	if t.tokens == nil {
@@ -65,20 +58,11 @@ func (t tokenReviews) Create(ctx context.Context, obj runtime.Object, validate r
 	return review, nil
 }
 
-type selfSubjectReviews struct{}
-
-func (selfSubjectReviews) New() runtime.Object   { return &authenticationv1.SelfSubjectReview{} }
-func (selfSubjectReviews) NamespaceScoped() bool { return false }
-func (selfSubjectReviews) SingularName() string  { return "selfsubjectreview" }
-func (selfSubjectReviews) ShortNames() []string  { return nil }
-func (selfSubjectReviews) Categories() []string  { return nil }
-
-// Create implements rest.Creater.
-func (selfSubjectReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	if _, ok := obj.(*authenticationv1.SelfSubjectReview); !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a SelfSubjectReview: %#v", obj))
+func reviewSelf(ctx context.Context, r rest.CreateRequest) (runtime.Object, error) {
+	if _, ok := r.Object.(*authenticationv1.SelfSubjectReview); !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a SelfSubjectReview: %#v", r.Object))
 	}
-	if err := group.Admit(ctx, obj, validate); err != nil {
+	if err := group.Admit(ctx, r.Object, r.Validate); err != nil {
 		return nil, err
 	}
 	u := request.UserFrom(ctx)

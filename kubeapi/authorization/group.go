@@ -2,7 +2,9 @@ package authorization
 
 import (
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"triplane/generic/api/rest"
 	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
@@ -11,20 +13,17 @@ import (
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, authorizationv1.GroupName, "v1")
 	a := answerer{d.Authorizer}
-	b.Resource("subjectaccessreviews", accessReviews{answerer: a})
-	b.Resource("selfsubjectaccessreviews", selfAccessReviews{answerer: a})
-	b.Resource("localsubjectaccessreviews", localAccessReviews{answerer: a})
-	b.Resource("selfsubjectrulesreviews", rulesReviews{rules: d.RuleResolver})
+	b.Resource("subjectaccessreviews", &rest.Resource{
+		New: func() runtime.Object { return &authorizationv1.SubjectAccessReview{} }, Create: a.review,
+	})
+	b.Resource("selfsubjectaccessreviews", &rest.Resource{
+		New: func() runtime.Object { return &authorizationv1.SelfSubjectAccessReview{} }, Create: a.reviewSelf,
+	})
+	b.Resource("localsubjectaccessreviews", &rest.Resource{
+		New: func() runtime.Object { return &authorizationv1.LocalSubjectAccessReview{} }, Create: a.reviewLocal, Namespaced: true,
+	})
+	b.Resource("selfsubjectrulesreviews", &rest.Resource{
+		New: func() runtime.Object { return &authorizationv1.SelfSubjectRulesReview{} }, Create: rules{d.RuleResolver}.review,
+	})
 	return b.Info()
 }
-
-// clusterReview and namespacedReview are what all reviews have in common.
-type clusterReview struct{}
-
-func (clusterReview) NamespaceScoped() bool { return false }
-func (clusterReview) ShortNames() []string  { return nil }
-func (clusterReview) Categories() []string  { return nil }
-
-type namespacedReview struct{ clusterReview }
-
-func (namespacedReview) NamespaceScoped() bool { return true }

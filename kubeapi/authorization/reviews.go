@@ -7,7 +7,6 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -54,24 +53,15 @@ func asker(ctx context.Context) (*user.Info, error) {
 	return nil, apierrors.NewBadRequest("no user present on request")
 }
 
-type accessReviews struct {
-	clusterReview
-	answerer
-}
-
-func (accessReviews) New() runtime.Object  { return &authorizationv1.SubjectAccessReview{} }
-func (accessReviews) SingularName() string { return "subjectaccessreview" }
-
-// Create implements rest.Creater.
-func (a accessReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	r, ok := obj.(*authorizationv1.SubjectAccessReview)
+func (a answerer) review(ctx context.Context, c rest.CreateRequest) (runtime.Object, error) {
+	r, ok := c.Object.(*authorizationv1.SubjectAccessReview)
 	if !ok {
-		return nil, notA("SubjectAccessReview", obj)
+		return nil, notA("SubjectAccessReview", c.Object)
 	}
 	if errs := append(subject(&r.Spec), bareMetadata(&r.ObjectMeta, "")...); len(errs) > 0 {
 		return nil, invalid(errs)
 	}
-	if err := group.Admit(ctx, r, validate); err != nil {
+	if err := group.Admit(ctx, r, c.Validate); err != nil {
 		return nil, err
 	}
 	attributes, problems := attributesOf(&r.Spec)
@@ -79,19 +69,10 @@ func (a accessReviews) Create(ctx context.Context, obj runtime.Object, validate 
 	return r, nil
 }
 
-type selfAccessReviews struct {
-	clusterReview
-	answerer
-}
-
-func (selfAccessReviews) New() runtime.Object  { return &authorizationv1.SelfSubjectAccessReview{} }
-func (selfAccessReviews) SingularName() string { return "selfsubjectaccessreview" }
-
-// Create implements rest.Creater.
-func (a selfAccessReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	r, ok := obj.(*authorizationv1.SelfSubjectAccessReview)
+func (a answerer) reviewSelf(ctx context.Context, c rest.CreateRequest) (runtime.Object, error) {
+	r, ok := c.Object.(*authorizationv1.SelfSubjectAccessReview)
 	if !ok {
-		return nil, notA("SelfSubjectAccessReview", obj)
+		return nil, notA("SelfSubjectAccessReview", c.Object)
 	}
 	errs := append(what(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes), bareMetadata(&r.ObjectMeta, "")...)
 	if len(errs) > 0 {
@@ -101,7 +82,7 @@ func (a selfAccessReviews) Create(ctx context.Context, obj runtime.Object, valid
 	if err != nil {
 		return nil, err
 	}
-	if err := group.Admit(ctx, r, validate); err != nil {
+	if err := group.Admit(ctx, r, c.Validate); err != nil {
 		return nil, err
 	}
 	attributes := &authorizer.Attributes{User: u}
@@ -110,19 +91,10 @@ func (a selfAccessReviews) Create(ctx context.Context, obj runtime.Object, valid
 	return r, nil
 }
 
-type localAccessReviews struct {
-	namespacedReview
-	answerer
-}
-
-func (localAccessReviews) New() runtime.Object  { return &authorizationv1.LocalSubjectAccessReview{} }
-func (localAccessReviews) SingularName() string { return "localsubjectaccessreview" }
-
-// Create implements rest.Creater.
-func (a localAccessReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	r, ok := obj.(*authorizationv1.LocalSubjectAccessReview)
+func (a answerer) reviewLocal(ctx context.Context, c rest.CreateRequest) (runtime.Object, error) {
+	r, ok := c.Object.(*authorizationv1.LocalSubjectAccessReview)
 	if !ok {
-		return nil, notA("LocalSubjectAccessReview", obj)
+		return nil, notA("LocalSubjectAccessReview", c.Object)
 	}
 	if r.Namespace == "" {
 		r.Namespace = request.NamespaceFrom(ctx)
@@ -140,7 +112,7 @@ func (a localAccessReviews) Create(ctx context.Context, obj runtime.Object, vali
 	if ns := request.NamespaceFrom(ctx); ns != r.Namespace {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("spec.resourceAttributes.namespace must match namespace: %v", ns))
 	}
-	if err := group.Admit(ctx, r, validate); err != nil {
+	if err := group.Admit(ctx, r, c.Validate); err != nil {
 		return nil, err
 	}
 	attributes, problems := attributesOf(&r.Spec)
@@ -148,19 +120,13 @@ func (a localAccessReviews) Create(ctx context.Context, obj runtime.Object, vali
 	return r, nil
 }
 
-type rulesReviews struct {
-	clusterReview
-	rules authorizer.RuleResolver
-}
+// rules answers which rules a user has; a nil resolver knows none.
+type rules struct{ authorizer.RuleResolver }
 
-func (rulesReviews) New() runtime.Object  { return &authorizationv1.SelfSubjectRulesReview{} }
-func (rulesReviews) SingularName() string { return "selfsubjectrulesreview" }
-
-// Create implements rest.Creater.
-func (a rulesReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	r, ok := obj.(*authorizationv1.SelfSubjectRulesReview)
+func (a rules) review(ctx context.Context, c rest.CreateRequest) (runtime.Object, error) {
+	r, ok := c.Object.(*authorizationv1.SelfSubjectRulesReview)
 	if !ok {
-		return nil, notA("SelfSubjectRulesReview", obj)
+		return nil, notA("SelfSubjectRulesReview", c.Object)
 	}
 	u, err := asker(ctx)
 	if err != nil {
@@ -169,18 +135,18 @@ func (a rulesReviews) Create(ctx context.Context, obj runtime.Object, validate r
 	if r.Spec.Namespace == "" {
 		return nil, apierrors.NewBadRequest("no namespace on request")
 	}
-	if err := group.Admit(ctx, r, validate); err != nil {
+	if err := group.Admit(ctx, r, c.Validate); err != nil {
 		return nil, err
 	}
 	namespace := r.Spec.Namespace
 	r = &authorizationv1.SelfSubjectRulesReview{} // the question is not repeated
 	s := &r.Status
 	s.ResourceRules, s.NonResourceRules = []authorizationv1.ResourceRule{}, []authorizationv1.NonResourceRule{}
-	if a.rules == nil {
+	if a.RuleResolver == nil {
 		s.Incomplete = true
 		return r, nil
 	}
-	resource, other, incomplete, err := a.rules.RulesFor(ctx, u, namespace)
+	resource, other, incomplete, err := a.RulesFor(ctx, u, namespace)
 	s.Incomplete = incomplete
 	if err != nil {
 		s.EvaluationError = err.Error()

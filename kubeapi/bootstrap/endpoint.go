@@ -222,11 +222,12 @@ func (e *Endpoint) dropSliceOfOtherFamily(ctx context.Context, own discoveryv1.A
 	if err != nil || have.AddressType == own {
 		return err
 	}
-	deleter, ok := e.stores.Find(endpointSlices).(rest.GracefulDeleter)
-	if !ok {
+	remove := e.stores.Find(endpointSlices).Delete
+	if remove == nil {
 		return fmt.Errorf("%s cannot be deleted", endpointSlices)
 	}
-	_, _, err = deleter.Delete(request.WithNamespace(asServer(ctx), have.Namespace), have.Name, nil, &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &have.UID}})
+	same := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &have.UID}}
+	_, _, err = remove(request.WithNamespace(asServer(ctx), have.Namespace), rest.DeleteRequest{Name: have.Name, Options: same})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // another replica was faster
 	}

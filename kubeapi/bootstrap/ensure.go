@@ -79,14 +79,14 @@ func ensure[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 }
 
 func create[T registry.Object](ctx context.Context, stores *group.Stores, k kindOf[T], want T) error {
-	c, ok := stores.Find(k.resource).(rest.Creater)
-	if !ok {
+	create := stores.Find(k.resource).Create
+	if create == nil {
 		return fmt.Errorf("%s cannot be created", k.resource)
 	}
 	if k.fields != nil {
 		want.SetManagedFields(k.fields(want))
 	}
-	created, err := c.Create(request.WithNamespace(ctx, want.GetNamespace()), want, nil, &metav1.CreateOptions{})
+	created, err := create(request.WithNamespace(ctx, want.GetNamespace()), rest.CreateRequest{Name: want.GetName(), Object: want})
 	if apierrors.IsAlreadyExists(err) {
 		k.noteStored(ctx, stores, want)
 		return nil
@@ -100,11 +100,11 @@ func create[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 
 // noteStored notes an object that another replica was faster to write, unless it cannot be read.
 func (k kindOf[T]) noteStored(ctx context.Context, stores *group.Stores, want T) {
-	g, ok := stores.Find(k.resource).(rest.Getter)
-	if !ok {
+	get := stores.Find(k.resource).Get
+	if get == nil {
 		return
 	}
-	if have, err := g.Get(request.WithNamespace(ctx, want.GetNamespace()), want.GetName(), &metav1.GetOptions{}); err == nil {
+	if have, err := get(request.WithNamespace(ctx, want.GetNamespace()), rest.GetRequest{Name: want.GetName()}); err == nil {
 		k.note(have)
 	}
 }
@@ -117,19 +117,19 @@ func (k kindOf[T]) note(o runtime.Object) {
 }
 
 func update[T registry.Object](ctx context.Context, stores *group.Stores, k kindOf[T], want T) error {
-	u, ok := stores.Find(k.resource).(rest.Updater)
-	if !ok {
+	update := stores.Find(k.resource).Update
+	if update == nil {
 		return fmt.Errorf("%s cannot be updated", k.resource)
 	}
-	info := repairInfo(func(old runtime.Object) (runtime.Object, error) {
+	repair := func(_ context.Context, old runtime.Object) (runtime.Object, error) {
 		have, ok := old.DeepCopyObject().(T)
 		if !ok {
 			return nil, fmt.Errorf("unexpected object %T", old)
 		}
 		k.repair(have, want)
 		return have, nil
-	})
-	updated, _, err := u.Update(request.WithNamespace(ctx, want.GetNamespace()), want.GetName(), info, nil, nil, false, &metav1.UpdateOptions{})
+	}
+	updated, _, err := update(request.WithNamespace(ctx, want.GetNamespace()), rest.UpdateRequest{Name: want.GetName(), Change: repair})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -138,17 +138,6 @@ func update[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 	}
 	k.note(updated)
 	return nil
-}
-
-// repairInfo computes the new object from the present one.
-type repairInfo func(old runtime.Object) (runtime.Object, error)
-
-// Preconditions are none: a repair fits whatever is there.
-func (repairInfo) Preconditions() *metav1.Preconditions { return nil }
-
-// UpdatedObject repairs.
-func (r repairInfo) UpdatedObject(_ context.Context, old runtime.Object) (runtime.Object, error) {
-	return r(old)
 }
 
 // inParallel runs the work, a few at once, and returns the errors joined.

@@ -129,8 +129,8 @@ func (i *Identity) removeExpired(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	deleter, ok := i.stores.Find(leases).(rest.GracefulDeleter)
-	if !ok {
+	remove := i.stores.Find(leases).Delete
+	if remove == nil {
 		return nil
 	}
 	ctx = request.WithNamespace(ctx, metav1.NamespaceSystem)
@@ -139,7 +139,8 @@ func (i *Identity) removeExpired(ctx context.Context) error {
 			time.Since(l.Spec.RenewTime.Time) < time.Duration(*l.Spec.LeaseDurationSeconds)*time.Second {
 			continue
 		}
-		_, _, err := deleter.Delete(ctx, l.Name, nil, &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &l.ResourceVersion}})
+		unchanged := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &l.ResourceVersion}}
+		_, _, err := remove(ctx, rest.DeleteRequest{Name: l.Name, Options: unchanged})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return err
 		}

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/api/registry"
 	"triplane/kubeapi/group"
 )
 
@@ -54,8 +53,8 @@ func ServiceCIDR(ctx context.Context, stores *group.Stores, ranges []*net.IPNet)
 	if len(have.Status.Conditions) > 0 {
 		return nil
 	}
-	store, ok := stores.Find(serviceCIDRs).(*registry.Store[*networkingv1.ServiceCIDR])
-	if !ok {
+	store := group.StoreOf[*networkingv1.ServiceCIDR](stores, serviceCIDRs)
+	if store == nil {
 		return fmt.Errorf("%s cannot be updated", serviceCIDRs)
 	}
 	_, err = store.Modify(asServer(ctx), "kubernetes", store.Kind().Status, false, func(c *networkingv1.ServiceCIDR) error {

@@ -19,13 +19,6 @@ import (
 // StorageVersionsHook is the name of the hook that publishes storage versions.
 const StorageVersionsHook = "built-in-resources-storage-version-updater"
 
-// versioned is a storage that says in which versions it keeps a resource.
-type versioned interface {
-	StorageVersion() schema.GroupVersionKind
-	DecodableVersions() []schema.GroupVersion
-	ServedVersions() []schema.GroupVersion
-}
-
 // StorageVersions publishes in which version a server, by its identity, stores each
 // built-in resource (KEP-2339).
 func StorageVersions(ctx context.Context, config *restclient.Config, server string, stores *group.Stores) error {
@@ -33,14 +26,11 @@ func StorageVersions(ctx context.Context, config *restclient.Config, server stri
 	if err != nil {
 		return err
 	}
-	for gr, st := range stores.All() {
-		v, ok := st.(versioned)
-		if !ok {
-			continue
-		}
+	for gr, store := range stores.All() {
+		r := store.Resource()
 		own := internalv1alpha1.ServerStorageVersion{
-			APIServerID: server, EncodingVersion: v.StorageVersion().GroupVersion().String(),
-			DecodableVersions: texts(v.DecodableVersions()), ServedVersions: texts(v.ServedVersions()),
+			APIServerID: server, EncodingVersion: r.StorageVersion.GroupVersion().String(),
+			DecodableVersions: texts(store.DecodableVersions()), ServedVersions: texts(r.Versions),
 		}
 		name := cmp.Or(gr.Group, "core") + "." + gr.Resource
 		if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return publish(ctx, client.StorageVersions(), name, own) }); err != nil {

@@ -157,11 +157,8 @@ func (m *Manager) followForeign(ctx context.Context, f *foreign) {
 }
 
 func (m *Manager) watchForeign(ctx context.Context, f *foreign) error {
-	leases, ok := m.config.Stores.Find(coordinationv1.Resource("leases")).(interface {
-		Cache() storage.Cache
-		KeyPrefix() string
-	})
-	if !ok {
+	leases := m.config.Stores.Store(coordinationv1.Resource("leases"))
+	if leases == nil {
 		f.set(nil, time.Time{})
 		<-ctx.Done()
 		return ctx.Err()

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
 	"triplane/kubeapi/show"
 )
 
@@ -25,16 +26,14 @@ type componentStatuses struct {
 	health func(context.Context) error
 }
 
-func (componentStatuses) New() runtime.Object     { return &corev1.ComponentStatus{} }
-func (componentStatuses) NewList() runtime.Object { return &corev1.ComponentStatusList{} }
-func (componentStatuses) NamespaceScoped() bool   { return false }
-func (componentStatuses) SingularName() string    { return "componentstatus" }
-func (componentStatuses) ShortNames() []string    { return []string{"cs"} }
-func (componentStatuses) Categories() []string    { return nil }
-
-// DeprecationWarning implements rest.Deprecated.
-func (componentStatuses) DeprecationWarning() string {
-	return "v1 ComponentStatus is deprecated in v1.19+"
+func (c componentStatuses) resource() *rest.Resource {
+	return &rest.Resource{
+		New:         func() runtime.Object { return &corev1.ComponentStatus{} },
+		NewList:     func() runtime.Object { return &corev1.ComponentStatusList{} },
+		ShortNames:  []string{"cs"},
+		Deprecation: "v1 ComponentStatus is deprecated in v1.19+", FieldLabel: registry.ConvertMetadataLabel,
+		Get: c.get, List: c.list, ConvertToTable: componentTable,
+	}
 }
 
 // components are where kube-scheduler and kube-controller-manager serve their health.
@@ -45,26 +44,19 @@ var components = []struct{ name, url string }{
 
 const storageComponent = "etcd-0"
 
-// Get implements rest.Getter.
-func (c componentStatuses) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	if name == storageComponent {
+func (c componentStatuses) get(ctx context.Context, r rest.GetRequest) (runtime.Object, error) {
+	if r.Name == storageComponent {
 		return c.storage(ctx), nil
 	}
 	for _, k := range components {
-		if k.name == name {
+		if k.name == r.Name {
 			return probe(ctx, k.name, k.url), nil
 		}
 	}
-	return nil, apierrors.NewNotFound(groupResource("componentstatus"), name)
+	return nil, apierrors.NewNotFound(groupResource("componentstatus"), r.Name)
 }
 
-// ConvertFieldLabel implements rest.FieldLabelConvertor.
-func (componentStatuses) ConvertFieldLabel(label, value string) (string, string, error) {
-	return registry.ConvertMetadataLabel(label, value)
-}
-
-// List implements rest.Lister.
-func (c componentStatuses) List(ctx context.Context, opts *metainternalversion.ListOptions) (runtime.Object, error) {
+func (c componentStatuses) list(ctx context.Context, opts *metainternalversion.ListOptions) (runtime.Object, error) {
 	list := &corev1.ComponentStatusList{}
 	all := make([]*corev1.ComponentStatus, 0, len(components)+1)
 	for _, k := range components {
@@ -121,8 +113,7 @@ func componentStatus(name string, status corev1.ConditionStatus, message string)
 	}
 }
 
-// ConvertToTable implements rest.TableConvertor.
-func (c componentStatuses) ConvertToTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+func componentTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	t := &metav1.Table{}
 	if opts == nil || !opts.NoHeaders {
 		name := show.Name()

@@ -35,16 +35,16 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	if pods == nil || accounts == nil {
 		return b.Info()
 	}
-	subresources, bindings := pod.Subresources(pods, &d)
-	b.Resource("bindings", bindings)
+	subresources := pod.Subresources(pods, &d)
+	b.Resource("bindings", subresources["binding"])
 	for name, sub := range subresources {
 		b.Resource("pods/"+name, sub)
 	}
-	b.Resource("services/proxy", service.Proxy{Stores: d.Stores, Dial: d.Kubelets.Dial()})
-	b.Resource("nodes/proxy", nodeProxy{stores: d.Stores, kubelets: d.Kubelets})
-	b.Resource("componentstatuses", componentStatuses{health: d.StorageHealth})
+	b.Resource("services/proxy", service.Proxy{Stores: d.Stores, Dial: d.Kubelets.Dial()}.Resource())
+	b.Resource("nodes/proxy", nodeProxy{stores: d.Stores, kubelets: d.Kubelets}.resource())
+	b.Resource("componentstatuses", componentStatuses{health: d.StorageHealth}.resource())
 	if d.TokenIssuer != nil {
-		b.Resource("serviceaccounts/token", newTokenRequests(d))
+		b.Resource("serviceaccounts/token", newTokenRequests(d).resource())
 	}
 	return b.Info()
 }

@@ -22,24 +22,17 @@ type nodeProxy struct {
 	kubelets *kubelet.Client
 }
 
-func (nodeProxy) New() runtime.Object { return &corev1.NodeProxyOptions{} }
-
-// ConnectMethods implements rest.Connecter.
-func (nodeProxy) ConnectMethods() []string { return proxy.Methods }
-
-// NewConnectOptions implements rest.Connecter.
-func (nodeProxy) NewConnectOptions() (runtime.Object, bool, string) {
-	return &corev1.NodeProxyOptions{}, true, "path"
+func (c nodeProxy) resource() *rest.Resource {
+	return proxy.Resource(func() runtime.Object { return &corev1.NodeProxyOptions{} }, c.connect)
 }
 
-// Connect implements rest.Connecter.
-func (c nodeProxy) Connect(ctx context.Context, id string, opts runtime.Object, r rest.Responder) (http.Handler, error) {
-	if id == "" {
+func (c nodeProxy) connect(ctx context.Context, r rest.ConnectRequest) (http.Handler, error) {
+	if r.Name == "" {
 		return nil, apierrors.NewBadRequest("name must be provided")
 	}
-	scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
+	scheme, name, port, ok := utilnet.SplitSchemeNamePort(r.Name)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q", id))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q", r.Name))
 	}
 	n, err := group.Get[*corev1.Node](ctx, c.stores, groupResource("nodes"), "", name, group.Consistent)
 	if err != nil {
@@ -53,9 +46,9 @@ func (c nodeProxy) Connect(ctx context.Context, id string, opts runtime.Object, 
 	if err != nil {
 		return nil, err
 	}
-	x, _ := opts.(*corev1.NodeProxyOptions)
+	x, _ := r.Query.(*corev1.NodeProxyOptions)
 	if own := c.kubelets.PortOf(n); port == "" || port == own {
-		return proxy.ToKubelet(c.kubelets, host, ip, own, x.Path, r), nil
+		return proxy.ToKubelet(c.kubelets, host, ip, own, x.Path, r.Responder), nil
 	}
-	return proxy.To(proxy.Pinned(c.kubelets.Dial(), ip), scheme, host, port, x.Path, r)
+	return proxy.To(proxy.Pinned(c.kubelets.Dial(), ip), scheme, host, port, x.Path, r.Responder)
 }

@@ -43,11 +43,14 @@ func newTokenRequests(d group.Deps) tokenRequests {
 	return t
 }
 
-func (tokenRequests) New() runtime.Object { return &authenticationv1.TokenRequest{} }
-
-// Kind implements rest.KindProvider.
-func (tokenRequests) Kind(schema.GroupVersion) schema.GroupVersionKind {
-	return authenticationv1.SchemeGroupVersion.WithKind("TokenRequest")
+func (t tokenRequests) resource() *rest.Resource {
+	return &rest.Resource{
+		New:           func() runtime.Object { return &authenticationv1.TokenRequest{} },
+		Kind:          authenticationv1.SchemeGroupVersion.WithKind("TokenRequest"),
+		Default:       defaultTokenRequest,
+		KeepsMetadata: true, // a client may say which account, by its UID, it means
+		Create:        t.create,
+	}
 }
 
 const (
@@ -57,14 +60,13 @@ const (
 	podTokenSeconds = 3607
 )
 
-// CreateNamed implements rest.NamedCreater.
-func (t tokenRequests) CreateNamed(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	req, ok := obj.(*authenticationv1.TokenRequest)
+func (t tokenRequests) create(ctx context.Context, r rest.CreateRequest) (runtime.Object, error) {
+	req, ok := r.Object.(*authenticationv1.TokenRequest)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a TokenRequest object: %T", obj))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a TokenRequest object: %T", r.Object))
 	}
 	namespace := request.NamespaceFrom(ctx)
-	account, err := group.Get[*corev1.ServiceAccount](ctx, t.stores, groupResource("serviceaccounts"), namespace, name, group.Consistent)
+	account, err := group.Get[*corev1.ServiceAccount](ctx, t.stores, groupResource("serviceaccounts"), namespace, r.Name, group.Consistent)
 	if err != nil {
 		return nil, err
 	}
@@ -80,25 +82,14 @@ func (t tokenRequests) CreateNamed(ctx context.Context, name string, obj runtime
 	if len(req.Spec.Audiences) == 0 {
 		req.Spec.Audiences = t.audiences
 	}
-	if err := group.Admit(ctx, req, validate); err != nil {
+	if err := group.Admit(ctx, req, r.Validate); err != nil {
 		return nil, err
 	}
 	return t.issue(ctx, req, account)
 }
 
-// PreserveObjectMeta implements rest.ObjectMetaPreserver: a client may say which
-// account, by its UID, it means.
-func (tokenRequests) PreserveObjectMeta() bool { return true }
-
-// Default implements rest.Defaulter.
-func (tokenRequests) Default(obj runtime.Object) {
-	if req, ok := obj.(*authenticationv1.TokenRequest); ok {
-		defaultTokenRequest(req)
-	}
-}
-
-func defaultTokenRequest(r *authenticationv1.TokenRequest) {
-	if r.Spec.ExpirationSeconds == nil {
+func defaultTokenRequest(obj runtime.Object) {
+	if r, ok := obj.(*authenticationv1.TokenRequest); ok && r.Spec.ExpirationSeconds == nil {
 		r.Spec.ExpirationSeconds = ptr.To(int64(defaultTokenSeconds))
 	}
 }

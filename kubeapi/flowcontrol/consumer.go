@@ -44,11 +44,10 @@ type Consumer struct {
 // with all objects when they are known and after each change.
 func NewConsumer(stores *group.Stores, inForce func([]*flowv1.FlowSchema, []*flowv1.PriorityLevelConfiguration)) (*Consumer, error) {
 	c := &Consumer{now: time.Now, written: pace{}, inForce: inForce}
-	var ok bool
-	if c.schemas, ok = stores.Find(resource("flowschemas")).(*registry.Store[*flowv1.FlowSchema]); !ok {
+	if c.schemas = group.StoreOf[*flowv1.FlowSchema](stores, resource("flowschemas")); c.schemas == nil {
 		return nil, errors.New("no storage of flow schemas")
 	}
-	if c.levels, ok = stores.Find(resource("prioritylevelconfigurations")).(*registry.Store[*flowv1.PriorityLevelConfiguration]); !ok {
+	if c.levels = group.StoreOf[*flowv1.PriorityLevelConfiguration](stores, resource("prioritylevelconfigurations")); c.levels == nil {
 		return nil, errors.New("no storage of priority levels")
 	}
 	return c, nil

@@ -7,9 +7,7 @@ import (
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/api/rest"
 	"triplane/generic/base/request"
 	"triplane/generic/base/user"
 )
@@ -40,31 +38,14 @@ func sameCondition(have []flowv1.FlowSchemaCondition, want flowv1.FlowSchemaCond
 	return false
 }
 
-// change computes a new object from the present one.
-type change func(f *flowv1.FlowSchema)
-
-// Preconditions implements rest.UpdatedObjectInfo.
-func (change) Preconditions() *metav1.Preconditions { return nil }
-
-// UpdatedObject implements rest.UpdatedObjectInfo.
-func (c change) UpdatedObject(_ context.Context, old runtime.Object) (runtime.Object, error) {
-	f, ok := old.DeepCopyObject().(*flowv1.FlowSchema)
-	if !ok {
-		return nil, fmt.Errorf("unexpected object %T", old)
-	}
-	c(f)
-	return f, nil
-}
-
 // write puts a condition into a schema; one that is gone needs none.
 func (c *Consumer) write(ctx context.Context, name string, want flowv1.FlowSchemaCondition) error {
-	status, ok := c.schemas.Status().(rest.Updater)
-	if !ok {
-		return fmt.Errorf("the status of flow schemas cannot be written")
-	}
 	at := metav1.NewTime(c.now())
 	ctx = request.WithUser(ctx, &user.Info{Name: user.APIServerUser, Groups: []string{user.SystemPrivileged}})
-	_, _, err := status.Update(ctx, name, change(func(f *flowv1.FlowSchema) { setCondition(f, want, at) }), nil, nil, false, &metav1.UpdateOptions{})
+	_, err := c.schemas.Modify(ctx, name, c.schemas.Kind().Status, false, func(f *flowv1.FlowSchema) error {
+		setCondition(f, want, at)
+		return nil
+	})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

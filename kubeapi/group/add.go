@@ -46,13 +46,13 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 	// Versions of another group are served by that group: events are.
 	store.ServeOnly(func(gv schema.GroupVersion) bool { return gv.Group != b.group || slices.Contains(served, gv) })
 	for _, gv := range served {
-		for name, st := range store.Storage(gv) {
+		for name, st := range store.Resources(gv) {
 			b.storage[gv.Version][name] = st
 		}
 	}
-	b.deps.Stores.Put(gr, store)
+	b.deps.Stores.add(gr, store)
 	if kind.Status != nil && len(served) > 0 {
-		b.deps.Stores.keepFields(gr, newStatusFields(&b.deps, served[0], kind.Names.Plural, store.Storage(served[0])))
+		b.deps.Stores.keepFields(gr, newStatusFields(&b.deps, served[0], kind.Names.Plural, store.Resources))
 	}
 	return store
 }

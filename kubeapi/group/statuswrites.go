@@ -21,13 +21,13 @@ const serverManager = "kube-apiserver"
 // statusFields keeps the managed fields of a resource's status; nil are not kept.
 type statusFields func() (*managedfields.Manager, error)
 
-// newStatusFields returns what is made of a resource's storages on first use.
-func newStatusFields(d *Deps, gv schema.GroupVersion, plural string, storages map[string]rest.Storage) statusFields {
+// newStatusFields returns what is made of a kind's resources on first use.
+func newStatusFields(d *Deps, gv schema.GroupVersion, plural string, resources func(schema.GroupVersion) map[string]*rest.Resource) statusFields {
 	if d.TypeConverter == nil {
 		return nil
 	}
 	return sync.OnceValues(func() (*managedfields.Manager, error) {
-		served := &endpoints.APIGroupVersion{GroupVersion: gv, Storage: storages, Scheme: d.Scheme,
+		served := &endpoints.APIGroupVersion{GroupVersion: gv, Resources: resources(gv), Scheme: d.Scheme,
 			TypeConverter: func() (library.TypeConverter, error) { return d.TypeConverter() }}
 		status, err := served.Resource(plural + "/status")
 		if err != nil {
@@ -42,8 +42,8 @@ func newStatusFields(d *Deps, gv schema.GroupVersion, plural string, storages ma
 // errors are returned.
 func ModifyStatus[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string, dryRun bool, change func(T) error) (T, error) {
 	var none T
-	store, ok := s.Find(gr).(*registry.Store[T])
-	if !ok {
+	store := StoreOf[T](s, gr)
+	if store == nil {
 		return none, fmt.Errorf("no storage for %s", gr)
 	}
 	fields, err := s.fieldsOf(gr)

@@ -18,39 +18,68 @@ import (
 	"triplane/generic/base/request"
 )
 
-// Stores finds the storage of a server's built-in resources. Groups and
+// Stores finds a server's built-in resources. Groups and
 // admission plugins share one; it fills while the groups are built. It is safe
 // for concurrent use.
 type Stores struct {
-	mu     sync.RWMutex
-	byName map[schema.GroupResource]rest.Storage
-	fields map[schema.GroupResource]statusFields
+	mu        sync.RWMutex
+	resources map[schema.GroupResource]*rest.Resource
+	stores    map[schema.GroupResource]registry.AnyStore
+	fields    map[schema.GroupResource]statusFields
+	absent    rest.Resource
 }
 
 // NewStores returns an empty directory.
 func NewStores() *Stores {
-	return &Stores{byName: map[schema.GroupResource]rest.Storage{}, fields: map[schema.GroupResource]statusFields{}}
+	return &Stores{
+		resources: map[schema.GroupResource]*rest.Resource{}, stores: map[schema.GroupResource]registry.AnyStore{},
+		fields: map[schema.GroupResource]statusFields{},
+	}
 }
 
-// Put enters the storage of a resource.
-func (s *Stores) Put(gr schema.GroupResource, st rest.Storage) {
+// Put enters a resource.
+func (s *Stores) Put(gr schema.GroupResource, r *rest.Resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.byName[gr] = st
+	s.resources[gr] = r
 }
 
-// All returns the storage of all resources that are there.
-func (s *Stores) All() map[schema.GroupResource]rest.Storage {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return maps.Clone(s.byName)
+// add enters the resource of a store.
+func (s *Stores) add(gr schema.GroupResource, store registry.AnyStore) {
+	s.Put(gr, store.Resource())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stores[gr] = store
 }
 
-// Find returns the storage of a resource, nil if it is not (yet) there.
-func (s *Stores) Find(gr schema.GroupResource) rest.Storage {
+// Find returns a resource, one without verbs if it is not (yet) there.
+func (s *Stores) Find(gr schema.GroupResource) *rest.Resource {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.byName[gr]
+	if r := s.resources[gr]; r != nil {
+		return r
+	}
+	return &s.absent
+}
+
+// All returns the stores of all resources that are stored.
+func (s *Stores) All() map[schema.GroupResource]registry.AnyStore {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return maps.Clone(s.stores)
+}
+
+// Store returns the store of a resource, nil if there is none.
+func (s *Stores) Store(gr schema.GroupResource) registry.AnyStore {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.stores[gr]
+}
+
+// StoreOf returns the store of a resource of a Go type, nil if there is none.
+func StoreOf[T registry.Object](s *Stores, gr schema.GroupResource) *registry.Store[T] {
+	store, _ := s.Store(gr).(*registry.Store[T])
+	return store
 }
 
 // Consistent reads what was written before the call, Cached whatever the watch
@@ -74,11 +103,11 @@ type decoding func(rest.Stored) (runtime.Object, error)
 
 func get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name, resourceVersion string, decode decoding) (T, error) {
 	var none T
-	getter, ok := s.Find(gr).(rest.Getter)
-	if !ok {
+	read := s.Find(gr).Get
+	if read == nil {
 		return none, fmt.Errorf("no storage for %s", gr)
 	}
-	obj, err := getter.Get(request.WithNamespace(ctx, namespace), name, &metav1.GetOptions{ResourceVersion: resourceVersion})
+	obj, err := read(request.WithNamespace(ctx, namespace), rest.GetRequest{Name: name, Options: &metav1.GetOptions{ResourceVersion: resourceVersion}})
 	if err != nil {
 		return none, err
 	}
@@ -120,11 +149,11 @@ func ListShared[T registry.Object](ctx context.Context, s *Stores, gr schema.Gro
 }
 
 func list[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string, opts *metainternalversion.ListOptions, decode decoding) ([]T, error) {
-	lister, ok := s.Find(gr).(rest.Lister)
-	if !ok {
+	read := s.Find(gr).List
+	if read == nil {
 		return nil, fmt.Errorf("no storage for %s", gr)
 	}
-	obj, err := lister.List(request.WithNamespace(ctx, namespace), opts)
+	obj, err := read(request.WithNamespace(ctx, namespace), opts)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 const useTheParameter = "deprecated: use the 'watch' parameter with a list operation instead"
 
 func docList(r *Resource) string {
-	if r.watches() {
+	if watches(r.storage) {
 		return "list or watch objects of kind " + r.kind
 	}
 	return "list objects of kind " + r.kind

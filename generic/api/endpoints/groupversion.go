@@ -19,7 +19,7 @@ type Shared struct {
 	Admission  admission.Chain
 	Authorizer authorizer.Authorizer
 	// Served reports whether a resource, or subresource ("pods/status"), is served in a
-	// version; nil is in all that its storage has.
+	// version; nil is in all that it has.
 	Served func(gv schema.GroupVersion, path string) bool
 	// MaxRequestBodyBytes bounds bodies; larger ones are answered 413.
 	MaxRequestBodyBytes int64
@@ -37,17 +37,17 @@ type Shared struct {
 	Metrics *metrics.Registry
 }
 
-// APIGroupVersion is one version of an API group: which storage answers each
+// APIGroupVersion is one version of an API group: what serves each
 // resource and subresource, and what all of its handlers share. Install makes
 // routes of it, Resource gives the handlers of one resource without routes.
 type APIGroupVersion struct {
 	// Root is "/api" for the core group, else "/apis".
 	Root         string
 	GroupVersion schema.GroupVersion
-	// Storage by resource ("pods") and subresource ("pods/status").
-	Storage map[string]rest.Storage
-	// Scheme knows the Go types of kinds whose storage brings no codec, and of
-	// options. Nil is for group versions whose storages all bring their codecs;
+	// Resources by resource ("pods") and subresource ("pods/status").
+	Resources map[string]*rest.Resource
+	// Scheme knows the Go types of kinds whose resource brings no codec, and of
+	// options. Nil is for group versions whose resources all bring their codecs;
 	// nothing in them takes strategic merge patches, which Go types direct.
 	Scheme *runtime.Scheme
 	// SchemeName is how messages about unknown kinds call the scheme; "" means

@@ -13,7 +13,6 @@ import (
 
 	"triplane/generic/api/handlers"
 	"triplane/generic/api/negotiation"
-	"triplane/generic/api/rest"
 	"triplane/generic/base/request"
 )
 
@@ -30,8 +29,8 @@ func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIRes
 	ws := new(restful.WebService)
 	ws.Path(g.prefix()).Doc("API at " + g.prefix()).Consumes("*/*").ApiVersion(g.GroupVersion.String())
 	ws.Produces(append(g.rules().MediaTypes(), g.rules().StreamMediaTypes()...)...)
-	paths := make([]string, 0, len(g.Storage))
-	for p := range g.Storage {
+	paths := make([]string, 0, len(g.Resources))
+	for p := range g.Resources {
 		paths = append(paths, p)
 	}
 	sort.Strings(paths)
@@ -79,7 +78,7 @@ func (g *APIGroupVersion) prefix() string {
 	return g.Root + "/" + g.GroupVersion.Group + "/" + g.GroupVersion.Version
 }
 
-// install enters the verbs that the storage has, and returns what makes their
+// install enters the verbs that the resource has, and returns what makes their
 // routes.
 func (r *Resource) install() (routes []func() []route) {
 	r.eachVerb(func(v *verb, h http.HandlerFunc) {
@@ -90,8 +89,8 @@ func (r *Resource) install() (routes []func() []route) {
 			}
 		}
 	})
-	if c, ok := r.storage.(rest.Connecter); ok {
-		routes = append(routes, r.connect(c))
+	if r.storage.Connect != nil {
+		routes = append(routes, r.connect())
 	}
 	return routes
 }
@@ -127,10 +126,8 @@ func (r *Resource) route(v *verb, s shape, h http.HandlerFunc) route {
 			r.pathParams(d, s)
 			param(d, restful.QueryParameter("pretty", prettyDoc))
 			addParams(d, v.params)
-			if g, ok := r.storage.(rest.GetterWithOptions); ok && v.action == "get" {
-				if opts := g.NewGetOptions(); opts != nil {
-					addOptions(d, opts)
-				}
+			if r.storage.NewOptions != nil && v.action == "get" {
+				addOptions(d, r.storage.NewOptions())
 			}
 			r.bodies(d, v)
 			r.label(d, v.action)
@@ -172,10 +169,7 @@ func (r *Resource) produces(v *verb) []string {
 	if v.writes == list || v.writes == watchEvent {
 		types = append(types, r.group.rules().StreamMediaTypes()...)
 	}
-	if m, ok := r.storage.(rest.StorageMetadata); ok {
-		types = append(slices.Clone(m.ProducesMIMETypes(v.method)), types...)
-	}
-	return types
+	return slices.Concat(r.storage.MediaTypes, types)
 }
 
 // bodies documents what a verb reads and writes.
@@ -203,10 +197,8 @@ func writes(d *restful.Route, sample any, codes ...int) {
 }
 
 func (r *Resource) written(v *verb) any {
-	if m, ok := r.storage.(rest.StorageMetadata); ok {
-		if o := m.ProducesObject(v.method); o != nil {
-			return o
-		}
+	if r.storage.Sample != nil {
+		return r.storage.Sample
 	}
 	switch v.writes {
 	case list:
@@ -219,7 +211,7 @@ func (r *Resource) written(v *verb) any {
 		// A namespace lives on for a while when its deletion is answered, and
 		// clients are promised a Status.
 		full := r.group.GroupVersion.Group != "" || r.name != "namespaces"
-		if m, ok := r.storage.(rest.MayReturnFullObject); ok && full && m.DeleteReturnsDeletedObject() {
+		if full && r.storage.ReturnsDeleted {
 			return r.sample()
 		}
 		return metav1.Status{}
@@ -246,34 +238,33 @@ func (r *Resource) listSample() any {
 			return l
 		}
 	}
-	if l, ok := r.storage.(rest.Lister); ok {
-		return l.NewList()
+	if r.storage.NewList != nil {
+		return r.storage.NewList()
 	}
 	return runtime.Unknown{}
 }
 
-// connect returns what makes a route for each method of a connecter, with and
+// connect returns what makes a route for each method of Connect, with and
 // without the rest of a path behind it.
-func (r *Resource) connect(c rest.Connecter) func() []route {
-	for _, method := range c.ConnectMethods() {
+func (r *Resource) connect() func() []route {
+	for _, method := range r.storage.ConnectMethods {
 		if v := connectVerbs[method]; v != "" {
 			r.verbs = append(r.verbs, v)
 		}
 	}
 	return func() (routes []route) {
-		h := handlers.Connect(r.scope, c)
-		opts, subpath, _ := c.NewConnectOptions()
-		for _, method := range c.ConnectMethods() {
-			routes = append(routes, r.connectRoute(method, "", opts, h))
-			if subpath {
-				routes = append(routes, r.connectRoute(method, "WithPath", opts, h))
+		h := handlers.Connect(r.scope)
+		for _, method := range r.storage.ConnectMethods {
+			routes = append(routes, r.connectRoute(method, "", h))
+			if r.storage.ConnectPath != "" {
+				routes = append(routes, r.connectRoute(method, "WithPath", h))
 			}
 		}
 		return routes
 	}
 }
 
-func (r *Resource) connectRoute(method, suffix string, opts runtime.Object, h http.HandlerFunc) route {
+func (r *Resource) connectRoute(method, suffix string, h http.HandlerFunc) route {
 	v := &verb{action: "connect", prefix: "connect"}
 	path := r.place(item)
 	if suffix != "" {
@@ -290,8 +281,8 @@ func (r *Resource) connectRoute(method, suffix string, opts runtime.Object, h ht
 			d.Doc, d.Operation = docConnect(r, method), name
 			writes(d, "string", http.StatusOK)
 			r.pathParams(d, item)
-			if opts != nil {
-				addOptions(d, opts)
+			if r.storage.NewOptions != nil {
+				addOptions(d, r.storage.NewOptions())
 			}
 			if suffix != "" {
 				param(d, restful.PathParameter("path", "path to the resource"))

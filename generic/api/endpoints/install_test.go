@@ -18,85 +18,53 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"triplane/generic/api/rest"
 )
 
-// The storages of this file have verbs, and do nothing.
-type (
-	all        struct{}
-	statusOnly struct{}
-	scale      struct{ statusOnly }
-	exec       struct{}
-	reviews    struct{}
-)
-
-func (all) New() runtime.Object     { return &corev1.Pod{} }
-func (all) NewList() runtime.Object { return &corev1.PodList{} }
-func (all) NamespaceScoped() bool   { return true }
-func (all) SingularName() string    { return "pod" }
-func (all) ShortNames() []string    { return []string{"po"} }
-func (all) Categories() []string    { return []string{"all"} }
-func (all) Get(context.Context, string, *metav1.GetOptions) (runtime.Object, error) {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "got"}}, nil
-}
-func (all) List(context.Context, *internalversion.ListOptions) (runtime.Object, error) {
-	return &corev1.PodList{}, nil
-}
-func (all) ConvertToTable(context.Context, runtime.Object, *metav1.TableOptions) (*metav1.Table, error) {
-	return &metav1.Table{}, nil
-}
-func (all) Watch(context.Context, *internalversion.ListOptions) (rest.EventStream, error) {
-	return nil, nil
-}
-func (all) Create(context.Context, runtime.Object, rest.ValidateObjectFunc, *metav1.CreateOptions) (runtime.Object, error) {
-	return &corev1.Pod{}, nil
-}
-func (all) Update(context.Context, string, rest.UpdatedObjectInfo, rest.ValidateObjectFunc, rest.ValidateObjectUpdateFunc, bool, *metav1.UpdateOptions) (runtime.Object, bool, error) {
+// What the resources of this file have does nothing.
+func created(context.Context, rest.CreateRequest) (runtime.Object, error) { return &corev1.Pod{}, nil }
+func updated(context.Context, rest.UpdateRequest) (runtime.Object, bool, error) {
 	return &corev1.Pod{}, false, nil
 }
-func (all) Delete(context.Context, string, rest.ValidateObjectFunc, *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	return nil, true, nil
-}
-func (all) DeleteCollection(context.Context, rest.ValidateObjectFunc, *metav1.DeleteOptions, *internalversion.ListOptions) (runtime.Object, error) {
-	return nil, nil
-}
+func got(context.Context, rest.GetRequest) (runtime.Object, error) { return &corev1.Pod{}, nil }
+func newPod() runtime.Object                                       { return &corev1.Pod{} }
 
-func (statusOnly) New() runtime.Object { return &corev1.Pod{} }
-func (statusOnly) Get(context.Context, string, *metav1.GetOptions) (runtime.Object, error) {
-	return &corev1.Pod{}, nil
-}
-func (statusOnly) Update(context.Context, string, rest.UpdatedObjectInfo, rest.ValidateObjectFunc, rest.ValidateObjectUpdateFunc, bool, *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return &corev1.Pod{}, false, nil
-}
-
-func (scale) New() runtime.Object { return &autoscalingv1.Scale{} }
-func (scale) Kind(schema.GroupVersion) schema.GroupVersionKind {
-	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
-}
-
-func (exec) New() runtime.Object { return &corev1.PodExecOptions{} }
-func (exec) Connect(context.Context, string, runtime.Object, rest.Responder) (http.Handler, error) {
-	return http.NotFoundHandler(), nil
-}
-func (exec) NewConnectOptions() (runtime.Object, bool, string) {
-	return &corev1.PodExecOptions{}, true, "path"
-}
-func (exec) ConnectMethods() []string { return []string{"GET", "POST", "HEAD"} }
-
-func (reviews) New() runtime.Object { return &corev1.Binding{} }
-func (reviews) Create(context.Context, runtime.Object, rest.ValidateObjectFunc, *metav1.CreateOptions) (runtime.Object, error) {
-	return &metav1.Status{Status: metav1.StatusSuccess}, nil
+// resources are those of coreVersion.
+func resources() map[string]*rest.Resource {
+	options := func() runtime.Object { return &corev1.PodExecOptions{} }
+	return map[string]*rest.Resource{
+		"pods": {
+			New: newPod, NewList: func() runtime.Object { return &corev1.PodList{} },
+			Namespaced: true, Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"},
+			Get: got, Create: created, Update: updated,
+			List: func(context.Context, *internalversion.ListOptions) (runtime.Object, error) {
+				return &corev1.PodList{}, nil
+			},
+			Watch: func(context.Context, *internalversion.ListOptions) (rest.EventStream, error) { return nil, nil },
+			Delete: func(context.Context, rest.DeleteRequest) (runtime.Object, bool, error) {
+				return nil, true, nil
+			},
+			DeleteCollection: func(context.Context, rest.DeleteCollectionRequest) (runtime.Object, error) { return nil, nil },
+		},
+		"pods/status": {New: newPod, Get: got, Update: updated},
+		"pods/scale": {
+			New:  func() runtime.Object { return &autoscalingv1.Scale{} },
+			Kind: autoscalingv1.SchemeGroupVersion.WithKind("Scale"), Get: got, Update: updated,
+		},
+		"pods/exec": {
+			New: options, NewOptions: options, ConnectPath: "path", ConnectMethods: []string{"GET", "POST", "HEAD"},
+			Connect: func(context.Context, rest.ConnectRequest) (http.Handler, error) { return http.NotFoundHandler(), nil },
+		},
+		"bindings": {New: func() runtime.Object { return &corev1.Binding{} }, Create: created},
+	}
 }
 
 func coreVersion() *APIGroupVersion {
 	return &APIGroupVersion{
 		Root: "/api", GroupVersion: corev1.SchemeGroupVersion, Scheme: clientscheme.Scheme,
-		Storage: map[string]rest.Storage{
-			"pods": all{}, "pods/status": statusOnly{}, "pods/scale": scale{}, "pods/exec": exec{}, "bindings": reviews{},
-		},
+		Resources: resources(),
 	}
 }
 
@@ -117,7 +85,7 @@ func install(t *testing.T) (routes func(described bool) []restful.Route, _ []met
 }
 
 func TestDiscovery(t *testing.T) {
-	routes, resources := install(t)
+	routes, shown := install(t)
 	want := []metav1.APIResource{
 		{Name: "bindings", SingularName: "binding", Kind: "Binding", Verbs: metav1.Verbs{"create"}},
 		{Name: "pods", SingularName: "pod", Namespaced: true, Kind: "Pod", ShortNames: []string{"po"}, Categories: []string{"all"},
@@ -127,8 +95,8 @@ func TestDiscovery(t *testing.T) {
 		{Name: "pods/scale", Namespaced: true, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: metav1.Verbs{"get", "patch", "update"}},
 		{Name: "pods/status", Namespaced: true, Kind: "Pod", Verbs: metav1.Verbs{"get", "patch", "update"}},
 	}
-	if !reflect.DeepEqual(resources, want) {
-		t.Errorf("%+v\nwant\n%+v", resources, want)
+	if !reflect.DeepEqual(shown, want) {
+		t.Errorf("%+v\nwant\n%+v", shown, want)
 	}
 	w := httptest.NewRecorder()
 	all := routes(false)
@@ -145,7 +113,7 @@ func TestDiscovery(t *testing.T) {
 func TestHandlersWithoutRoutes(t *testing.T) {
 	g := &APIGroupVersion{
 		Root: "/api", GroupVersion: corev1.SchemeGroupVersion, Scheme: clientscheme.Scheme,
-		Storage: map[string]rest.Storage{"pods": all{}, "pods/scale": scale{}, "bindings": reviews{}},
+		Resources: resources(),
 	}
 	for path, want := range map[string][]string{
 		"pods":       {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},

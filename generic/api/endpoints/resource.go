@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -18,25 +19,25 @@ import (
 	view "triplane/generic/storage/object"
 )
 
-// Resource is a resource or subresource in one version: what its storage is
-// called, how its objects travel and which verbs it has.
+// Resource is a resource or subresource in one version: what it is called, how its objects travel
+// and which verbs it has.
 type Resource struct {
 	group       *APIGroupVersion
 	path        string // "pods/status"
 	name        string // "pods"
 	subresource string
-	storage     rest.Storage
-	parent      rest.Storage // storage itself for resources
+	storage     *rest.Resource
+	parent      *rest.Resource // storage itself for resources
 	// kind names operations: that of the resource, for subresources too.
 	kind  string
 	scope *handlers.RequestScope
 	verbs []string
 }
 
-// Resource returns the resource or subresource at a path of g.Storage
+// Resource returns the resource or subresource at a path of g.Resources
 // ("pods/status").
 func (g *APIGroupVersion) Resource(path string) (*Resource, error) {
-	r := &Resource{group: g, path: path, storage: g.Storage[path]}
+	r := &Resource{group: g, path: path, storage: g.Resources[path]}
 	if r.storage == nil {
 		return nil, fmt.Errorf("%q has no storage", path)
 	}
@@ -45,7 +46,7 @@ func (g *APIGroupVersion) Resource(path string) (*Resource, error) {
 		return nil, fmt.Errorf("%q is no resource or subresource", path)
 	}
 	r.parent = r.storage
-	if p := g.Storage[r.name]; r.subresource != "" && p != nil {
+	if p := g.Resources[r.name]; r.subresource != "" && p != nil {
 		r.parent = p
 	}
 	kind, codec, err := g.codec(r.storage)
@@ -53,7 +54,7 @@ func (g *APIGroupVersion) Resource(path string) (*Resource, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	r.kind = kind.Kind
-	if r.subresource != "" && g.Storage[r.name] != nil {
+	if r.subresource != "" && g.Resources[r.name] != nil {
 		parentKind, _, err := g.codec(r.parent)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
@@ -67,8 +68,8 @@ func (g *APIGroupVersion) Resource(path string) (*Resource, error) {
 // Scope is what the handlers of the resource share. It is not to be changed.
 func (r *Resource) Scope() *handlers.RequestScope { return r.scope }
 
-// Handlers makes a handler for each verb that the storage has, by the verb of
-// request.Info ("list", "deletecollection"). Connect, whose methods the storage
+// Handlers makes a handler for each verb that the resource has, by the verb of
+// request.Info ("list", "deletecollection"). Connect, whose methods the resource
 // names, is not among them.
 func (r *Resource) Handlers() map[string]http.HandlerFunc {
 	out := make(map[string]http.HandlerFunc, len(verbs))
@@ -76,50 +77,40 @@ func (r *Resource) Handlers() map[string]http.HandlerFunc {
 	return out
 }
 
-// eachVerb calls f with the rows of the table that the storage has.
+// eachVerb calls f with the rows of the table that the resource has.
 func (r *Resource) eachVerb(f func(v *verb, h http.HandlerFunc)) {
 	for i := range verbs {
 		v := &verbs[i]
 		if r.subresource == "" && !v.main || r.subresource != "" && !v.sub {
 			continue
 		}
-		if h := v.handler(r); h != nil {
-			f(v, h)
+		if v.has(r.storage) {
+			f(v, v.handler(r.scope))
 		}
 	}
 }
 
-// codec returns the kind that requests of a storage carry in this version, and
+// codec returns the kind that requests of a resource carry in this version, and
 // how it travels.
-func (g *APIGroupVersion) codec(st rest.Storage) (schema.GroupVersionKind, rest.Codec, error) {
-	kind, err := g.kindOf(st)
-	if err != nil {
-		return kind, nil, err
+func (g *APIGroupVersion) codec(r *rest.Resource) (kind schema.GroupVersionKind, codec rest.Codec, err error) {
+	if r.Codec != nil {
+		if codec, err = r.Codec(g.GroupVersion); err != nil {
+			return kind, nil, err
+		}
+		return cmp.Or(r.Kind, codec.Kind()), codec, nil
 	}
-	if p, ok := st.(rest.CodecProvider); ok {
-		codec, err := p.CodecFor(g.GroupVersion)
-		return kind, codec, err
+	if kind, err = g.kindOf(r); err == nil {
+		codec, err = registry.NewTypedCodec(g.Scheme, kind, registry.CodecOptions{Default: r.Default})
 	}
-	var options registry.CodecOptions
-	if d, ok := st.(rest.Defaulter); ok {
-		options.Default = d.Default
-	}
-	codec, err := registry.NewTypedCodec(g.Scheme, kind, options)
 	return kind, codec, err
 }
 
-func (g *APIGroupVersion) kindOf(st rest.Storage) (schema.GroupVersionKind, error) {
-	if p, ok := st.(rest.KindProvider); ok {
-		return p.Kind(g.GroupVersion), nil
+// kindOf returns the kind that requests of a resource without a codec carry.
+func (g *APIGroupVersion) kindOf(r *rest.Resource) (schema.GroupVersionKind, error) {
+	if !r.Kind.Empty() {
+		return r.Kind, nil
 	}
-	if p, ok := st.(rest.CodecProvider); ok {
-		codec, err := p.CodecFor(g.GroupVersion)
-		if err != nil {
-			return schema.GroupVersionKind{}, err
-		}
-		return codec.Kind(), nil
-	}
-	kinds, _, err := g.Scheme.ObjectKinds(st.New())
+	kinds, _, err := g.Scheme.ObjectKinds(r.New())
 	if err != nil {
 		return schema.GroupVersionKind{}, err
 	}
@@ -136,9 +127,9 @@ func (g *APIGroupVersion) kindOf(st rest.Storage) (schema.GroupVersionKind, erro
 	return kinds[0], nil
 }
 
-// hub is the kind of a storage's objects behind the handlers.
-func (g *APIGroupVersion) hub(st rest.Storage, kind schema.GroupVersionKind) schema.GroupVersionKind {
-	obj := st.New()
+// hub is the kind of a resource's objects behind the handlers.
+func (g *APIGroupVersion) hub(r *rest.Resource, kind schema.GroupVersionKind) schema.GroupVersionKind {
+	obj := r.New()
 	if k := obj.GetObjectKind().GroupVersionKind(); !k.Empty() {
 		return k
 	}
@@ -155,7 +146,7 @@ func (g *APIGroupVersion) hub(st rest.Storage, kind schema.GroupVersionKind) sch
 // scope is what the handlers of the resource share.
 func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec rest.Codec) *handlers.RequestScope {
 	s := &handlers.RequestScope{
-		Resource: g.GroupVersion.WithResource(r.name), Subresource: r.subresource,
+		Resource: g.GroupVersion.WithResource(r.name), Subresource: r.subresource, Storage: r.storage,
 		Kind: kind, Hub: g.hub(r.storage, kind), Codec: codec,
 		Admission: g.Admission, Authorizer: g.Authorizer,
 		MaxRequestBodyBytes: g.MaxRequestBodyBytes,
@@ -165,33 +156,22 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		Shards:              g.Shards,
 		MinRequestTimeout:   g.MinRequestTimeout,
 		SchemeName:          g.SchemeName,
+		Namespaced:          r.parent.Namespaced,
 	}
-	if p, ok := r.parent.(rest.Scoper); ok {
-		s.Namespaced = p.NamespaceScoped()
+	s.Table = r.storage.ConvertToTable
+	if s.Table == nil && (r.storage.Get != nil || r.storage.List != nil) { // reviews and actions are never shown as tables
+		s.Table = defaultTable
 	}
-	if p, ok := r.storage.(rest.GroupVersionAcceptor); ok {
-		s.AcceptsGroupVersion = p.AcceptsGroupVersion
-	}
-	s.Table, _ = r.storage.(rest.TableConvertor)
-	if s.Table == nil && readable(r.storage) {
-		s.Table = defaultTable{}
-	}
-	if t, ok := r.storage.(rest.TableRefuser); ok && t.RefusesTable() {
+	if r.storage.NoTable {
 		s.Table = nil
 	}
-	s.Deprecation = deprecation(g.Scheme, kind)
-	if d, ok := r.parent.(rest.Deprecated); ok && s.Deprecation == "" {
-		s.Deprecation = d.DeprecationWarning()
-	}
+	s.Deprecation = cmp.Or(deprecation(g.Scheme, kind), r.parent.Deprecation)
 	if g.Metrics != nil {
 		s.Watches = g.Metrics.Watches.Of(g.GroupVersion.Group, g.GroupVersion.Version, r.name)
 	}
 	s.StrategicMerge = g.Scheme != nil && view.Typed(codec.New())
-	if l, ok := r.storage.(rest.Lister); ok {
-		s.ListKind = l.NewList().GetObjectKind().GroupVersionKind().Kind // of typed lists none
-	}
-	if c, ok := r.storage.(rest.FieldLabelConvertor); ok {
-		s.FieldLabel = c.ConvertFieldLabel
+	if r.storage.List != nil {
+		s.ListKind = r.storage.NewList().GetObjectKind().GroupVersionKind().Kind // of typed lists none
 	}
 	s.Types = g.TypeConverter
 	s.Versions = handlers.VersionsOf(r.storage, g.servedIn(r))
@@ -210,16 +190,6 @@ func (g *APIGroupVersion) servedIn(r *Resource) func(schema.GroupVersion) bool {
 	return func(gv schema.GroupVersion) bool { return g.Served(gv, r.path) }
 }
 
-// readable reports whether a storage has objects in it: the answers of reviews
-// and actions are never shown as tables.
-func readable(st rest.Storage) bool {
-	switch st.(type) {
-	case rest.Getter, rest.Lister:
-		return true
-	}
-	return false
-}
-
 // fieldManager makes the manager of managed fields, on the first write.
 func (g *APIGroupVersion) fieldManager(r *Resource, s *handlers.RequestScope) func() (*managedfields.Manager, error) {
 	return sync.OnceValues(func() (*managedfields.Manager, error) {
@@ -227,12 +197,8 @@ func (g *APIGroupVersion) fieldManager(r *Resource, s *handlers.RequestScope) fu
 		if err != nil || types == nil {
 			return nil, err
 		}
-		var reset rest.ResetFields
-		if p, ok := r.storage.(rest.ResetFieldsProvider); ok {
-			reset = p.GetResetFields()
-		}
 		return handlers.NewFieldManager(handlers.FieldManagerOptions{
-			Kind: s.Kind, Hub: s.Hub.GroupVersion(), Types: types, Subresource: s.Subresource, ResetFields: reset,
+			Kind: s.Kind, Hub: s.Hub.GroupVersion(), Types: types, Subresource: s.Subresource, ResetFields: r.storage.ResetFields,
 			Codecs: r.codecFor, Custom: !view.Typed(s.Codec.New()),
 		})
 	})
@@ -243,8 +209,8 @@ func (r *Resource) codecFor(gv schema.GroupVersion) (rest.Codec, error) {
 	if gv == r.scope.Kind.GroupVersion() {
 		return r.scope.Codec, nil
 	}
-	if p, ok := r.storage.(rest.CodecProvider); ok {
-		if codec, err := p.CodecFor(gv); err != nil || codec.Kind().GroupVersion() == gv {
+	if r.storage.Codec != nil {
+		if codec, err := r.storage.Codec(gv); err != nil || codec.Kind().GroupVersion() == gv {
 			return codec, err
 		}
 	}
@@ -256,16 +222,14 @@ func (r *Resource) discovered() metav1.APIResource {
 	a := metav1.APIResource{Name: r.path, Namespaced: r.scope.Namespaced, Kind: r.scope.Kind.Kind}
 	slices.Sort(r.verbs)
 	a.Verbs = slices.Compact(r.verbs)
-	if _, ok := r.storage.(rest.KindProvider); ok && r.scope.Kind.GroupVersion() != r.group.GroupVersion {
+	if !r.storage.Kind.Empty() && r.scope.Kind.GroupVersion() != r.group.GroupVersion {
 		a.Group, a.Version = r.scope.Kind.Group, r.scope.Kind.Version
 	}
 	if r.subresource != "" {
 		return a
 	}
-	a.SingularName = strings.ToLower(r.kind)
-	if p, ok := r.storage.(rest.NameProvider); ok {
-		a.SingularName, a.ShortNames, a.Categories = p.SingularName(), p.ShortNames(), p.Categories()
-	}
+	a.SingularName = cmp.Or(r.storage.Singular, strings.ToLower(r.kind))
+	a.ShortNames, a.Categories = r.storage.ShortNames, r.storage.Categories
 	a.StorageVersionHash = r.storageVersionHash()
 	return a
 }
@@ -273,17 +237,8 @@ func (r *Resource) discovered() metav1.APIResource {
 // storageVersionHash identifies the kind that storage holds, so that clients see
 // when it changes. Only what is stored has one.
 func (r *Resource) storageVersionHash() string {
-	kind := r.scope.Hub
-	if p, ok := r.storage.(rest.StorageVersioner); ok {
-		kind = p.StorageVersion()
-	} else if !r.watches() {
+	if r.storage.StorageVersion.Empty() && !watches(r.storage) {
 		return ""
 	}
-	return discovery.StorageVersionHash(kind)
-}
-
-// watches reports whether lists of the resource can be watched.
-func (r *Resource) watches() bool {
-	_, ok := r.storage.(rest.Watcher)
-	return ok
+	return discovery.StorageVersionHash(cmp.Or(r.storage.StorageVersion, r.scope.Hub))
 }

@@ -9,12 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// defaultTable shows the name and the age of objects whose storage has no table
+// defaultTable shows the name and the age of objects whose resource has no table
 // of its own.
-type defaultTable struct{}
-
-// ConvertToTable implements rest.TableConvertor.
-func (defaultTable) ConvertToTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+func defaultTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	var table metav1.Table
 	row := func(o runtime.Object) error {
 		m, err := meta.Accessor(o)

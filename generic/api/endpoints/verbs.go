@@ -48,104 +48,69 @@ type verb struct {
 	codes     []int
 	params    paramSet
 	doc       func(*Resource) string
-	// handler makes the handler if the storage has the verb, else nil.
-	handler func(*Resource) http.HandlerFunc
+	// has reports whether a resource has the verb, whose handler handler makes.
+	has     func(*rest.Resource) bool
+	handler func(*handlers.RequestScope) http.HandlerFunc
 }
 
-// verbs is the table. Connect is not in it: its methods are the storage's.
+// verbs is the table. Connect is not in it: its methods are the resource's.
 var verbs = []verb{
 	{
 		action: "list", prefix: "list", discovery: "list", method: http.MethodGet, shapes: []shape{collection, everywhere}, main: true,
 		writes: list, codes: []int{http.StatusOK}, params: listParams, doc: docList,
-		handler: listOrWatch,
+		has: func(r *rest.Resource) bool { return r.List != nil }, handler: handlers.List,
 	},
 	{
 		action: "post", prefix: "create", discovery: "create", method: http.MethodPost, shapes: []shape{collection}, main: true,
 		reads: object, writes: object, codes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted}, params: createParams, doc: docCreate,
-		handler: create,
+		has: func(r *rest.Resource) bool { return r.Create != nil }, handler: handlers.Create,
 	},
 	{
 		action: "post", prefix: "create", discovery: "create", method: http.MethodPost, shapes: []shape{item}, sub: true,
 		reads: object, writes: object, codes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted}, params: createParams, doc: docCreate,
-		handler: create,
+		has: func(r *rest.Resource) bool { return r.Create != nil }, handler: handlers.Create,
 	},
 	{
 		action: "deletecollection", prefix: "delete", discovery: "deletecollection", method: http.MethodDelete, shapes: []shape{collection}, main: true,
 		reads: deleteBody, writes: status, codes: []int{http.StatusOK}, params: deleteCollectionParams, doc: docDeleteCollection,
-		handler: when(handlers.DeleteCollection),
+		has: func(r *rest.Resource) bool { return r.DeleteCollection != nil }, handler: handlers.DeleteCollection,
 	},
 	{
 		action: "watchlist", prefix: "watch", discovery: "watch", method: http.MethodGet, shapes: []shape{collection, everywhere}, watchPath: true, main: true,
 		writes: watchEvent, codes: []int{http.StatusOK}, params: listParams, doc: docWatchList,
-		handler: when(handlers.Watch),
+		has: watches, handler: handlers.Watch,
 	},
 	{
 		action: "get", prefix: "read", discovery: "get", method: http.MethodGet, shapes: []shape{item}, main: true, sub: true,
 		writes: object, codes: []int{http.StatusOK}, doc: docRead,
-		handler: get,
+		has: func(r *rest.Resource) bool { return r.Get != nil }, handler: handlers.Get,
 	},
 	{
 		action: "put", prefix: "replace", discovery: "update", method: http.MethodPut, shapes: []shape{item}, main: true, sub: true,
 		reads: object, writes: object, codes: []int{http.StatusOK, http.StatusCreated}, params: updateParams, doc: docReplace,
-		handler: when(handlers.Update),
+		has: func(r *rest.Resource) bool { return r.Update != nil }, handler: handlers.Update,
 	},
 	{
 		action: "patch", prefix: "patch", discovery: "patch", method: http.MethodPatch, shapes: []shape{item}, main: true, sub: true,
 		reads: patchBody, writes: object, codes: []int{http.StatusOK, http.StatusCreated}, params: patchParams, doc: docPatch,
-		handler: when(handlers.Patch),
+		has: (*rest.Resource).Patches, handler: handlers.Patch,
 	},
 	{
 		action: "delete", prefix: "delete", discovery: "delete", method: http.MethodDelete, shapes: []shape{item}, main: true, sub: true,
 		reads: deleteBody, writes: deleted, codes: []int{http.StatusOK, http.StatusAccepted}, params: deleteParams, doc: docDelete,
-		handler: when(handlers.Delete),
+		has: func(r *rest.Resource) bool { return r.Delete != nil }, handler: handlers.Delete,
 	},
 	{
 		action: "watch", prefix: "watch", discovery: "watch", method: http.MethodGet, shapes: []shape{item}, watchPath: true, main: true,
 		writes: watchEvent, codes: []int{http.StatusOK}, params: listParams, doc: docWatch,
-		handler: when(handlers.Watch),
+		has: watches, handler: handlers.Watch,
 	},
 }
 
-func listOrWatch(r *Resource) http.HandlerFunc {
-	l, ok := r.storage.(rest.Lister)
-	if !ok {
-		return nil
-	}
-	w, _ := r.storage.(rest.Watcher)
-	return handlers.List(r.scope, l, w)
-}
+// watches reports whether a resource can be watched.
+func watches(r *rest.Resource) bool { return r.Watch != nil }
 
-func get(r *Resource) http.HandlerFunc {
-	switch g := r.storage.(type) {
-	case rest.GetterWithOptions:
-		return handlers.GetWithOptions(r.scope, g)
-	case rest.Getter:
-		return handlers.Get(r.scope, g)
-	}
-	return nil
-}
-
-func create(r *Resource) http.HandlerFunc {
-	switch c := r.storage.(type) {
-	case rest.NamedCreater:
-		return handlers.CreateNamed(r.scope, c)
-	case rest.Creater:
-		return handlers.Create(r.scope, c)
-	}
-	return nil
-}
-
-// when makes the handler of storages that implement S.
-func when[S any](handler func(*handlers.RequestScope, S) http.HandlerFunc) func(*Resource) http.HandlerFunc {
-	return func(r *Resource) http.HandlerFunc {
-		if st, ok := r.storage.(S); ok {
-			return handler(r.scope, st)
-		}
-		return nil
-	}
-}
-
-// connectVerbs are the discovery verbs of a connecter's methods; others have
+// connectVerbs are the discovery verbs of the methods of Connect; others have
 // none.
 var connectVerbs = map[string]string{
 	http.MethodGet: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",

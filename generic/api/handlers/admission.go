@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -88,25 +87,6 @@ func checkFields(ctx context.Context, m metav1.Object, restore func()) {
 	}
 }
 
-// validateCreate is validating admission as the storage calls it.
-func (o *operation) validateCreate(opts runtime.Object) rest.ValidateObjectFunc {
-	if !o.scope.Admission.Handles(admission.Create) {
-		return nothing
-	}
-	return func(ctx context.Context, obj runtime.Object) error {
-		return o.scope.Admission.Validate(ctx, o.attributes(admission.Create, obj, nil, opts))
-	}
-}
-
-func (o *operation) validateUpdate(opts runtime.Object) rest.ValidateObjectUpdateFunc {
-	if !o.scope.Admission.Handles(admission.Update) {
-		return func(context.Context, runtime.Object, runtime.Object) error { return nil }
-	}
-	return func(ctx context.Context, obj, old runtime.Object) error {
-		return o.scope.Admission.Validate(ctx, o.attributes(admission.Update, obj, old, opts))
-	}
-}
-
 // validateDelete is all of admission: a deletion has nothing to mutate but what
 // plugins do on the side.
 func (o *operation) validateDelete(opts runtime.Object) rest.ValidateObjectFunc {
@@ -123,23 +103,6 @@ func (o *operation) validateDelete(opts runtime.Object) rest.ValidateObjectFunc 
 }
 
 func nothing(context.Context, runtime.Object) error { return nil }
-
-// authorizedCreate asks whether the user may create before an update or apply
-// does so. The question is asked at most once.
-func (o *operation) authorizedCreate(r *http.Request, validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
-	if o.scope.Authorizer == nil {
-		return validate
-	}
-	var once sync.Once
-	var refusal error
-	return func(ctx context.Context, obj runtime.Object) error {
-		once.Do(func() { refusal = o.authorize(ctx, r, "create") })
-		if refusal != nil {
-			return refusal
-		}
-		return validate(ctx, obj)
-	}
-}
 
 // authorize asks whether the user may do something else than the request's verb with the
 // request's object.

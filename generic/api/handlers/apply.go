@@ -18,7 +18,7 @@ import (
 // serverSideApply merges the body, which says all that its field manager wants,
 // into the object, or creates it.
 func (p *patch) serverSideApply(old runtime.Object, exists bool) (_ runtime.Object, err error) {
-	s := p.op.scope
+	s := p.scope
 	if p.fields == nil {
 		return nil, errors.New("server-side apply is not possible for a kind without a schema")
 	}

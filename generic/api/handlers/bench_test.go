@@ -45,19 +45,12 @@ type tailed struct {
 
 func (t tailed) WireItemTail(schema.GroupVersion) ([]byte, bool, error) { return t.tail, true, nil }
 
-type one struct {
-	*fake
-	obj runtime.Object
-}
-
-func (o one) Get(context.Context, string, *metav1.GetOptions) (runtime.Object, error) {
-	return o.obj, nil
-}
-
 func BenchmarkGet(b *testing.B) {
 	s := newScope(b)
 	f := newFake(s, "a")
-	h := Get(s, one{f, f.stored(f.objects["a"])})
+	obj := f.stored(f.objects["a"])
+	s.Storage.Get = func(context.Context, rest.GetRequest) (runtime.Object, error) { return obj, nil }
+	h := Get(s)
 	r := benchRequest(b, "GET", "/api/v1/namespaces/ns/configmaps/a")
 	w := &nowhere{header: http.Header{}}
 	b.ReportAllocs()
@@ -88,7 +81,7 @@ func BenchmarkList500(b *testing.B) {
 func BenchmarkCreate(b *testing.B) {
 	s := newScope(b)
 	f := newFake(s)
-	h := Create(s, f)
+	h := Create(s)
 	b.ReportAllocs()
 	for b.Loop() {
 		clear(f.objects)

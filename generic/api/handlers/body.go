@@ -128,7 +128,7 @@ func (s *RequestScope) untyped(obj runtime.Object) bool {
 
 // accepts reports whether a body may be of a version.
 func (s *RequestScope) accepts(gv schema.GroupVersion) bool {
-	return gv == s.Kind.GroupVersion() || s.AcceptsGroupVersion != nil && s.AcceptsGroupVersion(gv)
+	return gv == s.Kind.GroupVersion() || s.Storage.AcceptsVersion(gv)
 }
 
 func (s *RequestScope) otherVersion(gv schema.GroupVersion) error {

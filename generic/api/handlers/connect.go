@@ -17,7 +17,7 @@ import (
 
 // Connect serves subresources that take over the connection. What goes through it cannot be
 // tried without effect, so a dry run is refused.
-func Connect(scope *RequestScope, r rest.Connecter) http.HandlerFunc {
+func Connect(scope *RequestScope) http.HandlerFunc {
 	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
 		ctx, namespace, name, err := scope.target(req)
 		if err != nil {
@@ -26,10 +26,10 @@ func Connect(scope *RequestScope, r rest.Connecter) http.HandlerFunc {
 		if req.URL.Query().Has("dryRun") {
 			return apierrors.NewBadRequest("dryRun is not supported")
 		}
-		opts, subpath, key := r.NewConnectOptions()
-		if opts != nil {
-			if err := DecodeQuery(scope.connectQuery(req, subpath, key), opts); err != nil {
-				return apierrors.NewBadRequest(err.Error())
+		var opts runtime.Object
+		if scope.Storage.NewOptions != nil {
+			if opts, err = scope.query(scope.connectQuery(req)); err != nil {
+				return err
 			}
 		}
 		if scope.Admission.Handles(admission.Connect) {
@@ -41,7 +41,7 @@ func Connect(scope *RequestScope, r rest.Connecter) http.HandlerFunc {
 				return err
 			}
 		}
-		h, err := r.Connect(ctx, name, opts, &responder{scope: scope, w: w, r: req})
+		h, err := scope.Storage.Connect(ctx, rest.ConnectRequest{Name: name, Query: opts, Responder: &responder{scope: scope, w: w, r: req}})
 		if err != nil {
 			return err
 		}
@@ -54,10 +54,10 @@ func Connect(scope *RequestScope, r rest.Connecter) http.HandlerFunc {
 }
 
 // connectQuery is the query, with the rest of the path under its own name.
-func (s *RequestScope) connectQuery(req *http.Request, subpath bool, key string) url.Values {
+func (s *RequestScope) connectQuery(req *http.Request) url.Values {
 	query := req.URL.Query()
 	info := request.InfoFrom(req.Context())
-	if !subpath || info == nil {
+	if s.Storage.ConnectPath == "" || info == nil {
 		return query
 	}
 	first := 2 // behind the resource and the name
@@ -71,11 +71,11 @@ func (s *RequestScope) connectQuery(req *http.Request, subpath bool, key string)
 	if strings.HasSuffix(info.Path, "/") && !strings.HasSuffix(p, "/") {
 		p += "/"
 	}
-	query[key] = []string{p}
+	query[s.Storage.ConnectPath] = []string{p}
 	return query
 }
 
-// responder answers for a Connecter.
+// responder answers for rest.Resource.Connect.
 type responder struct {
 	scope *RequestScope
 	w     http.ResponseWriter

@@ -21,7 +21,7 @@ import (
 )
 
 // Delete serves delete.
-func Delete(scope *RequestScope, r rest.GracefulDeleter) http.HandlerFunc {
+func Delete(scope *RequestScope) http.HandlerFunc {
 	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
 		ctx, namespace, name, err := scope.target(req)
 		if err != nil {
@@ -39,7 +39,7 @@ func Delete(scope *RequestScope, r rest.GracefulDeleter) http.HandlerFunc {
 		if err := op.authorizeUnread(ctx, req, opts); err != nil {
 			return err
 		}
-		obj, deleted, err := r.Delete(ctx, name, op.validateDelete(opts), opts)
+		obj, deleted, err := scope.Storage.Delete(ctx, rest.DeleteRequest{Name: name, Validate: op.validateDelete(opts), Options: opts})
 		if err != nil {
 			return err
 		}
@@ -57,8 +57,7 @@ func Delete(scope *RequestScope, r rest.GracefulDeleter) http.HandlerFunc {
 }
 
 // DeleteCollection serves deletecollection.
-func DeleteCollection(scope *RequestScope, r rest.CollectionDeleter) http.HandlerFunc {
-	lister, _ := r.(rest.Lister)
+func DeleteCollection(scope *RequestScope) http.HandlerFunc {
 	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
 		ctx, namespace, _, err := scope.target(req)
 		if err != nil {
@@ -81,7 +80,7 @@ func DeleteCollection(scope *RequestScope, r rest.CollectionDeleter) http.Handle
 				"is not allowed for a collection; delete the objects one by one")})
 		}
 		op := scope.operation(ctx, namespace, "", opts.DryRun)
-		obj, err := r.DeleteCollection(ctx, op.validateDelete(opts), opts, list)
+		obj, err := scope.Storage.DeleteCollection(ctx, rest.DeleteCollectionRequest{Validate: op.validateDelete(opts), Options: opts, List: list})
 		if err != nil {
 			return err
 		}
@@ -89,9 +88,6 @@ func DeleteCollection(scope *RequestScope, r rest.CollectionDeleter) http.Handle
 			obj = &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusOK, Details: &metav1.StatusDetails{Kind: scope.Kind.Kind}}
 		}
 		a := answer{scope: scope, w: w, r: req, out: out}
-		if lister != nil {
-			a.newList = lister.NewList
-		}
 		return a.respond(http.StatusOK, obj)
 	})
 }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -57,6 +58,7 @@ func newScope(t testing.TB) *RequestScope {
 		t.Fatal(err)
 	}
 	return &RequestScope{
+		Storage:  &rest.Resource{},
 		Resource: configMapResource, Kind: configMapKind, Namespaced: true, Codec: codec, StrategicMerge: true,
 		FieldManager: func() (*managedfields.Manager, error) { return fm, nil },
 	}
@@ -75,8 +77,13 @@ type fake struct {
 	deletion  *metav1.DeleteOptions
 }
 
+// newFake makes it what serves the scope.
 func newFake(s *RequestScope, names ...string) *fake {
 	f := &fake{codec: s.Codec, objects: map[string]*corev1.ConfigMap{}}
+	s.Storage = &rest.Resource{
+		New: func() runtime.Object { return &corev1.ConfigMap{} }, NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
+		Get: f.get, List: f.list, Watch: f.watch, Create: f.create, Update: f.update, Delete: f.delete,
+	}
 	for _, n := range names {
 		f.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: n, Namespace: "ns", UID: types.UID("uid-" + n)}, Data: map[string]string{"k": "v"}})
 	}
@@ -90,9 +97,6 @@ func (f *fake) put(c *corev1.ConfigMap) *corev1.ConfigMap {
 	return c.DeepCopy()
 }
 
-func (f *fake) New() runtime.Object     { return &corev1.ConfigMap{} }
-func (f *fake) NewList() runtime.Object { return &corev1.ConfigMapList{} }
-
 func (f *fake) stored(c *corev1.ConfigMap) *storedMap {
 	c.Kind, c.APIVersion = "ConfigMap", "v1"
 	s := &storedMap{obj: c}
@@ -101,16 +105,16 @@ func (f *fake) stored(c *corev1.ConfigMap) *storedMap {
 	return s
 }
 
-func (f *fake) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+func (f *fake) get(_ context.Context, r rest.GetRequest) (runtime.Object, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c := f.objects[name]; c != nil {
+	if c := f.objects[r.Name]; c != nil {
 		return f.stored(c), nil
 	}
-	return nil, apierrors.NewNotFound(configMapResource.GroupResource(), name)
+	return nil, apierrors.NewNotFound(configMapResource.GroupResource(), r.Name)
 }
 
-func (f *fake) List(_ context.Context, opts *internalversion.ListOptions) (runtime.Object, error) {
+func (f *fake) list(_ context.Context, opts *internalversion.ListOptions) (runtime.Object, error) {
 	f.listOpts = opts
 	l := &rest.StoredList{ResourceVersion: strconv.Itoa(f.revision)}
 	for _, n := range []string{"a", "b", "c"} {
@@ -121,7 +125,7 @@ func (f *fake) List(_ context.Context, opts *internalversion.ListOptions) (runti
 	return l, nil
 }
 
-func (f *fake) ConvertToTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+func showTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	t := &metav1.Table{}
 	if !opts.NoHeaders {
 		t.ColumnDefinitions = []metav1.TableColumnDefinition{{Name: "Name", Type: "string"}}
@@ -140,33 +144,33 @@ func (f *fake) ConvertToTable(_ context.Context, obj runtime.Object, opts *metav
 	return t, nil
 }
 
-func (f *fake) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+func (f *fake) create(ctx context.Context, r rest.CreateRequest) (runtime.Object, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := obj.(*corev1.ConfigMap)
+	c := r.Object.(*corev1.ConfigMap)
 	if f.objects[c.Name] != nil {
 		return nil, apierrors.NewAlreadyExists(configMapResource.GroupResource(), c.Name)
 	}
-	if err := validate(ctx, obj); err != nil {
+	if err := r.Validate(ctx, c); err != nil {
 		return nil, err
 	}
 	c.UID = types.UID("uid-" + c.Name)
 	return f.put(c), nil
 }
 
-func (f *fake) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, validateCreate rest.ValidateObjectFunc,
-	validateUpdate rest.ValidateObjectUpdateFunc, forceCreate bool, _ *metav1.UpdateOptions) (runtime.Object, bool, error) {
+func (f *fake) update(ctx context.Context, r rest.UpdateRequest) (runtime.Object, bool, error) {
+	name := r.Name
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	old := f.objects[name]
-	if old == nil && !forceCreate {
+	if old == nil && !r.ForceAllowCreate {
 		return nil, false, apierrors.NewNotFound(configMapResource.GroupResource(), name)
 	}
 	created := old == nil
 	if created {
 		old = &corev1.ConfigMap{}
 	}
-	obj, err := info.UpdatedObject(ctx, old.DeepCopy())
+	obj, err := r.Change(ctx, old.DeepCopy())
 	if err != nil {
 		return nil, false, err
 	}
@@ -175,9 +179,9 @@ func (f *fake) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 		return nil, false, apierrors.NewConflict(configMapResource.GroupResource(), name, io.ErrUnexpectedEOF)
 	}
 	if created {
-		err = validateCreate(ctx, obj)
+		err = r.ValidateCreate(ctx, obj)
 	} else {
-		err = validateUpdate(ctx, obj, old)
+		err = r.ValidateUpdate(ctx, obj, old)
 	}
 	if err != nil {
 		return nil, false, err
@@ -187,19 +191,19 @@ func (f *fake) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 	return f.put(c), created, nil
 }
 
-func (f *fake) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	f.deletion = opts
-	c := f.objects[name]
+func (f *fake) delete(ctx context.Context, r rest.DeleteRequest) (runtime.Object, bool, error) {
+	f.deletion = r.Options
+	c := f.objects[r.Name]
 	if c == nil {
-		return nil, false, apierrors.NewNotFound(configMapResource.GroupResource(), name)
+		return nil, false, apierrors.NewNotFound(configMapResource.GroupResource(), r.Name)
 	}
-	if err := validate(ctx, c); err != nil {
+	if err := r.Validate(ctx, c); err != nil {
 		return nil, false, err
 	}
 	return nil, false, nil
 }
 
-func (f *fake) Watch(context.Context, *internalversion.ListOptions) (rest.EventStream, error) {
+func (f *fake) watch(context.Context, *internalversion.ListOptions) (rest.EventStream, error) {
 	return f.stream, f.streamErr
 }
 
@@ -219,6 +223,17 @@ func (s *storedMap) Wire(_ schema.GroupVersion, mt wire.MediaType) ([]byte, erro
 		return s.proto, nil
 	}
 	return s.json, nil
+}
+
+func (s *storedMap) WireItem(_ schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	if mt == wire.Protobuf {
+		return wire.ObjectOf(s.proto)
+	}
+	return append([]byte{'{'}, bytes.TrimPrefix(s.json, wire.TypeMetaPrefix(configMapKind))...), nil
+}
+func (s *storedMap) WireItemTail(schema.GroupVersion) ([]byte, bool, error) { return nil, false, nil }
+func (s *storedMap) KeptRow(_ schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error) {
+	return encode()
 }
 
 // batches is a stream of prepared events.

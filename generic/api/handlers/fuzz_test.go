@@ -22,9 +22,9 @@ func FuzzPatch(f *testing.F) {
 	}
 	s := newScope(f)
 	f.Fuzz(func(t *testing.T, i int, body string) {
-		store := newFake(s, "a")
+		newFake(s, "a")
 		ct := types[uint(i)%uint(len(types))]
-		w := call(Patch(s, store), "PATCH", "/configmaps/a?fieldManager=m", body, "Content-Type", ct)
+		w := call(Patch(s), "PATCH", "/configmaps/a?fieldManager=m", body, "Content-Type", ct)
 		if w.Code < 200 || w.Code > 599 || w.Body.Len() == 0 {
 			t.Errorf("%d %q", w.Code, w.Body)
 		}

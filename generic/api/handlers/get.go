@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 
@@ -14,55 +13,56 @@ import (
 )
 
 // Get serves get.
-func Get(scope *RequestScope, r rest.Getter) http.HandlerFunc {
-	return scope.get(func(ctx context.Context, name string, req *http.Request) (runtime.Object, error) {
-		opts := &metav1.GetOptions{}
-		if req.URL.RawQuery != "" {
-			query := req.URL.Query()
-			if err := refuseExport(query); err != nil {
-				return nil, err
-			}
-			if err := decodeOptions(query, opts); err != nil {
-				return nil, err
-			}
-		}
-		return r.Get(ctx, name, opts)
-	})
-}
-
-// GetWithOptions serves get of a subresource whose query carries more.
-func GetWithOptions(scope *RequestScope, r rest.GetterWithOptions) http.HandlerFunc {
-	return scope.get(func(ctx context.Context, name string, req *http.Request) (runtime.Object, error) {
-		opts := r.NewGetOptions()
-		if opts != nil {
-			if err := DecodeQuery(req.URL.Query(), opts); err != nil {
-				return nil, apierrors.NewBadRequest(err.Error())
-			}
-		}
-		return r.GetWithOptions(ctx, name, opts)
-	})
-}
-
-func (s *RequestScope) get(read func(ctx context.Context, name string, req *http.Request) (runtime.Object, error)) http.HandlerFunc {
-	return s.handler(func(w http.ResponseWriter, req *http.Request) error {
-		ctx, _, name, err := s.target(req)
+func Get(scope *RequestScope) http.HandlerFunc {
+	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
+		ctx, _, name, err := scope.target(req)
 		if err != nil {
 			return err
 		}
-		out, err := negotiation.Negotiate(req, s.rules())
+		out, err := negotiation.Negotiate(req, scope.rules())
 		if err != nil {
 			return err
 		}
-		obj, err := read(ctx, name, req)
+		r := rest.GetRequest{Name: name}
+		if scope.Storage.NewOptions != nil {
+			r.Query, err = scope.query(req.URL.Query())
+		} else {
+			r.Options, err = getOptions(req)
+		}
+		if err != nil {
+			return err
+		}
+		obj, err := scope.Storage.Get(ctx, r)
 		if err != nil {
 			return err
 		}
 		if stream, ok := obj.(rest.Streamer); ok {
-			return s.stream(ctx, w, req, stream)
+			return scope.stream(ctx, w, req, stream)
 		}
-		a := answer{scope: s, w: w, r: req, out: out}
+		a := answer{scope: scope, w: w, r: req, out: out}
 		return a.respond(http.StatusOK, obj)
 	})
+}
+
+func getOptions(req *http.Request) (*metav1.GetOptions, error) {
+	opts := &metav1.GetOptions{}
+	if req.URL.RawQuery == "" {
+		return opts, nil
+	}
+	query := req.URL.Query()
+	if err := refuseExport(query); err != nil {
+		return nil, err
+	}
+	return opts, decodeOptions(query, opts)
+}
+
+// query decodes the options of a subresource whose query carries more.
+func (s *RequestScope) query(query url.Values) (runtime.Object, error) {
+	opts := s.Storage.NewOptions()
+	if err := DecodeQuery(query, opts); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return opts, nil
 }
 
 // refuseExport answers clients of long ago.

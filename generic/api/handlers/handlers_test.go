@@ -107,7 +107,7 @@ func TestRequests(t *testing.T) {
 			s := newScope(t)
 			s.MaxRequestBodyBytes = 1000
 			f := newFake(s, "a", "b")
-			s.Table = f
+			s.Table = showTable
 			got := call(dispatch(s, f), tt.method, tt.path, tt.body, tt.headers...)
 			body := got.Body.String()
 			if got.Code != tt.code {
@@ -129,17 +129,17 @@ func dispatch(s *RequestScope, f *fake) http.HandlerFunc {
 		named := strings.Count(strings.Trim(r.URL.Path, "/"), "/") > 0
 		switch {
 		case r.Method == http.MethodGet && named:
-			Get(s, f)(w, r)
+			Get(s)(w, r)
 		case r.Method == http.MethodGet:
-			List(s, f, f)(w, r)
+			List(s)(w, r)
 		case r.Method == http.MethodPost:
-			Create(s, f)(w, r)
+			Create(s)(w, r)
 		case r.Method == http.MethodPut:
-			Update(s, f)(w, r)
+			Update(s)(w, r)
 		case r.Method == http.MethodPatch:
-			Patch(s, f)(w, r)
+			Patch(s)(w, r)
 		default:
-			Delete(s, f)(w, r)
+			Delete(s)(w, r)
 		}
 	}
 }
@@ -147,10 +147,10 @@ func dispatch(s *RequestScope, f *fake) http.HandlerFunc {
 // The library merges lists in the square of their lengths.
 func TestStrategicPatchLimits(t *testing.T) {
 	s := newScope(t)
-	f := newFake(s, "a")
+	newFake(s, "a")
 	patch := func(finalizers int) (int, string) {
 		body := `{"metadata":{"finalizers":["a/b"` + strings.Repeat(`,"a/b"`, finalizers-1) + `]}}`
-		w := call(Patch(s, f), "PATCH", "/configmaps/a", body, "Content-Type", "application/strategic-merge-patch+json")
+		w := call(Patch(s), "PATCH", "/configmaps/a", body, "Content-Type", "application/strategic-merge-patch+json")
 		return w.Code, w.Body.String()
 	}
 	if code, b := patch(10); code != 200 {
@@ -163,9 +163,9 @@ func TestStrategicPatchLimits(t *testing.T) {
 
 func TestJSONPatchLimits(t *testing.T) {
 	s := newScope(t)
-	f := newFake(s, "a")
+	newFake(s, "a")
 	patch := func(ops string) (int, string) {
-		w := call(Patch(s, f), "PATCH", "/configmaps/a", ops, "Content-Type", "application/json-patch+json")
+		w := call(Patch(s), "PATCH", "/configmaps/a", ops, "Content-Type", "application/json-patch+json")
 		return w.Code, w.Body.String()
 	}
 	many := "[" + strings.Repeat(`{"op":"test","path":"/data/k","value":"v"},`, maxJSONPatchOperations) + `{"op":"test","path":"/data/k","value":"v"}]`
@@ -183,7 +183,7 @@ func TestPatchIsTriedAgain(t *testing.T) {
 		s := newScope(t)
 		f := newFake(s, "a")
 		f.conflicts = conflicts
-		if got := call(Patch(s, f), "PATCH", "/configmaps/a", `{"data":{"x":"y"}}`, "Content-Type", mergePatch); got.Code != code {
+		if got := call(Patch(s), "PATCH", "/configmaps/a", `{"data":{"x":"y"}}`, "Content-Type", mergePatch); got.Code != code {
 			t.Errorf("%d conflicts: code %d, want %d", conflicts, got.Code, code)
 		}
 	}
@@ -191,12 +191,12 @@ func TestPatchIsTriedAgain(t *testing.T) {
 
 func TestApplyConflict(t *testing.T) {
 	s := newScope(t)
-	f := newFake(s)
+	newFake(s)
 	body := func(v string) string {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: " + v + "}\n"
 	}
 	apply := func(query, v string) (int, string) {
-		w := call(Patch(s, f), "PATCH", "/configmaps/a?"+query, body(v), "Content-Type", applyPatch)
+		w := call(Patch(s), "PATCH", "/configmaps/a?"+query, body(v), "Content-Type", applyPatch)
 		return w.Code, w.Body.String()
 	}
 	if code, b := apply("fieldManager=one", "x"); code != 201 {
@@ -221,14 +221,14 @@ func TestApplyThatCreatesNeedsCreate(t *testing.T) {
 	s := newScope(t)
 	a := &refuses{}
 	s.Authorizer = a
-	f := newFake(s, "a")
+	newFake(s, "a")
 	body := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n"
-	got := call(Patch(s, f), "PATCH", "/configmaps/new?fieldManager=m", body, "Content-Type", applyPatch)
+	got := call(Patch(s), "PATCH", "/configmaps/new?fieldManager=m", body, "Content-Type", applyPatch)
 	want := `configmaps \"new\" is forbidden: User \"alice\" cannot create resource \"configmaps\" in API group \"\" in the namespace \"ns\"`
 	if got.Code != 403 || !strings.Contains(got.Body.String(), want) || a.asked != 1 {
 		t.Errorf("code %d, asked %d: %s", got.Code, a.asked, got.Body)
 	}
-	if got := call(Update(s, f), "PUT", "/configmaps/a", `{"metadata":{"name":"a"}}`); got.Code != 200 || a.asked != 1 {
+	if got := call(Update(s), "PUT", "/configmaps/a", `{"metadata":{"name":"a"}}`); got.Code != 200 || a.asked != 1 {
 		t.Errorf("an update of what exists: code %d, asked %d", got.Code, a.asked)
 	}
 }
@@ -236,8 +236,8 @@ func TestApplyThatCreatesNeedsCreate(t *testing.T) {
 // The list that is put together on the wire level is what the Go type encodes.
 func TestProtobufList(t *testing.T) {
 	s := newScope(t)
-	f := newFake(s, "a", "b")
-	got := call(List(s, f, f), "GET", "/configmaps", "", "Accept", "application/vnd.kubernetes.protobuf")
+	newFake(s, "a", "b")
+	got := call(List(s), "GET", "/configmaps", "", "Accept", "application/vnd.kubernetes.protobuf")
 	b := got.Body.Bytes()
 	if string(b[:4]) != "k8s\x00" || got.Header().Get("Content-Type") != "application/vnd.kubernetes.protobuf" {
 		t.Fatalf("%q %v", b, got.Header())
@@ -270,8 +270,8 @@ func TestProtobufMetadataList(t *testing.T) {
 		"v1": &metav1.PartialObjectMetadataList{}, "v1beta1": &metav1beta1.PartialObjectMetadataList{},
 	} {
 		s := newScope(t)
-		f := newFake(s, "a", "b")
-		got := call(List(s, f, f), "GET", "/configmaps", "", "Accept", "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v="+version)
+		newFake(s, "a", "b")
+		got := call(List(s), "GET", "/configmaps", "", "Accept", "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v="+version)
 		var u runtime.Unknown
 		if err := u.Unmarshal(got.Body.Bytes()[4:]); err != nil {
 			t.Fatal(err)

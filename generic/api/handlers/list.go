@@ -9,21 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"triplane/generic/api/negotiation"
-	"triplane/generic/api/rest"
 	"triplane/generic/base/request"
 )
 
-// List serves list, and watch where the query asks for it; w may be nil.
-func List(scope *RequestScope, r rest.Lister, w rest.Watcher) http.HandlerFunc {
-	return scope.list(r, w, false)
-}
+// List serves list, and watch where the query asks for it.
+func List(scope *RequestScope) http.HandlerFunc { return scope.list(false) }
 
 // Watch serves the paths under /watch/, which need no query to be a watch.
-func Watch(scope *RequestScope, w rest.Watcher) http.HandlerFunc {
-	return scope.list(nil, w, true)
-}
+func Watch(scope *RequestScope) http.HandlerFunc { return scope.list(true) }
 
-func (s *RequestScope) list(lister rest.Lister, watcher rest.Watcher, always bool) http.HandlerFunc {
+func (s *RequestScope) list(always bool) http.HandlerFunc {
 	return s.handler(func(w http.ResponseWriter, req *http.Request) error {
 		ctx, _, name, err := s.target(req)
 		if err != nil {
@@ -43,16 +38,16 @@ func (s *RequestScope) list(lister rest.Lister, watcher rest.Watcher, always boo
 			return err
 		}
 		if opts.Watch || always {
-			if watcher == nil {
+			if s.Storage.Watch == nil {
 				return apierrors.NewMethodNotSupported(s.resource(), "watch")
 			}
-			return s.watch(ctx, w, req, watcher, opts)
+			return s.watch(ctx, w, req, opts)
 		}
-		obj, err := lister.List(ctx, opts)
+		obj, err := s.Storage.List(ctx, opts)
 		if err != nil {
 			return err
 		}
-		a := answer{scope: s, w: w, r: req, out: out, newList: lister.NewList}
+		a := answer{scope: s, w: w, r: req, out: out}
 		return a.respond(http.StatusOK, obj)
 	})
 }
@@ -73,8 +68,8 @@ func (s *RequestScope) listOptions(req *http.Request, name string) (*internalver
 	if errs := metainternalvalidation.ValidateListOptions(opts, !s.NoInitialEvents); len(errs) > 0 {
 		return nil, invalidOptions("ListOptions", errs)
 	}
-	if opts.FieldSelector != nil && s.FieldLabel != nil {
-		selector, err := opts.FieldSelector.Transform(s.FieldLabel)
+	if opts.FieldSelector != nil && s.Storage.FieldLabel != nil {
+		selector, err := opts.FieldSelector.Transform(s.Storage.FieldLabel)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}

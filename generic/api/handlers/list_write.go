@@ -177,19 +177,13 @@ func (s *RequestScope) storedItems(ctx context.Context, dst [][]byte, items []re
 	dst = slices.Grow(dst, len(items))
 	gv := s.Kind.GroupVersion()
 	tails = mt == wire.JSON && len(items) > 0
-	for i, item := range items {
+	for i := 0; tails && i < len(items); i++ {
 		yieldAt(ctx, i)
-		it, ok := item.(rest.ItemTailer)
-		if tails = tails && ok; !tails {
-			break
-		}
-		b, ok, err := it.WireItemTail(gv)
+		b, ok, err := items[i].WireItemTail(gv)
 		if err != nil {
 			return nil, false, err
 		}
-		if tails = ok; !tails {
-			break
-		}
+		tails = ok
 		dst = append(dst, b)
 	}
 	if tails {
@@ -198,12 +192,7 @@ func (s *RequestScope) storedItems(ctx context.Context, dst [][]byte, items []re
 	dst = dst[:0]
 	for i, item := range items {
 		yieldAt(ctx, i)
-		var b []byte
-		if iw, ok := item.(rest.ItemWriter); ok {
-			b, err = iw.WireItem(gv, mt)
-		} else if b, err = item.Wire(gv, mt); err == nil {
-			b, err = s.item(b, mt)
-		}
+		b, err := item.WireItem(gv, mt)
 		if err != nil {
 			return nil, false, err
 		}

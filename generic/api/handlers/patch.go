@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -17,16 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/managedfields"
 	"triplane/generic/api/negotiation"
 	"triplane/generic/api/rest"
-	"triplane/generic/storage"
 	"triplane/generic/storage/wire"
 )
-
-// patchRetries is how often a patch is tried again where another writer came
-// first.
-const patchRetries = 5
 
 // PatchTypes are the media types of patches that the scope takes.
 func (s *RequestScope) PatchTypes() []string {
@@ -42,90 +35,46 @@ func (s *RequestScope) PatchTypes() []string {
 }
 
 // Patch serves patch and apply.
-func Patch(scope *RequestScope, r rest.Patcher) http.HandlerFunc {
+func Patch(scope *RequestScope) http.HandlerFunc {
 	patchTypes := scope.PatchTypes()
-	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
-		obj, created, out, err := scope.doPatch(req, r, patchTypes)
-		if err != nil {
-			return err
-		}
-		code := http.StatusOK
-		if created {
-			code = http.StatusCreated
-		}
-		a := answer{scope: scope, w: w, r: req, out: out}
-		return a.respond(code, obj)
+	return scope.mutate(func(m *mutation) (runtime.Object, bool, error) {
+		p := &patch{mutation: m}
+		return p.run(patchTypes)
 	})
 }
 
-// patch is the rest.UpdatedObjectInfo of a PATCH.
+// patch is a patch or apply.
 type patch struct {
-	op      *operation
-	req     *http.Request
-	body    []byte
-	kind    types.PatchType
-	opts    *metav1.PatchOptions
-	update  *metav1.UpdateOptions
-	strict  string // the field validation directive
-	fields  *managedfields.Manager
-	manager string
-	// dropFields leaves managed fields out, where the object is too large with
-	// them.
-	dropFields bool
+	*mutation
+	kind   types.PatchType
+	opts   *metav1.PatchOptions
+	strict string // the field validation directive
 	// spliced is true where the patched document was made by spliceMerge.
 	spliced bool
 }
 
-func (s *RequestScope) doPatch(req *http.Request, r rest.Patcher, patchTypes []string) (_ runtime.Object, created bool, out negotiation.Output, err error) {
-	contentType, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
+func (p *patch) run(patchTypes []string) (_ runtime.Object, _ bool, err error) {
+	contentType, _, _ := strings.Cut(p.req.Header.Get("Content-Type"), ";")
 	if !slices.Contains(patchTypes, contentType) {
-		return nil, false, out, negotiation.UnsupportedMediaType(patchTypes)
+		return nil, false, negotiation.UnsupportedMediaType(patchTypes)
 	}
-	ctx, namespace, name, err := s.target(req)
-	if err != nil {
-		return nil, false, out, err
+	if err := p.begin(); err != nil {
+		return nil, false, err
 	}
-	if out, err = negotiation.Negotiate(req, s.rules()); err != nil {
-		return nil, false, out, err
-	}
-	body, err := s.readBody(req)
-	if err != nil {
-		return nil, false, out, err
-	}
-	p := &patch{req: req, body: body, kind: types.PatchType(contentType)}
+	p.kind = types.PatchType(contentType)
 	if err := p.checkDepth(); err != nil {
-		return nil, false, out, err
+		return nil, false, err
 	}
-	if p.opts, err = patchOptions(req, p.kind); err != nil {
-		return nil, false, out, err
+	if p.opts, err = patchOptions(p.req, p.kind); err != nil {
+		return nil, false, err
 	}
-	if p.fields, err = s.fieldManager(); err != nil {
-		return nil, false, out, err
+	if err := p.by(p.opts.FieldManager, p.opts.DryRun); err != nil {
+		return nil, false, err
 	}
-	auditPatch(ctx, body, p.kind)
-	p.strict = fieldValidation(p.opts.FieldValidation)
-	p.update = toUpdateOptions(p.opts)
-	p.manager = manager(p.opts.FieldManager, req.UserAgent())
-	p.op = s.operation(ctx, s.admissionNamespace(namespace, name), name, p.opts.DryRun)
-	result, created, err := p.store(ctx, r)
-	return result, created, out, err
-}
-
-// store writes, again where it lost a race.
-func (p *patch) store(ctx context.Context, r rest.Patcher) (result runtime.Object, created bool, err error) {
-	apply := p.isApply()
-	validateCreate := p.op.authorizedCreate(p.req, p.op.validateCreate(toCreateOptions(p.update)))
-	validateUpdate := p.op.validateUpdate(p.update)
-	for try := 0; ; try++ {
-		result, created, err = r.Update(ctx, p.op.name, p, validateCreate, validateUpdate, apply, p.update)
-		switch {
-		case apierrors.IsConflict(err) && try < patchRetries && ctx.Err() == nil:
-		case errors.Is(err, storage.ErrTooLarge) && !apply && !p.dropFields:
-			p.dropFields = true
-		default:
-			return result, created, err
-		}
-	}
+	auditPatch(p.ctx, p.body, p.kind)
+	p.strict, p.options = fieldValidation(p.opts.FieldValidation), toUpdateOptions(p.opts)
+	p.needFields = p.isApply()
+	return p.update(rest.UpdateRequest{Change: p.change, ForceAllowCreate: p.needFields}, patchRetries)
 }
 
 // checkDepth refuses a patch that is nested too deep. The body of an apply may be YAML, which decodeApply looks at.
@@ -143,30 +92,18 @@ func (p *patch) isApply() bool {
 	return p.kind == types.ApplyYAMLPatchType || p.kind == types.ApplyCBORPatchType
 }
 
-// Preconditions implements rest.UpdatedObjectInfo.
-func (p *patch) Preconditions() *metav1.Preconditions { return nil }
-
-// UpdatedObject implements rest.UpdatedObjectInfo.
-func (p *patch) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+// change is rest.UpdateRequest.Change.
+func (p *patch) change(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	obj, err := p.apply(ctx, old)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.op.admitWrite(ctx, obj, old, p.update); err != nil {
-		return nil, err
-	}
-	dedupOwners(ctx, obj, afterAdmission)
-	if p.dropFields {
-		if m, err := meta.Accessor(obj); err == nil {
-			m.SetManagedFields(nil)
-		}
-	}
-	return obj, nil
+	return obj, p.admitted(ctx, obj, old)
 }
 
 // apply returns the patched object.
 func (p *patch) apply(ctx context.Context, old runtime.Object) (runtime.Object, error) {
-	s := p.op.scope
+	s := p.scope
 	exists, err := hasUID(old)
 	if err != nil {
 		return nil, err
@@ -176,7 +113,7 @@ func (p *patch) apply(ctx context.Context, old runtime.Object) (runtime.Object, 
 	case p.isApply():
 		obj, err = p.serverSideApply(old, exists)
 	case !exists:
-		return nil, apierrors.NewNotFound(s.resource(), p.op.name)
+		return nil, apierrors.NewNotFound(s.resource(), p.name)
 	case p.kind == types.StrategicMergePatchType:
 		obj, err = p.strategicMerge(old)
 	default:
@@ -193,23 +130,23 @@ func (p *patch) apply(ctx context.Context, old runtime.Object) (runtime.Object, 
 
 // checkIdentity refuses a patch that makes another object of this one.
 func (p *patch) checkIdentity(obj runtime.Object, exists bool) error {
-	s := p.op.scope
+	s := p.scope
 	m, err := meta.Accessor(obj)
 	if err != nil {
-		return checkName(obj, p.op.name)
+		return checkName(obj, p.name)
 	}
 	if !exists && m.GetUID() != "" {
-		return apierrors.NewConflict(s.resource(), p.op.name,
+		return apierrors.NewConflict(s.resource(), p.name,
 			fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", m.GetUID()))
 	}
 	namespace := ""
 	if s.Namespaced {
-		namespace = p.op.namespace
+		namespace = p.namespace
 	}
 	if err := matchNamespace(m, namespace); err != nil {
 		return err
 	}
-	return checkName(obj, p.op.name)
+	return checkName(obj, p.name)
 }
 
 // owned records who changed what.

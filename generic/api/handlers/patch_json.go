@@ -34,7 +34,7 @@ type jsonPatchOp struct {
 
 // jsonPatch applies a JSON patch or merge patch to the JSON of the object.
 func (p *patch) jsonPatch(ctx context.Context, old runtime.Object) (runtime.Object, error) {
-	s := p.op.scope
+	s := p.scope
 	versioned, err := s.Codec.FromHub(old)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (p *patch) mergeJSON(ctx context.Context, doc []byte) (patched []byte, stri
 
 // decodePatched parses the patched document into an object of the hub version.
 func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
-	s := p.op.scope
+	s := p.scope
 	if !s.unstructured() {
 		if obj, errs, ok := p.versionless(doc); ok {
 			return obj, errs, nil
@@ -183,6 +183,6 @@ func (p *patch) versionless(doc []byte) (runtime.Object, []error, bool) {
 			errs = append(errs, fmt.Errorf("unknown field %q", name))
 		}
 	}
-	hub, err := p.op.scope.Codec.ToHub(p.op.scope.Codec.New())
+	hub, err := p.scope.Codec.ToHub(p.scope.Codec.New())
 	return hub, errs, err == nil
 }

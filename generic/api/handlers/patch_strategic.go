@@ -18,7 +18,7 @@ import (
 // strategicMerge applies a strategic merge patch, which the tags of the Go type
 // direct.
 func (p *patch) strategicMerge(old runtime.Object) (runtime.Object, error) {
-	s := p.op.scope
+	s := p.scope
 	versioned, err := s.Codec.FromHub(old)
 	if err != nil {
 		return nil, err

@@ -20,8 +20,6 @@ type answer struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	out   negotiation.Output
-	// newList makes the typed list that tables of lists are made from.
-	newList func() runtime.Object
 }
 
 // respond answers with what the storage returned: objects of the hub version,

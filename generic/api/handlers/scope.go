@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	library "k8s.io/apimachinery/pkg/util/managedfields"
 
@@ -31,6 +33,8 @@ type RequestScope struct {
 	// and so on, "" for the resource itself.
 	Resource    schema.GroupVersionResource
 	Subresource string
+	// Storage is what serves the resource.
+	Storage *rest.Resource
 	// Kind is the kind that requests carry in this version.
 	Kind schema.GroupVersionKind
 	// ListKind is the kind of lists; "" means Kind with "List" behind it.
@@ -43,15 +47,9 @@ type RequestScope struct {
 	// Hub names the kind in the version that objects have behind the handlers;
 	// only messages show it. Zero means Kind.
 	Hub schema.GroupVersionKind
-	// AcceptsGroupVersion, where set, accepts bodies of versions beside Kind's whose
-	// fields are the same.
-	AcceptsGroupVersion func(schema.GroupVersion) bool
 	// SchemeName is how messages about unknown kinds call the scheme; "" means
 	// that of the built-in kinds.
 	SchemeName string
-	// FieldLabel, where set, validates the labels of field selectors and translates
-	// them to the hub version's; nil lets any be.
-	FieldLabel func(label, value string) (string, string, error)
 
 	// FieldManager tracks who owns which field. It is called on the first write
 	// and caches its result; nil, or a nil result, leaves managed fields alone.
@@ -69,7 +67,7 @@ type RequestScope struct {
 	// the deletion of what cannot be read; nil allows both.
 	Authorizer authorizer.Authorizer
 	// Table shows the objects as a table; nil answers tables with 406.
-	Table rest.TableConvertor
+	Table func(ctx context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error)
 
 	// MaxRequestBodyBytes bounds bodies; 0 means DefaultMaxRequestBodyBytes.
 	MaxRequestBodyBytes int64

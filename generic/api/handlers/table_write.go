@@ -20,11 +20,11 @@ import (
 // row. done is false where that is not possible: the rows carry whole objects,
 // or the table is of another storage or for people.
 func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err error) {
-	rows, ok := a.scope.Table.(rest.RowEncoder)
+	row := a.scope.Storage.Row
 	if len(list.Items) == 0 {
 		return false, nil // whether no rows are null or none is the storage's to say
 	}
-	if !ok || a.out.Transform != negotiation.Table || a.out.MediaType != wire.JSON || a.out.Pretty {
+	if row == nil || a.out.Transform != negotiation.Table || a.out.MediaType != wire.JSON || a.out.Pretty {
 		return false, nil
 	}
 	opts, err := a.tableOptions()
@@ -40,11 +40,11 @@ func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err er
 	}()
 	for i, item := range list.Items {
 		yieldAt(a.r.Context(), i)
-		row, ok, err := rows.Row(item)
+		b, ok, err := row(item)
 		if !ok || err != nil {
 			return false, err
 		}
-		*pooled = append(*pooled, row)
+		*pooled = append(*pooled, b)
 	}
 	empty := metav1.Table{
 		TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: metav1.GroupName + "/" + a.out.Version},
@@ -52,13 +52,13 @@ func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err er
 		Rows:     []metav1.TableRow{},
 	}
 	if !opts.NoHeaders {
-		empty.ColumnDefinitions = rows.RowColumns()
+		empty.ColumnDefinitions = a.scope.Storage.RowColumns()
 	}
 	head, err := json.Marshal(empty)
 	if err != nil {
 		return false, err
 	}
-	head, ok = bytes.CutSuffix(head, []byte("]}"))
+	head, ok := bytes.CutSuffix(head, []byte("]}"))
 	if !ok {
 		return false, nil
 	}

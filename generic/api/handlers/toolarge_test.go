@@ -93,7 +93,8 @@ func TestTooLargeWithManagedFields(t *testing.T) {
 		}
 		return w.Code
 	}
-	create, update, patch := Create(s, store), Update(s, store), Patch(s, store)
+	s.Storage = store.Resource()
+	create, update, patch := Create(s), Update(s), Patch(s)
 
 	if code := send(create, "POST", "/configmaps", largeMap("created", fits, 10)); code != http.StatusCreated || len(managed("created")) != 0 {
 		t.Errorf("create: %d, managed fields %.100v", code, managed("created"))

@@ -143,7 +143,7 @@ func (a *answer) table(obj runtime.Object, opts *metav1.TableOptions) (*metav1.T
 	if err != nil {
 		return nil, err
 	}
-	table, err := a.scope.Table.ConvertToTable(a.r.Context(), obj, opts)
+	table, err := a.scope.Table(a.r.Context(), obj, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (a *answer) rowObject(row *metav1.TableRow, include metav1.IncludeObjectPol
 	return nil
 }
 
-// typedList decodes what is still bytes, lists to the storage's typed list.
+// typedList decodes what is still bytes, lists to the resource's typed list.
 func (a *answer) typedList(obj runtime.Object) (runtime.Object, error) {
 	stored, ok := obj.(*rest.StoredList)
 	if !ok {
@@ -192,7 +192,7 @@ func (a *answer) typedList(obj runtime.Object) (runtime.Object, error) {
 		}
 		items = append(items, o)
 	}
-	list := a.newList()
+	list := a.scope.Storage.NewList()
 	if err := meta.SetList(list, items); err != nil {
 		return nil, err
 	}

@@ -26,12 +26,12 @@ const defaultMinRequestTimeout = 30 * time.Minute
 
 // watch serves the events of a resource until the client goes, the time is up
 // or the filters end it.
-func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request, watcher rest.Watcher, opts *internalversion.ListOptions) error {
+func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request, opts *internalversion.ListOptions) error {
 	timeout := s.watchTimeout(opts)
 	// The storage sends a last bookmark shortly before the context's deadline.
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	stream, err := openStream(ctx, watcher, opts)
+	stream, err := s.openStream(ctx, opts)
 	if err != nil {
 		return err
 	}
@@ -67,13 +67,13 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 
 // openStream begins a watch. That its revision is too old, or that of its initial events too new, is an
 // event of a watch that is open, and a watch whose time is over before it begins is one without events, as in kube-apiserver.
-func openStream(ctx context.Context, watcher rest.Watcher, opts *internalversion.ListOptions) (rest.EventStream, error) {
+func (s *RequestScope) openStream(ctx context.Context, opts *internalversion.ListOptions) (rest.EventStream, error) {
 	if ptr.Deref(opts.TimeoutSeconds, 0) < 0 {
 		return failed{&apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: context.DeadlineExceeded.Error(),
 		}}}, nil
 	}
-	stream, err := watcher.Watch(ctx, opts)
+	stream, err := s.Storage.Watch(ctx, opts)
 	switch {
 	case apierrors.IsResourceExpired(err):
 		return failed{err}, nil

@@ -37,7 +37,7 @@ func TestWatchJSON(t *testing.T) {
 	s := newScope(t)
 	f := newFake(s, "a", "b")
 	f.stream = events(f)
-	got := call(List(s, f, f), "GET", "/configmaps?watch=1&resourceVersion=1", "")
+	got := call(List(s), "GET", "/configmaps?watch=1&resourceVersion=1", "")
 	want := `{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns","uid":"uid-a","resourceVersion":"1"},"data":{"k":"v"}}}
 {"type":"MODIFIED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"b","namespace":"ns","uid":"uid-b","resourceVersion":"2"},"data":{"k":"v"}}}
 {"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"9"}}}
@@ -51,7 +51,7 @@ func TestWatchProtobuf(t *testing.T) {
 	s := newScope(t)
 	f := newFake(s, "a", "b")
 	f.stream = events(f)
-	got := call(Watch(s, f), "GET", "/configmaps", "", "Accept", "application/vnd.kubernetes.protobuf;stream=watch")
+	got := call(Watch(s), "GET", "/configmaps", "", "Accept", "application/vnd.kubernetes.protobuf;stream=watch")
 	b := got.Body.Bytes()
 	if ct := got.Header().Get("Content-Type"); ct != "application/vnd.kubernetes.protobuf;stream=watch" {
 		t.Fatal(ct)
@@ -77,9 +77,9 @@ func TestWatchProtobuf(t *testing.T) {
 func TestWatchTableHasColumnsOnce(t *testing.T) {
 	s := newScope(t)
 	f := newFake(s, "a", "b")
-	s.Table = f
+	s.Table = showTable
 	f.stream = events(f)
-	got := call(Watch(s, f), "GET", "/configmaps", "", "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Body.String()
+	got := call(Watch(s), "GET", "/configmaps", "", "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Body.String()
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	if len(lines) != 3 || !strings.Contains(lines[0], `"columnDefinitions":[{`) || strings.Contains(lines[1], `"columnDefinitions":[{`) {
 		t.Error(got)
@@ -95,7 +95,7 @@ func TestWatchEnds(t *testing.T) {
 		s := newScope(t)
 		f := newFake(s)
 		f.stream = &batches{end: end}
-		got := call(Watch(s, f), "GET", "/configmaps", "").Body.String()
+		got := call(Watch(s), "GET", "/configmaps", "").Body.String()
 		if name == "" && got != "" || name != "" && (!strings.HasPrefix(got, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1"`) || !strings.Contains(got, name)) {
 			t.Errorf("%v: %s", end, got)
 		}
@@ -112,7 +112,7 @@ func dialWatch(t *testing.T, ctx context.Context, stream rest.EventStream, wrap 
 	if stream == nil {
 		f.stream = events(f)
 	}
-	h := Watch(s, f)
+	h := Watch(s)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h(w, r.WithContext(request.WithInfo(ctx, &request.Info{Namespace: "ns"})))
 	}))
@@ -221,27 +221,17 @@ func TestWatchWebSocketNamesWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// late is storage that is not as new as a watch wants it before the watch's time is over.
-type late struct{ *fake }
-
-func (late) Watch(ctx context.Context, _ *internalversion.ListOptions) (rest.EventStream, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
-}
-
 func TestWatchWhoseTimeIsOverBeforeItBegins(t *testing.T) {
 	s := newScope(t)
-	got := call(Watch(s, late{newFake(s)}), "GET", "/configmaps?timeoutSeconds=1", "")
+	// The storage is not as new as the watch wants it before the watch's time is over.
+	s.Storage.Watch = func(ctx context.Context, _ *internalversion.ListOptions) (rest.EventStream, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	got := call(Watch(s), "GET", "/configmaps?timeoutSeconds=1", "")
 	if got.Code != http.StatusOK || got.Body.Len() != 0 {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-}
-
-// outdated is storage that has forgotten what a watch begins with.
-type outdated struct{ *fake }
-
-func (outdated) Watch(context.Context, *internalversion.ListOptions) (rest.EventStream, error) {
-	return nil, apierrors.NewResourceExpired("too old resource version: 1 (2)")
 }
 
 func TestWatchThatCannotBegin(t *testing.T) {
@@ -250,7 +240,10 @@ func TestWatchThatCannotBegin(t *testing.T) {
 		"?timeoutSeconds=-1": `"message":"context deadline exceeded","reason":"InternalError","code":500`,
 	} {
 		s := newScope(t)
-		got := call(Watch(s, outdated{newFake(s)}), "GET", "/configmaps"+query, "")
+		s.Storage.Watch = func(context.Context, *internalversion.ListOptions) (rest.EventStream, error) {
+			return nil, apierrors.NewResourceExpired("too old resource version: 1 (2)")
+		}
+		got := call(Watch(s), "GET", "/configmaps"+query, "")
 		if got.Code != http.StatusOK || !strings.HasPrefix(got.Body.String(), `{"type":"ERROR"`) || !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s: %d %s", query, got.Code, got.Body)
 		}
@@ -266,11 +259,11 @@ func TestInitialEventsOfTheFuture(t *testing.T) {
 	large.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}
 	f.streamErr = large
 	const query = "/configmaps?watch=1&resourceVersion=9"
-	got := call(List(s, f, f), "GET", query+"&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "")
+	got := call(List(s), "GET", query+"&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "")
 	if got.Code != http.StatusOK || !strings.HasPrefix(got.Body.String(), `{"type":"ERROR","object":{`) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	if got := call(List(s, f, f), "GET", query, ""); got.Code != http.StatusGatewayTimeout {
+	if got := call(List(s), "GET", query, ""); got.Code != http.StatusGatewayTimeout {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }

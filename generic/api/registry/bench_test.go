@@ -35,7 +35,7 @@ func BenchmarkCreate(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {
-		if _, err := s.Create(inNamespace(), objs[i], nil, nil); err != nil {
+		if _, err := s.Create(inNamespace(), rest.CreateRequest{Object: objs[i]}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -43,14 +43,14 @@ func BenchmarkCreate(b *testing.B) {
 
 func BenchmarkUpdate(b *testing.B) {
 	s, m := newStore(b, configMapKind())
-	if _, err := s.Create(inNamespace(), benchConfigMap(0), nil, nil); err != nil {
+	if _, err := s.Create(inNamespace(), rest.CreateRequest{Object: benchConfigMap(0)}); err != nil {
 		b.Fatal(err)
 	}
 	i := 0
 	grow := change(func(c *corev1.ConfigMap) { i++; c.Data["k"] = fmt.Sprint(i) })
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := s.Update(inNamespace(), "c0", grow, nil, nil, false, nil); err != nil {
+		if _, _, err := s.Update(inNamespace(), rest.UpdateRequest{Name: "c0", Change: grow}); err != nil {
 			b.Fatal(err)
 		}
 		m.history, m.events = trim(m), nil
@@ -69,12 +69,12 @@ func BenchmarkGetWire(b *testing.B) {
 	for _, mt := range []wire.MediaType{wire.JSON, wire.Protobuf} {
 		b.Run(fmt.Sprintf("kept/%d", mt), func(b *testing.B) {
 			s, _ := newStore(b, configMapKind())
-			if _, err := s.Create(inNamespace(), benchConfigMap(0), nil, nil); err != nil {
+			if _, err := s.Create(inNamespace(), rest.CreateRequest{Object: benchConfigMap(0)}); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				obj, err := s.Get(inNamespace(), "c0", nil)
+				obj, err := s.Get(inNamespace(), rest.GetRequest{Name: "c0"})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -85,7 +85,7 @@ func BenchmarkGetWire(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("encoded/%d", mt), func(b *testing.B) {
 			s, m := newStore(b, configMapKind())
-			if _, err := s.Create(inNamespace(), benchConfigMap(0), nil, nil); err != nil {
+			if _, err := s.Create(inNamespace(), rest.CreateRequest{Object: benchConfigMap(0)}); err != nil {
 				b.Fatal(err)
 			}
 			kv, _ := m.get("/registry/configmaps/ns/c0")
@@ -103,7 +103,7 @@ func BenchmarkGetWire(b *testing.B) {
 func BenchmarkListWire(b *testing.B) {
 	s, _ := newStore(b, configMapKind())
 	for i := range 500 {
-		if _, err := s.Create(inNamespace(), benchConfigMap(i), nil, nil); err != nil {
+		if _, err := s.Create(inNamespace(), rest.CreateRequest{Object: benchConfigMap(i)}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -114,7 +114,7 @@ func BenchmarkListWire(b *testing.B) {
 			b.Fatal(err)
 		}
 		for _, item := range l.Items {
-			if _, _, err := item.(rest.ItemTailer).WireItemTail(v1); err != nil {
+			if _, _, err := item.WireItemTail(v1); err != nil {
 				b.Fatal(err)
 			}
 		}

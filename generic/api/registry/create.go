@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation/path"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -18,16 +17,16 @@ import (
 	"triplane/generic/storage"
 )
 
-// Create implements rest.Creater. Where the name is generated, several are tried
+// Create serves create. Where the name is generated, several are tried
 // before an object that has it already is an error.
-func (s *Store[T]) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
-	obj, ok := object.(T)
+func (s *Store[T]) Create(ctx context.Context, r rest.CreateRequest) (runtime.Object, error) {
+	obj, ok := r.Object.(T)
 	if !ok {
-		return nil, errNotOfKind(object, s.kind.Hub)
+		return nil, errNotOfKind(r.Object, s.kind.Hub)
 	}
-	dryRun := opts != nil && isDryRun(opts.DryRun)
+	dryRun := r.Options != nil && isDryRun(r.Options.DryRun)
 	if obj.GetGenerateName() == "" {
-		return s.create(ctx, obj, validate, dryRun)
+		return s.create(ctx, obj, r.Validate, dryRun)
 	}
 	attempts := nameAttempts
 	if obj.GetName() != "" {
@@ -40,7 +39,7 @@ func (s *Store[T]) Create(ctx context.Context, object runtime.Object, validate r
 			attempt.SetName(s.newName(obj.GetGenerateName()))
 		}
 		var created runtime.Object
-		if created, err = s.create(ctx, attempt, validate, dryRun); !apierrors.IsAlreadyExists(err) {
+		if created, err = s.create(ctx, attempt, r.Validate, dryRun); !apierrors.IsAlreadyExists(err) {
 			return created, err
 		}
 		err = apierrors.NewGenerateNameConflict(s.requested(ctx), attempt.GetName(), 1)

@@ -45,11 +45,11 @@ func TestCreateSetsSystemMetadata(t *testing.T) {
 }
 
 func create[T Object](s *Store[T], obj T) func() (runtime.Object, error) {
-	return func() (runtime.Object, error) { return s.Create(inNamespace(), obj, nil, nil) }
+	return func() (runtime.Object, error) { return s.Create(inNamespace(), rest.CreateRequest{Object: obj}) }
 }
 
 func get[T Object](s *Store[T], name string) func() (runtime.Object, error) {
-	return func() (runtime.Object, error) { return s.Get(inNamespace(), name, nil) }
+	return func() (runtime.Object, error) { return s.Get(inNamespace(), rest.GetRequest{Name: name}) }
 }
 
 func TestCreateErrors(t *testing.T) {
@@ -77,13 +77,13 @@ func TestCreateErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := s.Delete(inNamespace(), "going", nil, &metav1.DeleteOptions{}); err != nil {
+	if _, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "going", Options: &metav1.DeleteOptions{}}); err != nil {
 		t.Fatal(err)
 	}
 	writes := m.writes
 	for _, tt := range tests {
 		for _, dry := range [][]string{nil, {metav1.DryRunAll}} {
-			_, err := s.Create(inNamespace(), tt.obj.DeepCopy(), nil, &metav1.CreateOptions{DryRun: dry})
+			_, err := s.Create(inNamespace(), rest.CreateRequest{Object: tt.obj.DeepCopy(), Options: &metav1.CreateOptions{DryRun: dry}})
 			wantStatus(t, tt.name, err, tt.code, tt.text)
 		}
 	}
@@ -92,7 +92,7 @@ func TestCreateErrors(t *testing.T) {
 	if _, err := create(s, versioned)(); !errors.Is(err, errVersionOnCreate) {
 		t.Errorf("with a version: %v", err)
 	}
-	created, err := s.Create(inNamespace(), versioned, nil, &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	created, err := s.Create(inNamespace(), rest.CreateRequest{Object: versioned, Options: &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}})
 	if c, ok := created.(*corev1.ConfigMap); err != nil || !ok || c.ResourceVersion != "5" {
 		t.Errorf("a dry run with a version, which is shown as sent: %v, %v", created, err)
 	}
@@ -116,7 +116,7 @@ func wantStatus(t testing.TB, what string, err error, code int32, text string) {
 func TestCreateDryRunWritesNothing(t *testing.T) {
 	s, m := newStore(t, configMapKind())
 	out := must[*corev1.ConfigMap](t, func() (runtime.Object, error) {
-		return s.Create(inNamespace(), configMap("a"), nil, &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return s.Create(inNamespace(), rest.CreateRequest{Object: configMap("a"), Options: &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}})
 	})
 	if out.UID == "" || out.ResourceVersion != "" || m.writes != 0 {
 		t.Errorf("uid %q, version %q, %d writes", out.UID, out.ResourceVersion, m.writes)
@@ -136,7 +136,7 @@ func TestGenerateName(t *testing.T) {
 		tries++
 		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "configmaps"}, "x")
 	}
-	_, err := s.Create(inNamespace(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "g-"}}, taken, nil)
+	_, err := s.Create(inNamespace(), rest.CreateRequest{Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "g-"}}, Validate: taken})
 	if tries != nameAttempts || !apierrors.IsAlreadyExists(err) || !strings.Contains(err.Error(), "not able to generate a unique name") {
 		t.Errorf("%d tries, %v", tries, err)
 	}
@@ -185,7 +185,7 @@ func TestReservationsAreGivenBack(t *testing.T) {
 		ok       bool
 	}{{configMap("a"), nil, true}, {configMap("a"), nil, false}, {configMap("c"), refuse, false}, {bad, nil, false}} {
 		finished = nil
-		_, err := s.Create(inNamespace(), c.obj, c.validate, nil)
+		_, err := s.Create(inNamespace(), rest.CreateRequest{Object: c.obj, Validate: c.validate})
 		if len(finished) != 1 || finished[0] != c.ok || (err == nil) != c.ok {
 			t.Errorf("%s: finished %v, %v", c.obj.Name, finished, err)
 		}
@@ -196,7 +196,7 @@ func TestClusterScopedObjectsHaveNoNamespace(t *testing.T) {
 	s, m := newStore(t, namespaceKind())
 	in := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}}
 	out := must[*corev1.Namespace](t, func() (runtime.Object, error) {
-		return s.Create(request.WithNamespace(context.Background(), ""), in, nil, nil)
+		return s.Create(request.WithNamespace(context.Background(), ""), rest.CreateRequest{Object: in})
 	})
 	if _, ok := m.get("/registry/namespaces/x"); !ok || out.Namespace != "" {
 		t.Errorf("namespace %q, stored %v", out.Namespace, ok)
@@ -205,8 +205,8 @@ func TestClusterScopedObjectsHaveNoNamespace(t *testing.T) {
 
 func TestNamesThatAreNoPath(t *testing.T) {
 	s, _ := newStore(t, configMapKind())
-	_, err := s.Get(inNamespace(), "..", nil)
+	_, err := s.Get(inNamespace(), rest.GetRequest{Name: ".."})
 	wantStatus(t, "..", err, http.StatusBadRequest, `Name parameter invalid: "..": may not be '..'`)
-	_, err = s.Get(context.Background(), "a", nil)
+	_, err = s.Get(context.Background(), rest.GetRequest{Name: "a"})
 	wantStatus(t, "no namespace", err, http.StatusBadRequest, "Namespace parameter required.")
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"triplane/generic/api/rest"
 	"triplane/generic/storage/wire"
 )
 
@@ -74,7 +75,7 @@ func FuzzSelectors(f *testing.F) {
 	pods := map[string]*corev1.Pod{}
 	for name, set := range map[string]labels.Set{"a": {"l": "a"}, "b": {"l": "b", "m": ""}, "c": {"l": "2"}, "d": nil} {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: set}, Spec: corev1.PodSpec{NodeName: "node-" + name}}
-		if _, err := s.Create(inNamespace(), p, nil, nil); err != nil {
+		if _, err := s.Create(inNamespace(), rest.CreateRequest{Object: p}); err != nil {
 			f.Fatal(err)
 		}
 		pods[name] = p

@@ -16,21 +16,25 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/api/rest"
-	"triplane/generic/storage"
 )
 
-// Delete implements rest.GracefulDeleter.
-func (s *Store[T]) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	key, err := s.requestKey(ctx, name)
+// Delete serves delete.
+func (s *Store[T]) Delete(ctx context.Context, r rest.DeleteRequest) (runtime.Object, bool, error) {
+	key, err := s.requestKey(ctx, r.Name)
 	if err != nil {
 		return nil, false, err
 	}
+	opts := r.Options
 	if opts == nil {
 		opts = metav1.NewDeleteOptions(0)
 	}
 	s.warnOfDeletion(ctx, opts)
-	d := &deletion[T]{store: s, name: name, key: key, validate: validate, given: opts, dryRun: isDryRun(opts.DryRun)}
-	out, deleted, err := d.run(ctx)
+	d := &deletion[T]{store: s, name: r.Name, key: key, validate: r.Validate, given: opts, dryRun: isDryRun(opts.DryRun)}
+	from, err := s.peek(ctx, key)
+	if err != nil {
+		return nil, false, err
+	}
+	out, deleted, err := s.retry(ctx, key, from, d.attempt)
 	if apierrors.IsStoreReadError(err) && ptr.Deref(opts.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
 		return d.removeUnread(ctx, err)
 	}
@@ -54,40 +58,6 @@ type deletion[T Object] struct {
 	// gone from then on.
 	last    T
 	written bool
-}
-
-// run tries, as update.run does, until the write meets the state that it was
-// decided on.
-func (d *deletion[T]) run(ctx context.Context) (runtime.Object, bool, error) {
-	s := d.store
-	from, err := s.peek(ctx, d.key)
-	if err != nil {
-		return nil, false, err
-	}
-	for range maxWriteAttempts {
-		obj, deleted, err := d.attempt(ctx, from)
-		var conflict *storage.ConflictError
-		if errors.As(err, &conflict) {
-			from = after(conflict)
-			continue
-		}
-		if err == nil {
-			return obj, deleted, nil
-		}
-		var doubtful doubtfulError
-		if errors.As(err, &doubtful) {
-			return nil, false, doubtful.error
-		}
-		now, changed, readErr := s.refresh(ctx, d.key, from)
-		if readErr != nil {
-			return nil, false, readErr
-		}
-		if !changed {
-			return nil, false, err
-		}
-		from = now
-	}
-	return nil, false, errContended(s.requested(ctx))
 }
 
 // attempt decides what the deletion means for a state, and does it.

@@ -23,7 +23,7 @@ func TestDeleteAnswersWithAStatus(t *testing.T) {
 	s, m := newStore(t, configMapKind())
 	in := must[*corev1.ConfigMap](t, create(s, configMap("a")))
 	for _, dry := range [][]string{dryRun, nil} {
-		obj, deleted, err := s.Delete(inNamespace(), "a", nil, &metav1.DeleteOptions{DryRun: dry})
+		obj, deleted, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "a", Options: &metav1.DeleteOptions{DryRun: dry}})
 		status, ok := obj.(*metav1.Status)
 		if err != nil || !deleted || !ok {
 			t.Fatalf("%T, %v, %v", obj, deleted, err)
@@ -35,7 +35,7 @@ func TestDeleteAnswersWithAStatus(t *testing.T) {
 			t.Errorf("dry run %v: there %v", dry, there)
 		}
 	}
-	_, _, err := s.Delete(inNamespace(), "a", nil, nil)
+	_, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "a"})
 	wantStatus(t, "gone", err, 404, `configmaps "a" not found`)
 }
 
@@ -43,12 +43,12 @@ func TestDeletePreconditions(t *testing.T) {
 	s, m := newStore(t, configMapKind())
 	in := must[*corev1.ConfigMap](t, create(s, configMap("a")))
 	other, version := types.UID("other"), "5"
-	_, _, err := s.Delete(inNamespace(), "a", nil, &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}})
+	_, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "a", Options: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}}})
 	wantStatus(t, "uid", err, 409, `Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (other) does not match the UID in record (`+string(in.UID)+`). The object might have been deleted and then recreated`)
-	_, _, err = s.Delete(inNamespace(), "a", nil, &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}})
+	_, _, err = s.Delete(inNamespace(), rest.DeleteRequest{Name: "a", Options: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}}})
 	wantStatus(t, "version", err, 409, `Operation cannot be fulfilled on ConfigMap "a": the ResourceVersion in the precondition (5) does not match the ResourceVersion in record (`+in.ResourceVersion+`). The object might have been modified`)
 	never := metav1.DeletionPropagation("Never")
-	_, _, err = s.Delete(inNamespace(), "a", nil, &metav1.DeleteOptions{PropagationPolicy: &never})
+	_, _, err = s.Delete(inNamespace(), rest.DeleteRequest{Name: "a", Options: &metav1.DeleteOptions{PropagationPolicy: &never}})
 	wantStatus(t, "policy", err, 422, `DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Never"`)
 	if m.writes != 1 {
 		t.Error("something was written")
@@ -87,10 +87,10 @@ func TestPropagation(t *testing.T) {
 		must[*corev1.ConfigMap](t, create(s, in))
 		for i, st := range tt.steps {
 			writes := m.writes
-			if _, _, err := s.Delete(inNamespace(), "a", nil, &metav1.DeleteOptions{PropagationPolicy: st.opts.PropagationPolicy, OrphanDependents: st.opts.OrphanDependents, DryRun: dryRun}); err != nil || m.writes != writes {
+			if _, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "a", Options: &metav1.DeleteOptions{PropagationPolicy: st.opts.PropagationPolicy, OrphanDependents: st.opts.OrphanDependents, DryRun: dryRun}}); err != nil || m.writes != writes {
 				t.Errorf("%s, step %d, dry run: %v", tt.name, i, err)
 			}
-			obj, deleted, err := s.Delete(inNamespace(), "a", nil, &st.opts)
+			obj, deleted, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "a", Options: &st.opts})
 			if err != nil || deleted != (st.finalizers == nil) {
 				t.Errorf("%s, step %d: deleted %v, %v", tt.name, i, deleted, err)
 				continue
@@ -112,7 +112,7 @@ func TestGracefulDeletion(t *testing.T) {
 	must[*corev1.Pod](t, create(s, pod))
 	del := func(seconds *int64) (*corev1.Pod, bool) {
 		t.Helper()
-		obj, deleted, err := s.Delete(inNamespace(), "p", nil, &metav1.DeleteOptions{GracePeriodSeconds: seconds})
+		obj, deleted, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "p", Options: &metav1.DeleteOptions{GracePeriodSeconds: seconds}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestGracefulDeletion(t *testing.T) {
 		t.Errorf("shorter: %+v", shorter.ObjectMeta)
 	}
 	// A terminating pod with a period is not taken away by an update.
-	must[*corev1.Pod](t, updateWith(s, "p", change(func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} })))
+	must[*corev1.Pod](t, updateWith(s.Update, "p", change(func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} })))
 	if _, ok := m.get("/registry/pods/ns/p"); !ok {
 		t.Fatal("gone")
 	}
@@ -146,31 +146,31 @@ func TestGracefulDeletion(t *testing.T) {
 func TestNamespaceDeletion(t *testing.T) {
 	s, m := newStore(t, namespaceKind())
 	ctx := context.Background()
-	if _, err := s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{"kubernetes"}}}, nil, nil); err != nil {
+	if _, err := s.Create(ctx, rest.CreateRequest{Object: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{"kubernetes"}}}}); err != nil {
 		t.Fatal(err)
 	}
 	uid := types.UID("other")
-	_, _, err := s.Delete(ctx, "x", nil, &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	_, _, err := s.Delete(ctx, rest.DeleteRequest{Name: "x", Options: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}})
 	wantStatus(t, "uid", err, 409, `Operation cannot be fulfilled on namespaces "x": Precondition failed: UID in precondition: other, UID in object meta: `)
 	for i := range 2 {
-		obj, deleted, err := s.Delete(ctx, "x", nil, &metav1.DeleteOptions{})
+		obj, deleted, err := s.Delete(ctx, rest.DeleteRequest{Name: "x", Options: &metav1.DeleteOptions{}})
 		ns := must[*corev1.Namespace](t, func() (runtime.Object, error) { return obj, err })
 		if deleted || ns.Status.Phase != corev1.NamespaceTerminating || ns.DeletionTimestamp == nil || ns.DeletionGracePeriodSeconds != nil {
 			t.Errorf("deletion %d: %v, %+v", i, deleted, ns)
 		}
 	}
 	// An update without metadata finalizers leaves it, since its spec holds it.
-	if _, _, err := s.Update(ctx, "x", change(func(n *corev1.Namespace) { n.Labels = map[string]string{"a": "b"} }), nil, nil, false, nil); err != nil {
+	if _, _, err := s.Update(ctx, rest.UpdateRequest{Name: "x", Change: change(func(n *corev1.Namespace) { n.Labels = map[string]string{"a": "b"} })}); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := m.get("/registry/namespaces/x"); !ok {
 		t.Fatal("gone")
 	}
-	finalize := s.Storage(corev1.SchemeGroupVersion)["namespaces/finalize"]
-	if _, ok := finalize.(rest.Getter); ok {
+	finalize := s.Resources(corev1.SchemeGroupVersion)["namespaces/finalize"]
+	if finalize.Get != nil {
 		t.Error("finalize can be read")
 	}
-	if _, _, err := finalize.(rest.Updater).Update(ctx, "x", change(func(n *corev1.Namespace) { n.Spec.Finalizers = nil }), nil, nil, false, nil); err != nil {
+	if _, _, err := finalize.Update(ctx, rest.UpdateRequest{Name: "x", Change: change(func(n *corev1.Namespace) { n.Spec.Finalizers = nil })}); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := m.get("/registry/namespaces/x"); ok {
@@ -186,11 +186,11 @@ func TestDeleteCollection(t *testing.T) {
 		must[*corev1.ConfigMap](t, create(s, c))
 	}
 	even, _ := labels.Parse("even=y")
-	obj, err := s.DeleteCollection(inNamespace(), nil, &metav1.DeleteOptions{}, &metainternalversion.ListOptions{LabelSelector: even})
+	obj, err := s.DeleteCollection(inNamespace(), rest.DeleteCollectionRequest{Options: &metav1.DeleteOptions{}, List: &metainternalversion.ListOptions{LabelSelector: even}})
 	if err != nil || len(obj.(*rest.StoredList).Items) != 2 {
 		t.Fatal(obj, err)
 	}
-	obj, err = s.DeleteCollection(inNamespace(), nil, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}, &metainternalversion.ListOptions{ResourceVersion: "101"})
+	obj, err = s.DeleteCollection(inNamespace(), rest.DeleteCollectionRequest{Options: &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}, List: &metainternalversion.ListOptions{ResourceVersion: "101"}})
 	if err != nil || names(obj.(*rest.StoredList)) != "a" {
 		t.Errorf("at a version: %v, %v", obj, err)
 	}
@@ -200,13 +200,13 @@ func TestDeleteCollection(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err = s.DeleteCollection(inNamespace(), refuse, nil, nil); !apierrors.IsBadRequest(err) {
+	if _, err = s.DeleteCollection(inNamespace(), rest.DeleteCollectionRequest{Validate: refuse}); !apierrors.IsBadRequest(err) {
 		t.Errorf("refused: %v", err)
 	}
 	if _, ok := m.get("/registry/configmaps/ns/e"); !ok {
 		t.Error("e is gone")
 	}
-	if _, err = s.DeleteCollection(inNamespace(), nil, nil, nil); err != nil {
+	if _, err = s.DeleteCollection(inNamespace(), rest.DeleteCollectionRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := s.List(inNamespace(), nil)
@@ -216,29 +216,18 @@ func TestDeleteCollection(t *testing.T) {
 }
 
 func TestVerbs(t *testing.T) {
-	all := configMapKind()
 	read := configMapKind()
 	read.Without = []string{"create", "update", "delete", "deletecollection", "watch"}
-	for _, tt := range []struct {
-		kind                                   *Kind[*corev1.ConfigMap]
-		create, update, del, collection, watch bool
-	}{{all, true, true, true, true, true}, {read, false, false, false, false, false}} {
-		s, _ := newStore(t, tt.kind)
-		r := s.Rest()
-		_, create := r.(rest.Creater)
-		_, update := r.(rest.Patcher)
-		_, del := r.(rest.GracefulDeleter)
-		_, collection := r.(rest.CollectionDeleter)
-		_, watch := r.(rest.Watcher)
-		if create != tt.create || update != tt.update || del != tt.del || collection != tt.collection || watch != tt.watch {
-			t.Errorf("without %v: %v %v %v %v %v", tt.kind.Without, create, update, del, collection, watch)
+	for want, kind := range map[bool]*Kind[*corev1.ConfigMap]{true: configMapKind(), false: read} {
+		s, _ := newStore(t, kind)
+		r := s.Resource()
+		has := []bool{r.Create != nil, r.Update != nil, r.Patches(), r.Delete != nil, r.DeleteCollection != nil, r.Watch != nil}
+		if slices.Contains(has, !want) || r.Get == nil || r.List == nil {
+			t.Errorf("without %v: %v", kind.Without, has)
 		}
 	}
 	n, _ := newStore(t, namespaceKind())
-	if _, ok := n.Rest().(rest.CollectionDeleter); ok {
-		t.Error("namespaces have deletecollection")
-	}
-	if _, ok := n.Rest().(rest.Patcher); !ok {
-		t.Error("namespaces have no patch")
+	if r := n.Resource(); r.DeleteCollection != nil || !r.Patches() || r.Delete == nil {
+		t.Error("namespaces have other verbs")
 	}
 }

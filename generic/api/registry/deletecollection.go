@@ -15,14 +15,15 @@ import (
 	"triplane/internal/worker"
 )
 
-// DeleteCollection implements rest.CollectionDeleter. The result is the list of
+// DeleteCollection serves deletecollection. The result is the list of
 // the objects as they were. The first error ends it; what is deleted by then
 // stays deleted. Objects that cannot be read are an error once all others are gone.
-func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error) {
-	found, err := s.list(ctx, pageOf(list))
+func (s *Store[T]) DeleteCollection(ctx context.Context, r rest.DeleteCollectionRequest) (runtime.Object, error) {
+	found, err := s.list(ctx, pageOf(r.List))
 	if err != nil {
 		return nil, err
 	}
+	opts := r.Options
 	if opts == nil {
 		opts = metav1.NewDeleteOptions(0)
 	}
@@ -35,8 +36,8 @@ func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateO
 	work := make(chan *storage.Record)
 	for range min(max(1, s.options.DeleteCollectionWorkers), len(found.Items)) {
 		wg.Go(func() {
-			for r := range work {
-				err := worker.Try(func() error { return s.deleteRecord(ctx, r, validate, opts) })
+			for record := range work {
+				err := worker.Try(func() error { return s.deleteRecord(ctx, record, r.Validate, opts) })
 				switch {
 				case apierrors.IsStoreReadError(err):
 					unread.Store(&err)
@@ -90,7 +91,7 @@ func (s *Store[T]) deleteRecord(ctx context.Context, r *storage.Record, validate
 	if s.kind.Namespaced {
 		ctx = request.WithNamespace(ctx, fields.Get(storage.FieldNamespace))
 	}
-	_, _, err = s.Delete(ctx, fields.Get(storage.FieldName), validate, opts.DeepCopy())
+	_, _, err = s.Delete(ctx, rest.DeleteRequest{Name: fields.Get(storage.FieldName), Validate: validate, Options: opts.DeepCopy()})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -97,7 +97,7 @@ func readYourWrites(t *testing.T, s *Store[*corev1.ConfigMap]) {
 		if got := must[*corev1.ConfigMap](t, get(s, name)); got.ResourceVersion != in.ResourceVersion {
 			t.Fatalf("read %s after writing %s", got.ResourceVersion, in.ResourceVersion)
 		}
-		if _, _, err := s.Delete(inNamespace(), name, nil, nil); err != nil {
+		if _, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: name}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := get(s, name)(); !apierrors.IsNotFound(err) {
@@ -159,7 +159,7 @@ func deleteRaces(t *testing.T, s *Store[*corev1.ConfigMap]) {
 			}
 		})
 		wg.Go(func() {
-			if _, _, err := s.Delete(inNamespace(), "race", nil, &metav1.DeleteOptions{}); err != nil {
+			if _, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "race", Options: &metav1.DeleteOptions{}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -171,7 +171,7 @@ func deleteRaces(t *testing.T, s *Store[*corev1.ConfigMap]) {
 }
 
 func pages(t *testing.T, s *Store[*corev1.ConfigMap]) {
-	if _, err := s.DeleteCollection(inNamespace(), nil, nil, nil); err != nil {
+	if _, err := s.DeleteCollection(inNamespace(), rest.DeleteCollectionRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 7 {

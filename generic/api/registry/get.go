@@ -7,28 +7,28 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane/generic/api/rest"
 	"triplane/generic/storage"
 )
 
-// Get implements rest.Getter. The result is a rest.Stored.
-func (s *Store[T]) Get(ctx context.Context, name string, opts *metav1.GetOptions) (runtime.Object, error) {
-	key, err := s.requestKey(ctx, name)
+// Get serves get. The result is a rest.Stored.
+func (s *Store[T]) Get(ctx context.Context, r rest.GetRequest) (runtime.Object, error) {
+	key, err := s.requestKey(ctx, r.Name)
 	if err != nil {
 		return nil, err
 	}
 	version := ""
-	if opts != nil {
-		version = opts.ResourceVersion
+	if r.Options != nil {
+		version = r.Options.ResourceVersion
 	}
-	r, err := s.get(ctx, key, name, version)
+	record, err := s.get(ctx, key, r.Name, version)
 	if err != nil {
 		return nil, err
 	}
-	return s.stored(r), nil
+	return s.stored(record), nil
 }
 
 // get reads the record of a key, not older than a resource version.

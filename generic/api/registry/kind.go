@@ -26,7 +26,7 @@ type Object interface {
 
 // Kind declares a resource in one place: what it is called, what a write may
 // change and must satisfy, what deletion means, how it is shown and selected.
-// NewStore makes a rest.Storage of it. Nil functions mean nothing special.
+// NewStore serves it. Nil functions mean nothing special.
 //
 // What holds for every kind is not declared here but done by Store: object
 // metadata rules, generateName, UIDs and times, finalizers, preconditions,
@@ -126,8 +126,7 @@ type Write[T Object] struct {
 	AllowCreateOnUpdate      bool
 	AllowUnconditionalUpdate bool
 
-	// ResetFields are those that managed fields forget; see
-	// rest.ResetFieldsProvider.
+	// ResetFields are those that managed fields omit; see rest.Resource.
 	ResetFields rest.ResetFields
 }
 

@@ -156,16 +156,17 @@ func configMap(name string) *corev1.ConfigMap {
 }
 
 // replaceWith is an update that sends an object whatever the present one is.
-func replaceWith(obj runtime.Object) rest.UpdatedObjectInfo {
-	return UpdateFunc(func(context.Context, runtime.Object) (runtime.Object, error) { return obj.DeepCopyObject(), nil })
+func replaceWith(obj runtime.Object) changeFunc {
+	return func(context.Context, runtime.Object) (runtime.Object, error) { return obj.DeepCopyObject(), nil }
 }
 
 // change is an update that changes the present object.
-func change[T Object](f func(T)) rest.UpdatedObjectInfo {
-	return UpdateFunc(func(_ context.Context, old runtime.Object) (runtime.Object, error) {
-		f(old.(T))
-		return old, nil
-	})
+func change[T Object](f func(T)) changeFunc {
+	return func(_ context.Context, old runtime.Object) (runtime.Object, error) {
+		obj := old.DeepCopyObject()
+		f(obj.(T))
+		return obj, nil
+	}
 }
 
 func must[T Object](t testing.TB, f func() (runtime.Object, error)) T {

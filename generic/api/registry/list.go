@@ -26,7 +26,7 @@ const (
 		"to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
 )
 
-// List implements rest.Lister. The result is a *rest.StoredList.
+// List serves list. The result is a *rest.StoredList.
 func (s *Store[T]) List(ctx context.Context, opts *metainternalversion.ListOptions) (runtime.Object, error) {
 	list, err := s.list(ctx, opts)
 	if err != nil {
@@ -193,9 +193,9 @@ func (s *Store[T]) selection(ctx context.Context, opts *metainternalversion.List
 	return key, l, f
 }
 
-// ConvertFieldLabel implements rest.FieldLabelConvertor. Its errors are in the words of the kinds
+// fieldLabel is rest.Resource.FieldLabel. Its errors are in the words of the kinds
 // that have fields of their own, or of those that have none.
-func (s *Store[T]) ConvertFieldLabel(label, value string) (string, string, error) {
+func (s *Store[T]) fieldLabel(label, value string) (string, string, error) {
 	if s.kind.Select.Labels != nil {
 		if path, ok := s.kind.Select.Labels[label]; ok {
 			return path, value, nil
@@ -222,7 +222,7 @@ func (s *Store[T]) ConvertFieldLabel(label, value string) (string, string, error
 	return ConvertMetadataLabel(label, value)
 }
 
-// ConvertMetadataLabel is the rest.FieldLabelConvertor of resources whose selectors may name
+// ConvertMetadataLabel is the rest.Resource.FieldLabel of resources whose selectors may name
 // nothing but the name and the namespace.
 func ConvertMetadataLabel(label, value string) (string, string, error) {
 	if label == "metadata.name" || label == "metadata.namespace" {

@@ -47,7 +47,7 @@ func TestVersionsWithoutCache(t *testing.T) {
 		true:  `invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax`,
 	} {
 		s.options.Uncached = uncached
-		_, err := s.Get(inNamespace(), "a", &metav1.GetOptions{ResourceVersion: "x"})
+		_, err := s.Get(inNamespace(), rest.GetRequest{Name: "a", Options: &metav1.GetOptions{ResourceVersion: "x"}})
 		if err == nil || err.Error() != want || apierrors.IsBadRequest(err) != uncached {
 			t.Errorf("uncached %t: %v", uncached, err)
 		}
@@ -108,7 +108,7 @@ func TestListPages(t *testing.T) {
 		t.Errorf("token %s", token)
 	}
 	must[*corev1.ConfigMap](t, create(s, configMap("bb")))
-	if _, _, err := s.Delete(inNamespace(), "c", nil, nil); err != nil {
+	if _, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "c"}); err != nil {
 		t.Fatal(err)
 	}
 	second := list(metainternalversion.ListOptions{Limit: 2, Continue: first.Continue})
@@ -172,7 +172,7 @@ func TestListFreshness(t *testing.T) {
 			return err
 		},
 		func() error {
-			_, err := s.Get(inNamespace(), "a", &metav1.GetOptions{ResourceVersion: "999"})
+			_, err := s.Get(inNamespace(), rest.GetRequest{Name: "a", Options: &metav1.GetOptions{ResourceVersion: "999"}})
 			return err
 		},
 	} {
@@ -212,7 +212,7 @@ func TestFieldSelectors(t *testing.T) {
 
 func selecting[T Object](s *Store[T]) func(string) (string, error) {
 	return func(selector string) (string, error) {
-		converted, err := fields.ParseSelectorOrDie(selector).Transform(s.ConvertFieldLabel)
+		converted, err := fields.ParseSelectorOrDie(selector).Transform(s.fieldLabel)
 		if err != nil {
 			return "", err
 		}
@@ -260,7 +260,7 @@ func TestWatch(t *testing.T) {
 	if end.Annotations[metav1.InitialEventsAnnotationKey] != "true" || end.ResourceVersion != "101" || end.Kind != "ConfigMap" {
 		t.Errorf("bookmark %+v", end)
 	}
-	if _, _, err := s.Delete(inNamespace(), "a", nil, nil); err != nil {
+	if _, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	events, err = stream.Next(ctx)

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/storage"
@@ -80,6 +81,44 @@ func (s *Store[T]) confirm(ctx context.Context, key string, p present) (present,
 		return now, &storage.ConflictError{Key: key, Expected: p.revision}
 	}
 	return now, &storage.ConflictError{Key: key, Expected: p.revision, Current: &storage.KeyValue{Key: key, Value: now.value, Revision: now.revision, Stale: now.stale}}
+}
+
+// retry attempts a write, from the state that it is given at first, until one meets the state that
+// it was computed from. An error that follows from what may be stale is not returned before the
+// state has been read from the backend.
+func (s *Store[T]) retry(ctx context.Context, key string, from present,
+	attempt func(ctx context.Context, from present) (runtime.Object, bool, error)) (runtime.Object, bool, error) {
+	for range maxWriteAttempts {
+		obj, flag, err := attempt(ctx, from)
+		if err == nil {
+			return obj, flag, nil
+		}
+		if from, err = s.following(ctx, key, from, err); err != nil {
+			return nil, false, err
+		}
+	}
+	return nil, false, errContended(s.requested(ctx))
+}
+
+// following returns the state that a write starts from after an error, or the error that is final.
+func (s *Store[T]) following(ctx context.Context, key string, from present, failed error) (present, error) {
+	var conflict *storage.ConflictError
+	var doubtful doubtfulError
+	switch {
+	case errors.As(failed, &doubtful):
+		return from, doubtful.error
+	case errors.As(failed, &conflict):
+		return after(conflict), nil
+	case errors.Is(failed, storage.ErrExists):
+		// Somebody created it in between, and may have deleted it again.
+		now, _, err := s.refresh(ctx, key, present{})
+		return now, err
+	}
+	now, changed, err := s.refresh(ctx, key, from)
+	if err == nil && !changed {
+		err = failed
+	}
+	return now, err
 }
 
 // maxWriteAttempts bounds how often a write starts again because another one was

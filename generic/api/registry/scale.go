@@ -29,40 +29,26 @@ var ErrNoReplicas = errors.New("the object has no replicas")
 
 var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
-// scaleStorage serves the subresource "scale": an autoscaling/v1 Scale that
+// scaling serves the subresource "scale": an autoscaling/v1 Scale that
 // shows, and sets, the replicas of an object.
-type scaleStorage[T Object] struct {
+type scaling[T Object] struct {
 	store *Store[T]
 	sub   *ScaleSubresource[T]
-	codec func() (rest.Codec, error)
 }
 
-var (
-	_ rest.Patcher        = (*scaleStorage[Object])(nil)
-	_ rest.KindProvider   = (*scaleStorage[Object])(nil)
-	_ rest.CodecProvider  = (*scaleStorage[Object])(nil)
-	_ rest.TableConvertor = (*scaleStorage[Object])(nil)
-)
-
-// Scale returns the storage of the subresource "scale".
-func (s *Store[T]) Scale(sub *ScaleSubresource[T]) rest.Storage {
-	return &scaleStorage[T]{store: s, sub: sub, codec: sync.OnceValues(newScaleCodec)}
+// Scale returns what serves the subresource "scale".
+func (s *Store[T]) Scale(sub *ScaleSubresource[T]) *rest.Resource {
+	r, codec := &scaling[T]{store: s, sub: sub}, sync.OnceValues(newScaleCodec)
+	return &rest.Resource{
+		New: func() runtime.Object { return &autoscalingv1.Scale{} }, Kind: scaleKind,
+		Codec:    func(schema.GroupVersion) (rest.Codec, error) { return codec() },
+		Versions: s.served, Namespaced: s.kind.Namespaced,
+		Get: r.get, Update: r.update, ConvertToTable: scaleTable,
+	}
 }
 
-func (r *scaleStorage[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
-
-func (r *scaleStorage[T]) NamespaceScoped() bool { return r.store.NamespaceScoped() }
-
-func (r *scaleStorage[T]) Kind(schema.GroupVersion) schema.GroupVersionKind { return scaleKind }
-
-func (r *scaleStorage[T]) CodecFor(schema.GroupVersion) (rest.Codec, error) { return r.codec() }
-
-// ServedVersions are the versions of the object that has the scale.
-func (r *scaleStorage[T]) ServedVersions() []schema.GroupVersion { return r.store.ServedVersions() }
-
-// Get implements rest.Getter.
-func (r *scaleStorage[T]) Get(ctx context.Context, name string, opts *metav1.GetOptions) (runtime.Object, error) {
-	object, err := r.store.Get(ctx, name, opts)
+func (r *scaling[T]) get(ctx context.Context, get rest.GetRequest) (runtime.Object, error) {
+	object, err := r.store.Get(ctx, get)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +73,7 @@ const unsetReplicas = math.MinInt32
 
 // scaleOf shows the scale of an object that is updated: that of one without
 // replicas says none.
-func (r *scaleStorage[T]) scaleOf(obj T, none int32) (*autoscalingv1.Scale, error) {
+func (r *scaling[T]) scaleOf(obj T, none int32) (*autoscalingv1.Scale, error) {
 	part, err := r.sub.Get(obj)
 	if errors.Is(err, ErrNoReplicas) {
 		without := Scale{}
@@ -103,7 +89,7 @@ func (r *scaleStorage[T]) scaleOf(obj T, none int32) (*autoscalingv1.Scale, erro
 	return r.show(obj, part), nil
 }
 
-func (r *scaleStorage[T]) show(obj T, part *Scale) *autoscalingv1.Scale {
+func (r *scaling[T]) show(obj T, part *Scale) *autoscalingv1.Scale {
 	return &autoscalingv1.Scale{
 		TypeMeta: metav1.TypeMeta{Kind: scaleKind.Kind, APIVersion: "autoscaling/v1"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -118,14 +104,16 @@ func (r *scaleStorage[T]) show(obj T, part *Scale) *autoscalingv1.Scale {
 	}
 }
 
-// Update implements rest.Updater: the scale's change becomes one of the object,
-// by the rules of the main resource.
-func (r *scaleStorage[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, _ rest.ValidateObjectFunc,
-	validate rest.ValidateObjectUpdateFunc, _ bool, opts *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	u := &update[T]{store: r.store, name: name, info: &scaleUpdate[T]{storage: r, info: info},
-		dryRun: opts != nil && isDryRun(opts.DryRun)}
-	if validate != nil {
-		u.validateUpdate = r.validateAsScale(validate)
+// update makes the scale's change one of the object, by the rules of the main resource.
+func (r *scaling[T]) update(ctx context.Context, of rest.UpdateRequest) (runtime.Object, bool, error) {
+	u := &update[T]{store: r.store, dryRun: dryRunUpdate(of.Options), UpdateRequest: rest.UpdateRequest{
+		Name: of.Name, Preconditions: of.Preconditions,
+		Change: func(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
+			return r.change(ctx, obj, of.Change)
+		},
+	}}
+	if of.ValidateUpdate != nil {
+		u.ValidateUpdate = r.validateAsScale(of.ValidateUpdate)
 	}
 	updated, _, err := u.run(ctx)
 	if err != nil {
@@ -143,7 +131,7 @@ func (r *scaleStorage[T]) Update(ctx context.Context, name string, info rest.Upd
 }
 
 // validateAsScale lets admission validate the scales instead of the objects.
-func (r *scaleStorage[T]) validateAsScale(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+func (r *scaling[T]) validateAsScale(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
 	return func(ctx context.Context, object, oldObject runtime.Object) error {
 		obj, ok := object.(T)
 		old, oldOK := oldObject.(T)
@@ -162,30 +150,23 @@ func (r *scaleStorage[T]) validateAsScale(validate rest.ValidateObjectUpdateFunc
 	}
 }
 
-// scaleUpdate computes the object from what a request makes of its scale.
-type scaleUpdate[T Object] struct {
-	storage *scaleStorage[T]
-	info    rest.UpdatedObjectInfo
-}
-
-func (u *scaleUpdate[T]) Preconditions() *metav1.Preconditions { return u.info.Preconditions() }
-
-func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Object) (runtime.Object, error) {
-	s := u.storage.store
+// change computes the object from what a request makes of its scale.
+func (r *scaling[T]) change(ctx context.Context, object runtime.Object, change func(context.Context, runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
+	s := r.store
 	obj, ok := object.DeepCopyObject().(T)
 	if !ok {
 		return nil, errNotOfKind(object, s.kind.Hub)
 	}
-	before, err := u.storage.scaleOf(obj, unsetReplicas)
+	before, err := r.scaleOf(obj, unsetReplicas)
 	if err != nil {
 		return nil, err
 	}
-	version, paths := u.storage.parentVersion(ctx), u.storage.replicasPaths()
+	version, paths := r.parentVersion(ctx), r.replicasPaths()
 	handler := managedfields.NewScaleHandler(obj.GetManagedFields(), version, paths)
 	if before.ManagedFields, err = handler.ToSubresource(); err != nil {
 		return nil, err
 	}
-	updated, err := u.info.UpdatedObject(ctx, before)
+	updated, err := change(ctx, before)
 	if err != nil {
 		return nil, err
 	}
@@ -201,12 +182,12 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 		return nil, apierrors.NewInvalid(scaleKind.GroupKind(), obj.GetName(), errs)
 	}
 	if scale.UID != "" && scale.UID != obj.GetUID() {
-		r := s.requested(ctx)
-		r.Resource += "/scale"
-		return nil, apierrors.NewConflict(r, obj.GetName(),
+		of := s.requested(ctx)
+		of.Resource += "/scale"
+		return nil, apierrors.NewConflict(of, obj.GetName(),
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, obj.GetUID())) //nolint:staticcheck // a message of the API
 	}
-	if err := u.storage.sub.Set(obj, scale.Spec.Replicas); err != nil {
+	if err := r.sub.Set(obj, scale.Spec.Replicas); err != nil {
 		return nil, err
 	}
 	if scale.ResourceVersion != "" || s.kind.Write.AllowUnconditionalUpdate {
@@ -231,7 +212,7 @@ func (s *Store[T]) validateScale(scale *autoscalingv1.Scale) field.ErrorList {
 
 // parentVersion is the version of the object's own managed fields that scaling
 // shows in: the requested one.
-func (r *scaleStorage[T]) parentVersion(ctx context.Context) schema.GroupVersion {
+func (r *scaling[T]) parentVersion(ctx context.Context) schema.GroupVersion {
 	if i := request.InfoFrom(ctx); i != nil && i.IsResourceRequest {
 		gv := schema.GroupVersion{Group: i.APIGroup, Version: i.APIVersion}
 		if _, err := r.store.version(gv); err == nil {
@@ -242,7 +223,7 @@ func (r *scaleStorage[T]) parentVersion(ctx context.Context) schema.GroupVersion
 }
 
 // replicasPaths is where each version of the object has its replicas.
-func (r *scaleStorage[T]) replicasPaths() managedfields.ResourcePathMappings {
+func (r *scaling[T]) replicasPaths() managedfields.ResourcePathMappings {
 	if r.sub.ReplicasPaths != nil {
 		return r.sub.ReplicasPaths
 	}
@@ -262,8 +243,8 @@ var scaleColumns = []metav1.TableColumnDefinition{
 	{Name: "Age", Type: "string", Description: createdDescription},
 }
 
-// ConvertToTable implements rest.TableConvertor.
-func (r *scaleStorage[T]) ConvertToTable(_ context.Context, object runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+// scaleTable is rest.Resource.ConvertToTable of scales.
+func scaleTable(_ context.Context, object runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	scale, ok := object.(*autoscalingv1.Scale)
 	if !ok {
 		return nil, errNotOfKind(object, scaleKind)

@@ -15,12 +15,12 @@ import (
 func TestSharedObjects(t *testing.T) {
 	s, _ := newStore(t, configMapKind())
 	ctx := inNamespace()
-	if _, err := s.Create(ctx, configMap("a"), nil, &metav1.CreateOptions{}); err != nil {
+	if _, err := s.Create(ctx, rest.CreateRequest{Object: configMap("a"), Options: &metav1.CreateOptions{}}); err != nil {
 		t.Fatal(err)
 	}
 	read := func(decode func(rest.Stored) (runtime.Object, error)) *corev1.ConfigMap {
 		t.Helper()
-		obj, err := s.Get(ctx, "a", &metav1.GetOptions{})
+		obj, err := s.Get(ctx, rest.GetRequest{Name: "a", Options: &metav1.GetOptions{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestSharedObjects(t *testing.T) {
 	if own == first || first.Data["k"] != "v" {
 		t.Error("an object that may be changed is shared")
 	}
-	if _, _, err := s.Update(ctx, "a", replaceWith(own), nil, nil, false, &metav1.UpdateOptions{}); err != nil {
+	if _, _, err := s.Update(ctx, rest.UpdateRequest{Name: "a", Change: replaceWith(own), Options: &metav1.UpdateOptions{}}); err != nil {
 		t.Fatal(err)
 	}
 	if next := read(rest.Stored.Shared); next.Data["k"] != "changed" || next.ResourceVersion == first.ResourceVersion {

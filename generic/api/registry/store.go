@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/lru"
@@ -96,13 +95,13 @@ func (s *Store[T]) KeyPrefix() string { return s.prefix }
 // Cache is what the store reads from.
 func (s *Store[T]) Cache() storage.Cache { return s.cache }
 
-// Storage returns what answers the resource in a version: "plural",
+// Resources returns the resource and its subresources in a version: "plural",
 // "plural/status" and so on. It is nil where the version is not served.
-func (s *Store[T]) Storage(gv schema.GroupVersion) map[string]rest.Storage {
+func (s *Store[T]) Resources(gv schema.GroupVersion) map[string]*rest.Resource {
 	if _, err := s.CodecFor(gv); err != nil {
 		return nil
 	}
-	m := map[string]rest.Storage{s.kind.Names.Plural: s.Rest()}
+	m := map[string]*rest.Resource{s.kind.Names.Plural: s.Resource()}
 	if s.kind.Status != nil {
 		m[s.kind.Names.Plural+"/status"] = s.Subresource(s.kind.Status)
 	}
@@ -115,9 +114,8 @@ func (s *Store[T]) Storage(gv schema.GroupVersion) map[string]rest.Storage {
 	return m
 }
 
-// Status returns the storage of the subresource "status", nil where the kind has
-// none.
-func (s *Store[T]) Status() rest.Storage {
+// Status returns the subresource "status", nil where the kind has none.
+func (s *Store[T]) Status() *rest.Resource {
 	if s.kind.Status == nil {
 		return nil
 	}
@@ -126,29 +124,6 @@ func (s *Store[T]) Status() rest.Storage {
 
 // New returns an empty object.
 func (s *Store[T]) New() runtime.Object { return s.kind.New() }
-
-// NewList returns an empty list of the hub version.
-func (s *Store[T]) NewList() runtime.Object {
-	if s.kind.NewList == nil {
-		return &metav1.List{}
-	}
-	return s.kind.NewList()
-}
-
-// NamespaceScoped implements rest.Scoper.
-func (s *Store[T]) NamespaceScoped() bool { return s.kind.Namespaced }
-
-// SingularName implements rest.NameProvider.
-func (s *Store[T]) SingularName() string { return s.kind.Names.Singular }
-
-// ShortNames implements rest.NameProvider.
-func (s *Store[T]) ShortNames() []string { return s.kind.Names.ShortNames }
-
-// Categories implements rest.NameProvider.
-func (s *Store[T]) Categories() []string { return s.kind.Names.Categories }
-
-// GetResetFields implements rest.ResetFieldsProvider.
-func (s *Store[T]) GetResetFields() rest.ResetFields { return s.resetInAll(s.kind.Write.ResetFields) }
 
 // resetInAll resets, in the versions of which nothing is said, what is reset in the
 // hub: what is reset as a whole has the same name in all.
@@ -166,17 +141,6 @@ func (s *Store[T]) resetInAll(fields rest.ResetFields) rest.ResetFields {
 	return out
 }
 
-// DeleteReturnsDeletedObject implements rest.MayReturnFullObject.
-func (s *Store[T]) DeleteReturnsDeletedObject() bool { return s.kind.Delete.ReturnsObject }
-
-// DeprecationWarning implements rest.Deprecated.
-func (s *Store[T]) DeprecationWarning() string { return s.kind.Deprecation }
-
-// StorageVersion implements rest.StorageVersioner.
-func (s *Store[T]) StorageVersion() schema.GroupVersionKind {
-	return s.form.storageVersion()
-}
-
 // DecodableVersions are the versions that the server reads objects in.
 func (s *Store[T]) DecodableVersions() []schema.GroupVersion {
 	var all []schema.GroupVersion
@@ -186,16 +150,13 @@ func (s *Store[T]) DecodableVersions() []schema.GroupVersion {
 	return all
 }
 
-// ServedVersions are the versions that the server serves, all that there are codecs
-// for unless ServeOnly said otherwise.
-func (s *Store[T]) ServedVersions() []schema.GroupVersion { return slices.Clone(s.served) }
-
-// ServeOnly names the versions that the server serves, before the store is used.
+// ServeOnly names the versions that the server serves, all that there are codecs for unless it is
+// called, before the store is used.
 func (s *Store[T]) ServeOnly(serves func(schema.GroupVersion) bool) {
 	s.served = slices.DeleteFunc(s.served, func(gv schema.GroupVersion) bool { return !serves(gv) })
 }
 
-// CodecFor implements rest.CodecProvider.
+// CodecFor returns the codec of a served version.
 func (s *Store[T]) CodecFor(gv schema.GroupVersion) (rest.Codec, error) {
 	i := slices.IndexFunc(s.codecs, func(c versionCodec) bool { return c.gv == gv })
 	if i < 0 {

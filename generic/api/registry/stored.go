@@ -19,12 +19,7 @@ type stored[T Object] struct {
 	record *storage.Record
 }
 
-var (
-	_ rest.Stored     = (*stored[Object])(nil)
-	_ rest.ItemWriter = (*stored[Object])(nil)
-	_ rest.ItemTailer = (*stored[Object])(nil)
-	_ rest.RowKeeper  = (*stored[Object])(nil)
-)
+var _ rest.Stored = (*stored[Object])(nil)
 
 // GetObjectKind makes stored objects runtime.Objects; they do not name their
 // kind.

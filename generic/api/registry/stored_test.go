@@ -76,19 +76,18 @@ func TestWireForms(t *testing.T) {
 // wantItems holds the items of lists against those of a typed list.
 func wantItems(t *testing.T, st rest.Stored, c *corev1.ConfigMap) {
 	t.Helper()
-	w := st.(rest.ItemWriter)
 	item := c.DeepCopy()
 	item.TypeMeta = metav1.TypeMeta{}
 	want, _ := json.Marshal(item)
-	got, err := w.WireItem(v1, wire.JSON)
+	got, err := st.WireItem(v1, wire.JSON)
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("JSON item %s, want %s, %v", got, want, err)
 	}
 	want, _ = c.Marshal()
-	if got, err = w.WireItem(v1, wire.Protobuf); err != nil || !bytes.Equal(got, want) {
+	if got, err = st.WireItem(v1, wire.Protobuf); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("protobuf item %q, want %q, %v", got, want, err)
 	}
-	got, err = w.WireItem(v1, wire.CBOR)
+	got, err = st.WireItem(v1, wire.CBOR)
 	var fields unstructured.Unstructured
 	serializer := cbor.NewSerializer(runtime.NewScheme(), runtime.NewScheme())
 	if err != nil || len(got) == 0 {
@@ -106,7 +105,7 @@ func TestWireOfAnUnknownVersion(t *testing.T) {
 	if _, err := obj.(rest.Stored).Wire(v1.WithKind("x").GroupKind().WithVersion("v9").GroupVersion(), wire.JSON); err == nil {
 		t.Error("no error")
 	}
-	if s.Storage(v1.WithKind("x").GroupKind().WithVersion("v9").GroupVersion()) != nil {
+	if s.Resources(v1.WithKind("x").GroupKind().WithVersion("v9").GroupVersion()) != nil {
 		t.Error("storage of a version that is not served")
 	}
 }

@@ -26,7 +26,7 @@ var defaultColumns = []metav1.TableColumnDefinition{
 	{Name: "Created At", Type: "date", Description: createdDescription},
 }
 
-// ConvertToTable implements rest.TableConvertor, for an object, a typed list, or
+// ConvertToTable is rest.Resource.ConvertToTable, for an object, a typed list, or
 // a *rest.StoredList. Rows carry the decoded object.
 func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	table := &metav1.Table{}
@@ -34,7 +34,7 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts
 		table.ColumnDefinitions = s.columns()
 	}
 	add := func(obj runtime.Object) error {
-		row, err := s.row(obj)
+		row, err := s.line(obj)
 		if err == nil {
 			table.Rows = append(table.Rows, row)
 		}
@@ -97,8 +97,8 @@ func (s *Store[T]) columns() []metav1.TableColumnDefinition {
 	return out
 }
 
-// row is one object's line.
-func (s *Store[T]) row(object runtime.Object) (metav1.TableRow, error) {
+// line is one object's row.
+func (s *Store[T]) line(object runtime.Object) (metav1.TableRow, error) {
 	if st, ok := object.(rest.Stored); ok {
 		decoded, err := st.Decode()
 		if err != nil {
@@ -117,11 +117,8 @@ func (s *Store[T]) row(object runtime.Object) (metav1.TableRow, error) {
 	return row, nil
 }
 
-// RowColumns implements rest.RowEncoder.
-func (s *Store[T]) RowColumns() []metav1.TableColumnDefinition { return s.columns() }
-
-// Row implements rest.RowEncoder. Rows are kept with the record.
-func (s *Store[T]) Row(item rest.Stored) (wire.Row, bool, error) {
+// row is rest.Resource.Row. Rows are kept with the record.
+func (s *Store[T]) row(item rest.Stored) (wire.Row, bool, error) {
 	o, ok := item.(*stored[T])
 	if !ok || o.store != s || s.kind.Show.Compare != nil {
 		return nil, false, nil
@@ -130,7 +127,7 @@ func (s *Store[T]) Row(item rest.Stored) (wire.Row, bool, error) {
 	return row, true, err
 }
 
-// KeptRow implements rest.RowKeeper, for kinds whose versions have columns of their own.
+// KeptRow implements rest.Stored, for kinds whose versions have columns of their own.
 func (o *stored[T]) KeptRow(gv schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error) {
 	v, err := o.store.version(gv)
 	if err != nil {

@@ -37,7 +37,7 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("%s: %+v", what, status.ErrStatus)
 		}
 	}
-	got, err := s.Get(inNamespace(), "lost", nil)
+	got, err := s.Get(inNamespace(), rest.GetRequest{Name: "lost"})
 	if err == nil {
 		_, err = got.(rest.Stored).Wire(corev1.SchemeGroupVersion, wire.JSON)
 	}
@@ -48,11 +48,11 @@ func TestUnreadable(t *testing.T) {
 	}
 	_, err = list.Items[1].Decode()
 	unread("list", list.ReadError(err))
-	_, _, err = s.Delete(inNamespace(), "lost", nil, nil)
+	_, _, err = s.Delete(inNamespace(), rest.DeleteRequest{Name: "lost"})
 	unread("delete", err)
-	_, err = s.DeleteCollection(inNamespace(), nil, nil, nil)
+	_, err = s.DeleteCollection(inNamespace(), rest.DeleteCollectionRequest{})
 	unread("deletecollection", err)
-	if _, err := s.Get(inNamespace(), "a", nil); !apierrors.IsNotFound(err) {
+	if _, err := s.Get(inNamespace(), rest.GetRequest{Name: "a"}); !apierrors.IsNotFound(err) {
 		t.Errorf("the deletion of the collection left what can be read: %v", err)
 	}
 	list.DropUnreadable(request.SkippingUnreadable(t.Context()))
@@ -97,14 +97,14 @@ func TestDeleteUnread(t *testing.T) {
 	unread := func() *metav1.DeleteOptions {
 		return &metav1.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: ptr.To(true)}
 	}
-	out, gone, err := s.Delete(inNamespace(), "lost", nil, unread())
+	out, gone, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "lost", Options: unread()})
 	if status, ok := out.(*metav1.Status); err != nil || !gone || !ok || status.Details.Name != "lost" {
 		t.Errorf("%+v, %v, %v", out, gone, err)
 	}
-	if _, err := s.Get(inNamespace(), "lost", nil); !apierrors.IsNotFound(err) {
+	if _, err := s.Get(inNamespace(), rest.GetRequest{Name: "lost"}); !apierrors.IsNotFound(err) {
 		t.Errorf("it is still there: %v", err)
 	}
-	if _, gone, err := s.Delete(inNamespace(), "held", nil, unread()); err != nil || gone {
+	if _, gone, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "held", Options: unread()}); err != nil || gone {
 		t.Errorf("an object with a finalizer: gone %v, %v", gone, err)
 	}
 	d := &deletion[*corev1.ConfigMap]{store: s, name: "held", key: "/registry/configmaps/ns/held"}

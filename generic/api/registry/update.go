@@ -12,76 +12,39 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/rest"
-	"triplane/generic/storage"
 	"triplane/generic/storage/object"
 )
 
-// Update implements rest.Updater.
-func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, validateCreate rest.ValidateObjectFunc,
-	validateUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, opts *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	u := &update[T]{
-		store: s, name: name, info: info, validateCreate: validateCreate, validateUpdate: validateUpdate,
-		allowCreate: s.kind.Write.AllowCreateOnUpdate || forceAllowCreate,
-		dryRun:      opts != nil && isDryRun(opts.DryRun),
-	}
+// Update serves update, patch and apply.
+func (s *Store[T]) Update(ctx context.Context, r rest.UpdateRequest) (runtime.Object, bool, error) {
+	u := &update[T]{store: s, UpdateRequest: r, dryRun: dryRunUpdate(r.Options),
+		allowCreate: s.kind.Write.AllowCreateOnUpdate || r.ForceAllowCreate}
 	return u.run(ctx)
 }
+
+func dryRunUpdate(opts *metav1.UpdateOptions) bool { return opts != nil && isDryRun(opts.DryRun) }
 
 // update is one request that changes an object, by the rules of the main
 // resource or of a subresource.
 type update[T Object] struct {
-	store          *Store[T]
-	sub            *UpdateSubresource[T] // nil for the main resource
-	name, key      string
-	info           rest.UpdatedObjectInfo
-	validateCreate rest.ValidateObjectFunc
-	validateUpdate rest.ValidateObjectUpdateFunc
-	allowCreate    bool
-	dryRun         bool
+	rest.UpdateRequest
+	store       *Store[T]
+	sub         *UpdateSubresource[T] // nil for the main resource
+	key         string
+	allowCreate bool
+	dryRun      bool
 }
 
-// run tries, from what the cache holds at first, until the write meets the
-// state that it was computed from. An error that follows from what may be stale
-// is not returned before the state has been read from the backend.
-func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
-	s := u.store
-	var err error
-	if u.key, err = s.requestKey(ctx, u.name); err != nil {
+// run tries, from what the cache holds at first, until the write meets the state.
+func (u *update[T]) run(ctx context.Context) (_ runtime.Object, created bool, err error) {
+	if u.key, err = u.store.requestKey(ctx, u.Name); err != nil {
 		return nil, false, err
 	}
 	from, err := u.start(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	for range maxWriteAttempts {
-		obj, created, err := u.attempt(ctx, from)
-		var conflict *storage.ConflictError
-		var doubtful doubtfulError
-		switch {
-		case err == nil:
-			return obj, created, nil
-		case errors.As(err, &doubtful):
-			return nil, false, doubtful.error
-		case errors.As(err, &conflict):
-			from = after(conflict)
-			continue
-		case errors.Is(err, storage.ErrExists):
-			// Somebody created it in between, and may have deleted it again.
-			if from, _, err = s.refresh(ctx, u.key, present{}); err != nil {
-				return nil, false, err
-			}
-			continue
-		}
-		now, changed, readErr := s.refresh(ctx, u.key, from)
-		if readErr != nil {
-			return nil, false, readErr
-		}
-		if !changed {
-			return nil, false, err
-		}
-		from = now
-	}
-	return nil, false, errContended(s.requested(ctx))
+	return u.store.retry(ctx, u.key, from, u.attempt)
 }
 
 // start is what the first attempt begins with. What an update may create is taken to be
@@ -108,12 +71,12 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 		}
 	}
 	if !from.exists() && !u.allowCreate {
-		return nil, false, s.notFound(ctx, u.name)
+		return nil, false, s.notFound(ctx, u.Name)
 	}
 	if err := u.checkPreconditions(ctx, old); err != nil {
 		return nil, false, err
 	}
-	updated, err := u.info.UpdatedObject(ctx, old)
+	updated, err := u.Change(ctx, old)
 	if err != nil {
 		return nil, false, err
 	}
@@ -143,7 +106,7 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 }
 
 func (u *update[T]) checkPreconditions(ctx context.Context, old T) error {
-	return u.store.checkPreconditions(ctx, u.name, u.key, old, u.info.Preconditions())
+	return u.store.checkPreconditions(ctx, u.Name, u.key, old, u.Preconditions)
 }
 
 // CheckPreconditions returns a conflict where a stored object is not the one that is
@@ -172,7 +135,7 @@ func (s *Store[T]) checkPreconditions(ctx context.Context, name, key string, obj
 
 // create writes an object that an update may create.
 func (u *update[T]) create(ctx context.Context, obj T) (runtime.Object, error) {
-	finish, err := u.store.prepareCreate(ctx, obj, u.validateCreate, u.dryRun)
+	finish, err := u.store.prepareCreate(ctx, obj, u.ValidateCreate, u.dryRun)
 	if err != nil {
 		return nil, err
 	}
@@ -197,13 +160,13 @@ func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 			return nil
 		}
 		r := s.requested(ctx)
-		return apierrors.NewInvalid(schema.GroupKind{Group: r.Group, Kind: r.Resource}, u.name, field.ErrorList{
+		return apierrors.NewInvalid(schema.GroupKind{Group: r.Group, Kind: r.Resource}, u.Name, field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
 	}
 	if strconv.FormatUint(version, 10) == old.GetResourceVersion() {
 		return nil
 	}
-	return apierrors.NewConflict(s.requested(ctx), u.name, errors.New(optimisticLockMessage))
+	return apierrors.NewConflict(s.requested(ctx), u.Name, errors.New(optimisticLockMessage))
 }
 
 // prepare makes the new object ready to be written and validates the change.
@@ -246,8 +209,8 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	if warnings != nil {
 		addWarnings(ctx, warnings(ctx, obj, old))
 	}
-	if u.validateUpdate != nil {
-		if err := u.validateUpdate(ctx, obj, old); err != nil {
+	if u.ValidateUpdate != nil {
+		if err := u.ValidateUpdate(ctx, obj, old); err != nil {
 			finish(ctx, false)
 			return nil, err
 		}

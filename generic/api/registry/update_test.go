@@ -18,45 +18,44 @@ import (
 	"triplane/generic/storage"
 )
 
-func updateWith(s rest.Updater, name string, info rest.UpdatedObjectInfo) func() (runtime.Object, error) {
+type changeFunc = func(ctx context.Context, old runtime.Object) (runtime.Object, error)
+
+func updateWith(update func(context.Context, rest.UpdateRequest) (runtime.Object, bool, error), name string, change changeFunc) func() (runtime.Object, error) {
 	return func() (runtime.Object, error) {
-		obj, _, err := s.Update(inNamespace(), name, info, nil, nil, false, nil)
+		obj, _, err := update(inNamespace(), rest.UpdateRequest{Name: name, Change: change})
 		return obj, err
 	}
 }
-
-// withUID is a request whose body names a UID.
-type withUID struct {
-	rest.UpdatedObjectInfo
-	uid types.UID
-}
-
-func (w withUID) Preconditions() *metav1.Preconditions { return &metav1.Preconditions{UID: &w.uid} }
 
 func TestUpdateConflicts(t *testing.T) {
 	s, m := newStore(t, configMapKind())
 	old := must[*corev1.ConfigMap](t, create(s, configMap("a")))
 	changed := old.DeepCopy()
 	changed.Data["k"] = "w"
-	out := must[*corev1.ConfigMap](t, updateWith(s, "a", replaceWith(changed)))
+	out := must[*corev1.ConfigMap](t, updateWith(s.Update, "a", replaceWith(changed)))
 	if out.ResourceVersion == old.ResourceVersion || out.Data["k"] != "w" || out.UID != old.UID {
 		t.Errorf("updated to %+v", out)
 	}
 	writes := m.writes
-	_, err := updateWith(s, "a", replaceWith(changed))()
+	_, err := updateWith(s.Update, "a", replaceWith(changed))()
 	wantStatus(t, "stale", err, 409, `Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again`)
-	_, err = updateWith(s, "none", replaceWith(changed))()
+	_, err = updateWith(s.Update, "none", replaceWith(changed))()
 	wantStatus(t, "missing", err, 404, `configmaps "none" not found`)
-	_, err = updateWith(s, "a", withUID{replaceWith(changed), "other"})()
+	other := types.UID("other")
+	otherUID := func(name string) (runtime.Object, error) {
+		obj, _, err := s.Update(inNamespace(), rest.UpdateRequest{Name: name, Preconditions: &metav1.Preconditions{UID: &other}, Change: replaceWith(changed)})
+		return obj, err
+	}
+	_, err = otherUID("a")
 	wantStatus(t, "uid", err, 409, `Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: /registry/configmaps/ns/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: `+string(old.UID))
-	_, err = updateWith(s, "none", withUID{replaceWith(changed), "other"})()
+	_, err = otherUID("none")
 	wantStatus(t, "uid of a missing one", err, 404, `configmaps "none" not found`)
 	if m.writes != writes {
 		t.Error("something was written")
 	}
 	// Without a version, it overwrites.
 	changed.ResourceVersion, changed.Data["k"] = "", "x"
-	if out = must[*corev1.ConfigMap](t, updateWith(s, "a", replaceWith(changed))); out.Data["k"] != "x" {
+	if out = must[*corev1.ConfigMap](t, updateWith(s.Update, "a", replaceWith(changed))); out.Data["k"] != "x" {
 		t.Errorf("overwritten to %+v", out)
 	}
 }
@@ -84,20 +83,20 @@ func TestUnansweredWritesAreNotTriedAgain(t *testing.T) {
 		name  string
 		write func() (runtime.Object, error)
 	}{
-		{"from a version", updateWith(s, "a", replaceWith(old))},
-		{"whatever there", updateWith(s, "a", change(func(c *corev1.ConfigMap) { c.ResourceVersion, c.Data["k"] = "", "more" }))},
+		{"from a version", updateWith(s.Update, "a", replaceWith(old))},
+		{"whatever there", updateWith(s.Update, "a", change(func(c *corev1.ConfigMap) { c.ResourceVersion, c.Data["k"] = "", "more" }))},
 		{"creation", create(s, configMap("b"))},
 		{"creation by an update", func() (runtime.Object, error) {
-			o, _, err := s.Update(inNamespace(), "c", replaceWith(configMap("c")), nil, nil, true, nil)
+			o, _, err := s.Update(inNamespace(), rest.UpdateRequest{Name: "c", Change: replaceWith(configMap("c")), ForceAllowCreate: true})
 			return o, err
 		}},
 		{"deletion", func() (runtime.Object, error) {
-			o, _, err := s.Delete(inNamespace(), "a", nil, &metav1.DeleteOptions{})
+			o, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "a", Options: &metav1.DeleteOptions{}})
 			return o, err
 		}},
 	} {
 		m.unanswered = false
-		now := must[*corev1.ConfigMap](t, updateWith(s, "a", change(func(o *corev1.ConfigMap) { o.Data["k"] = c.name })))
+		now := must[*corev1.ConfigMap](t, updateWith(s.Update, "a", change(func(o *corev1.ConfigMap) { o.Data["k"] = c.name })))
 		old.ResourceVersion, old.Data["k"] = now.ResourceVersion, "changed"
 		m.unanswered = true
 		writes := m.writes
@@ -111,14 +110,14 @@ func TestUnansweredWritesAreNotTriedAgain(t *testing.T) {
 func TestUpdateOfImmutableMetadata(t *testing.T) {
 	s, _ := newStore(t, configMapKind())
 	must[*corev1.ConfigMap](t, create(s, configMap("a")))
-	_, err := updateWith(s, "a", change(func(c *corev1.ConfigMap) { c.UID = "x" }))()
+	_, err := updateWith(s.Update, "a", change(func(c *corev1.ConfigMap) { c.UID = "x" }))()
 	wantStatus(t, "uid", err, 422, `ConfigMap "a" is invalid: metadata.uid: Invalid value: "x": field is immutable`)
 	var status *apierrors.StatusError
 	if errors.As(err, &status) && len(status.ErrStatus.Details.Causes) != 2 {
 		t.Errorf("%d causes, want kube-apiserver's 2", len(status.ErrStatus.Details.Causes))
 	}
 	then := metav1.Unix(5, 0)
-	out := must[*corev1.ConfigMap](t, updateWith(s, "a", change(func(c *corev1.ConfigMap) {
+	out := must[*corev1.ConfigMap](t, updateWith(s.Update, "a", change(func(c *corev1.ConfigMap) {
 		c.CreationTimestamp, c.Generation, c.UID, c.Data["k"] = then, 7, "", "w"
 	})))
 	if out.CreationTimestamp.Equal(&then) || out.Generation != 0 || out.UID == "" {
@@ -134,7 +133,7 @@ func TestNoOpUpdateKeepsTheRevision(t *testing.T) {
 	in.ManagedFields = []metav1.ManagedFieldsEntry{entry}
 	old := must[*corev1.ConfigMap](t, create(s, in))
 	writes := m.writes
-	out := must[*corev1.ConfigMap](t, updateWith(s, "a", change(func(c *corev1.ConfigMap) {
+	out := must[*corev1.ConfigMap](t, updateWith(s.Update, "a", change(func(c *corev1.ConfigMap) {
 		now := metav1.Now()
 		c.ManagedFields[0].Time = &now
 	})))
@@ -142,7 +141,7 @@ func TestNoOpUpdateKeepsTheRevision(t *testing.T) {
 		t.Errorf("%d writes, version %s, time %v", m.writes-writes, out.ResourceVersion, out.ManagedFields[0].Time)
 	}
 	// A real change brings the new time.
-	out = must[*corev1.ConfigMap](t, updateWith(s, "a", change(func(c *corev1.ConfigMap) {
+	out = must[*corev1.ConfigMap](t, updateWith(s.Update, "a", change(func(c *corev1.ConfigMap) {
 		now := metav1.Now()
 		c.ManagedFields[0].Time, c.Data["k"] = &now, "w"
 	})))
@@ -161,15 +160,15 @@ func TestAdmissionIsAskedOnce(t *testing.T) {
 	keep := change(func(*corev1.ConfigMap) {})
 	for name, f := range map[string]func() error{
 		"an update that changes nothing": func() error {
-			_, _, err := s.Update(inNamespace(), "a", keep, nil, changing, false, nil)
+			_, _, err := s.Update(inNamespace(), rest.UpdateRequest{Name: "a", Change: keep, ValidateUpdate: changing})
 			return err
 		},
 		"a dry run of it": func() error {
-			_, _, err := s.Update(inNamespace(), "a", keep, nil, changing, false, &metav1.UpdateOptions{DryRun: dryRun})
+			_, _, err := s.Update(inNamespace(), rest.UpdateRequest{Name: "a", Change: keep, ValidateUpdate: changing, Options: &metav1.UpdateOptions{DryRun: dryRun}})
 			return err
 		},
 		"a deletion that does not happen": func() error {
-			_, _, err := s.Delete(inNamespace(), "a", deleting, &metav1.DeleteOptions{DryRun: dryRun})
+			_, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "a", Validate: deleting, Options: &metav1.DeleteOptions{DryRun: dryRun}})
 			return err
 		},
 	} {
@@ -189,31 +188,31 @@ func TestUpdateFromAStaleCache(t *testing.T) {
 	old := must[*corev1.ConfigMap](t, create(s, configMap("a")))
 	kv, _ := m.get("/registry/configmaps/ns/a")
 	stale := func() { m.stale[kv.Key] = &storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision} }
-	now := must[*corev1.ConfigMap](t, updateWith(s, "a", change(func(c *corev1.ConfigMap) { c.Data["k"] = "w" })))
+	now := must[*corev1.ConfigMap](t, updateWith(s.Update, "a", change(func(c *corev1.ConfigMap) { c.Data["k"] = "w" })))
 
 	stale()
-	out := must[*corev1.ConfigMap](t, updateWith(s, "a", replaceWith(now.DeepCopy())))
+	out := must[*corev1.ConfigMap](t, updateWith(s.Update, "a", replaceWith(now.DeepCopy())))
 	if out.ResourceVersion != now.ResourceVersion {
 		t.Error("the update of what a client has read is no conflict")
 	}
 	stale()
-	out = must[*corev1.ConfigMap](t, updateWith(s, "a", change(func(c *corev1.ConfigMap) { c.Data["x"] = "y" })))
+	out = must[*corev1.ConfigMap](t, updateWith(s.Update, "a", change(func(c *corev1.ConfigMap) { c.Data["x"] = "y" })))
 	if out.Data["k"] != "w" || out.Data["x"] != "y" {
 		t.Errorf("lost an update: %v", out.Data)
 	}
 	stale()
-	if _, err := updateWith(s, "a", replaceWith(old))(); !apierrors.IsConflict(err) {
+	if _, err := updateWith(s.Update, "a", replaceWith(old))(); !apierrors.IsConflict(err) {
 		t.Errorf("update of the old state: %v", err)
 	}
-	if _, _, err := s.Delete(inNamespace(), "a", nil, nil); err != nil {
+	if _, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	stale()
-	if _, err := updateWith(s, "a", change(func(_ *corev1.ConfigMap) {}))(); !apierrors.IsNotFound(err) {
+	if _, err := updateWith(s.Update, "a", change(func(_ *corev1.ConfigMap) {}))(); !apierrors.IsNotFound(err) {
 		t.Errorf("update of what is gone: %v", err)
 	}
 	stale()
-	if _, _, err := s.Delete(inNamespace(), "a", nil, nil); !apierrors.IsNotFound(err) {
+	if _, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "a"}); !apierrors.IsNotFound(err) {
 		t.Errorf("deletion of what is gone: %v", err)
 	}
 }
@@ -221,16 +220,16 @@ func TestUpdateFromAStaleCache(t *testing.T) {
 func TestCreateOnUpdate(t *testing.T) {
 	s, _ := newStore(t, roleKind())
 	in := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "5"}}
-	obj, created, err := s.Update(inNamespace(), "a", replaceWith(in), nil, nil, false, nil)
+	obj, created, err := s.Update(inNamespace(), rest.UpdateRequest{Name: "a", Change: replaceWith(in)})
 	if err != nil || !created || must[*rbacv1.Role](t, func() (runtime.Object, error) { return obj, err }).UID == "" {
 		t.Fatalf("%v, created %v: %+v", err, created, obj)
 	}
 	in.ResourceVersion = ""
-	_, _, err = s.Update(inNamespace(), "a", replaceWith(in), nil, nil, false, nil)
+	_, _, err = s.Update(inNamespace(), rest.UpdateRequest{Name: "a", Change: replaceWith(in)})
 	wantStatus(t, "no version", err, 422, `roles.rbac.authorization.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update`)
 	c, m := newStore(t, configMapKind())
 	apply := func() (bool, error) {
-		_, created, err := c.Update(inNamespace(), "a", change(func(c *corev1.ConfigMap) { c.Name = "a" }), nil, nil, true, nil)
+		_, created, err := c.Update(inNamespace(), rest.UpdateRequest{Name: "a", Change: change(func(c *corev1.ConfigMap) { c.Name = "a" }), ForceAllowCreate: true})
 		return created, err
 	}
 	if created, err := apply(); err != nil || !created || m.reads != 0 {
@@ -251,20 +250,20 @@ func TestLastFinalizerEndsADeletion(t *testing.T) {
 	in := configMap("a")
 	in.Finalizers = []string{"example.com/a", "example.com/b"}
 	must[*corev1.ConfigMap](t, create(s, in))
-	if _, deleted, err := s.Delete(inNamespace(), "a", nil, &metav1.DeleteOptions{}); err != nil || deleted {
+	if _, deleted, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "a", Options: &metav1.DeleteOptions{}}); err != nil || deleted {
 		t.Fatal(deleted, err)
 	}
-	_, err := updateWith(s, "a", change(func(c *corev1.ConfigMap) { c.Finalizers = append(c.Finalizers, "example.com/c") }))()
+	_, err := updateWith(s.Update, "a", change(func(c *corev1.ConfigMap) { c.Finalizers = append(c.Finalizers, "example.com/c") }))()
 	wantStatus(t, "new finalizer", err, 422, `ConfigMap "a" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"example.com/c"}`)
-	must[*corev1.ConfigMap](t, updateWith(s, "a", change(func(c *corev1.ConfigMap) { c.Finalizers = c.Finalizers[1:] })))
+	must[*corev1.ConfigMap](t, updateWith(s.Update, "a", change(func(c *corev1.ConfigMap) { c.Finalizers = c.Finalizers[1:] })))
 	drop := change(func(c *corev1.ConfigMap) { c.Finalizers = nil })
-	if _, _, err := s.Update(inNamespace(), "a", drop, nil, nil, false, &metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+	if _, _, err := s.Update(inNamespace(), rest.UpdateRequest{Name: "a", Change: drop, Options: &metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := m.get("/registry/configmaps/ns/a"); !ok || gone != 0 {
 		t.Fatal("a dry run ended it")
 	}
-	out := must[*corev1.ConfigMap](t, updateWith(s, "a", drop))
+	out := must[*corev1.ConfigMap](t, updateWith(s.Update, "a", drop))
 	if _, ok := m.get("/registry/configmaps/ns/a"); ok || gone != 1 || out.DeletionTimestamp == nil {
 		t.Errorf("there %v, called back %d times, answer %+v", ok, gone, out.ObjectMeta)
 	}
@@ -282,16 +281,16 @@ func TestStatusSubresource(t *testing.T) {
 		three := int32(3)
 		d.Spec.Replicas, d.Status.Replicas, d.Labels = &three, 4, map[string]string{"l": "1"}
 	})
-	status := s.Status().(rest.Patcher)
-	out := must[*appsv1.Deployment](t, updateWith(status, "d", both))
+	status := s.Status()
+	out := must[*appsv1.Deployment](t, updateWith(status.Update, "d", both))
 	if *out.Spec.Replicas != 2 || out.Status.Replicas != 4 || out.Labels != nil || out.Generation != 1 {
 		t.Errorf("status changed %+v", out)
 	}
-	out = must[*appsv1.Deployment](t, updateWith(s, "d", both))
+	out = must[*appsv1.Deployment](t, updateWith(s.Update, "d", both))
 	if *out.Spec.Replicas != 3 || out.Generation != 2 || out.Labels == nil {
 		t.Errorf("update changed %+v", out)
 	}
-	if _, err := updateWith(status, "none", both)(); !apierrors.IsNotFound(err) {
+	if _, err := updateWith(status.Update, "none", both)(); !apierrors.IsNotFound(err) {
 		t.Errorf("status of a missing one: %v", err)
 	}
 }
@@ -303,12 +302,12 @@ func TestScale(t *testing.T) {
 	in.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Update", APIVersion: "apps/v1", FieldsType: "FieldsV1",
 		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:replicas":{},"f:paused":{}}}`)}}}
 	d := must[*appsv1.Deployment](t, create(s, in))
-	scale := s.Scale(s.Kind().Scale).(rest.Patcher)
-	got := must[*autoscalingv1.Scale](t, func() (runtime.Object, error) { return scale.Get(inNamespace(), "d", nil) })
+	scale := s.Scale(s.Kind().Scale)
+	got := must[*autoscalingv1.Scale](t, func() (runtime.Object, error) { return scale.Get(inNamespace(), rest.GetRequest{Name: "d"}) })
 	if got.Spec.Replicas != 2 || got.Status.Selector != "a=b" || got.ResourceVersion != d.ResourceVersion || len(got.ManagedFields) != 0 {
 		t.Errorf("scale %+v", got)
 	}
-	out := must[*autoscalingv1.Scale](t, updateWith(scale, "d", change(func(sc *autoscalingv1.Scale) {
+	out := must[*autoscalingv1.Scale](t, updateWith(scale.Update, "d", change(func(sc *autoscalingv1.Scale) {
 		if len(sc.ManagedFields) != 1 || string(sc.ManagedFields[0].FieldsV1.Raw) != `{"f:spec":{"f:replicas":{}}}` {
 			t.Errorf("managed fields %+v", sc.ManagedFields)
 		}
@@ -327,11 +326,11 @@ func TestScale(t *testing.T) {
 	if owners["hpa/scale"] != `{"f:spec":{"f:replicas":{}}}` || owners["m/"] != `{"f:spec":{"f:paused":{}}}` {
 		t.Errorf("owners %v", owners)
 	}
-	_, err := updateWith(scale, "d", change(func(sc *autoscalingv1.Scale) { sc.Spec.Replicas = -1 }))()
+	_, err := updateWith(scale.Update, "d", change(func(sc *autoscalingv1.Scale) { sc.Spec.Replicas = -1 }))()
 	wantStatus(t, "negative", err, 422, `Scale.autoscaling "d" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0`)
-	_, err = updateWith(scale, "d", change(func(sc *autoscalingv1.Scale) { sc.ResourceVersion = "1" }))()
+	_, err = updateWith(scale.Update, "d", change(func(sc *autoscalingv1.Scale) { sc.ResourceVersion = "1" }))()
 	wantStatus(t, "stale", err, 409, `Operation cannot be fulfilled on deployments.apps "d": the object has been modified`)
-	_, err = updateWith(scale, "none", change(func(*autoscalingv1.Scale) {}))()
+	_, err = updateWith(scale.Update, "none", change(func(*autoscalingv1.Scale) {}))()
 	wantStatus(t, "missing", err, 404, `deployments.apps "none" not found`)
 }
 
@@ -351,10 +350,10 @@ func TestScaleWithoutReplicas(t *testing.T) {
 	kind.Write.Default = nil
 	s, _ := newStore(t, kind)
 	must[*appsv1.Deployment](t, create(s, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}}))
-	scale := s.Scale(s.Kind().Scale).(rest.Patcher)
-	_, err := updateWith(scale, "d", change(func(*autoscalingv1.Scale) {}))()
+	scale := s.Scale(s.Kind().Scale)
+	_, err := updateWith(scale.Update, "d", change(func(*autoscalingv1.Scale) {}))()
 	wantStatus(t, "says nothing", err, 400, `the spec replicas field ".spec.replicas" cannot be empty`)
-	out := must[*autoscalingv1.Scale](t, updateWith(scale, "d", change(func(sc *autoscalingv1.Scale) { sc.Spec.Replicas = 0 })))
+	out := must[*autoscalingv1.Scale](t, updateWith(scale.Update, "d", change(func(sc *autoscalingv1.Scale) { sc.Spec.Replicas = 0 })))
 	if d := must[*appsv1.Deployment](t, get(s, "d")); out.Spec.Replicas != 0 || d.Spec.Replicas == nil {
 		t.Errorf("scaled to %+v, %+v", out.Spec, d.Spec)
 	}

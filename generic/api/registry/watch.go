@@ -14,7 +14,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// Watch implements rest.Watcher. The watch's time ends with the context's deadline.
+// Watch serves watch. The watch's time ends with the context's deadline.
 func (s *Store[T]) Watch(ctx context.Context, opts *metainternalversion.ListOptions) (rest.EventStream, error) {
 	if opts == nil {
 		opts = &metainternalversion.ListOptions{}

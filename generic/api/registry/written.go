@@ -17,10 +17,7 @@ type written[T Object] struct {
 	obj T
 }
 
-var (
-	_ rest.Stored     = (*written[Object])(nil)
-	_ rest.ItemWriter = (*written[Object])(nil)
-)
+var _ rest.Stored = (*written[Object])(nil)
 
 // DeepCopyObject returns the object itself: it is immutable.
 func (w *written[T]) DeepCopyObject() runtime.Object { return w }

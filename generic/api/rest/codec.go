@@ -64,6 +64,16 @@ type Stored interface {
 	// shared and must not be changed. For JSON they begin with
 	// {"kind":"K","apiVersion":"V", and end without a newline.
 	Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
+	// WireItem returns the form that items of a list have, which is shorter for built-in kinds: they
+	// leave out kind and apiVersion in JSON, and the protobuf envelope.
+	WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
+	// WireItemTail returns what follows the opening brace of a JSON item if that is a part of Wire's
+	// bytes, so that lists share them with gets and watches. ok is false if it is not: custom
+	// resources name their kind in lists, too.
+	WireItemTail(gv schema.GroupVersion) (tail []byte, ok bool, err error)
+	// KeptRow returns the row in the tables of a version that is kept with the object, and calls
+	// encode if there is none.
+	KeptRow(gv schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error)
 	// Decode returns a copy of its own in the hub version.
 	Decode() (runtime.Object, error)
 	// Shared returns what Decode does for those who only read it: it must not be changed.
@@ -71,13 +81,6 @@ type Stored interface {
 	Shared() (runtime.Object, error)
 	// ResourceVersion is the revision in the form of the API.
 	ResourceVersion() string
-}
-
-// ItemWriter is implemented by Stored objects that know the shorter form that
-// items of a list have: built-in kinds leave out kind and apiVersion in JSON,
-// and the protobuf envelope.
-type ItemWriter interface {
-	WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
 }
 
 // StoredList is a list whose items are still bytes. The embedded object kind is
@@ -100,17 +103,3 @@ func (l *StoredList) DeepCopyObject() runtime.Object { return l }
 
 // ResetFields maps an apiVersion to the fields that an endpoint resets.
 type ResetFields map[schema.GroupVersion]*fieldpath.Set
-
-// RowKeeper is a Stored that keeps its row in the tables of a version.
-type RowKeeper interface {
-	// KeptRow returns the row, calling encode where it is not kept.
-	KeptRow(gv schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error)
-}
-
-// ItemTailer is an ItemWriter whose JSON items are a part of the whole form: a
-// list written from them shares its bytes with gets and watches. ok is false
-// where they are not (custom resources name their kind in lists, too).
-type ItemTailer interface {
-	// WireItemTail returns what follows the opening brace of the item.
-	WireItemTail(gv schema.GroupVersion) (tail []byte, ok bool, err error)
-}

@@ -1,7 +1,6 @@
-// Package rest is the contract between the endpoint handlers and what answers
-// them. A resource is a value that implements Storage and, of the verbs'
-// interfaces below, those that it supports: the APIInstaller asks for each and
-// registers a route for those it finds.
+// Package rest is the contract between the endpoint handlers and what serves a resource. A Resource
+// is a value: a description, and a function for each verb that it supports, for which the
+// APIInstaller registers routes.
 //
 // Objects cross this boundary in the resource's hub version: the k8s.io/api type
 // of the storage version for built-in kinds, *unstructured.Unstructured for

@@ -12,7 +12,7 @@ import (
 // of each resource ("pods") and subresource ("pods/status").
 type APIGroupInfo struct {
 	PrioritizedVersions          []schema.GroupVersion
-	VersionedResourcesStorageMap map[string]map[string]rest.Storage
+	VersionedResourcesStorageMap map[string]map[string]*rest.Resource
 	Scheme                       *runtime.Scheme
 	// SchemeName is documented at endpoints.APIGroupVersion.
 	SchemeName string

@@ -100,7 +100,7 @@ func Example() {
 	check(err)
 	check(forester.InstallAPIGroups(&server.APIGroupInfo{
 		PrioritizedVersions:          []schema.GroupVersion{forest},
-		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{forest.Version: store.Storage(forest)},
+		VersionedResourcesStorageMap: map[string]map[string]*rest.Resource{forest.Version: store.Resources(forest)},
 		Scheme:                       scheme,
 	}))
 

@@ -90,7 +90,7 @@ func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) erro
 		v := &endpoints.APIGroupVersion{
 			Root:          root,
 			GroupVersion:  gv,
-			Storage:       storage,
+			Resources:     storage,
 			Scheme:        info.Scheme,
 			SchemeName:    info.SchemeName,
 			TypeConverter: info.TypeConverter,

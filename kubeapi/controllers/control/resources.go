@@ -99,8 +99,8 @@ func newResource(gv schema.GroupVersion, r *metav1.APIResource, external bool) R
 
 // locate notes where a built-in resource is kept.
 func (r *Resources) locate(c *catalogue, gr schema.GroupResource) {
-	store, ok := r.stores.Find(gr).(interface{ KeyPrefix() string })
-	if !ok {
+	store := r.stores.Store(gr)
+	if store == nil {
 		return
 	}
 	prefix := store.KeyPrefix()

@@ -16,69 +16,43 @@ import (
 	"triplane/kubeapi/strategy"
 )
 
-// Bindings serves "bindings": a Binding puts the pod of its own name on a node.
-type Bindings struct {
-	Pods *registry.Store[*corev1.Pod]
-	// ForgetNominated clears the node that was expected to be a pod's.
-	ForgetNominated bool
+// binder serves "bindings", where a Binding puts the pod of its own name on a node, and
+// "pods/binding", where the URL names the pod as well.
+type binder struct {
+	pods *registry.Store[*corev1.Pod]
+	// forgetNominated clears the node that was expected to be a pod's.
+	forgetNominated bool
 }
 
-// New implements rest.Storage.
-func (Bindings) New() runtime.Object { return &corev1.Binding{} }
-
-// NamespaceScoped implements rest.Scoper.
-func (b Bindings) NamespaceScoped() bool { return true }
-
-// SingularName implements rest.NameProvider.
-func (b Bindings) SingularName() string { return "binding" }
-
-// ShortNames implements rest.NameProvider.
-func (b Bindings) ShortNames() []string { return nil }
-
-// Categories implements rest.NameProvider.
-func (b Bindings) Categories() []string { return nil }
-
-// PreserveObjectMeta keeps the uid, which names the pod that is meant.
-func (b Bindings) PreserveObjectMeta() bool { return true }
-
-// Create implements rest.Creater.
-func (b Bindings) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
-	binding, ok := obj.(*corev1.Binding)
-	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Binding object: %#v", obj))
+func (b binder) resource() *rest.Resource {
+	return &rest.Resource{
+		New: func() runtime.Object { return &corev1.Binding{} }, Namespaced: true,
+		KeepsMetadata: true, // the uid names the pod that is meant
+		Create:        b.create,
 	}
-	return b.bind(ctx, binding.Name, binding, validate, opts)
 }
 
-// namedBinding serves "pods/binding", where the URL names the pod as well.
-type namedBinding struct{ Bindings }
-
-// CreateNamed implements rest.NamedCreater.
-func (b namedBinding) CreateNamed(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
-	binding, ok := obj.(*corev1.Binding)
+func (b binder) create(ctx context.Context, r rest.CreateRequest) (runtime.Object, error) {
+	binding, ok := r.Object.(*corev1.Binding)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Binding object: %#v", obj))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Binding object: %#v", r.Object))
 	}
-	if binding.Name != name {
+	if binding.Name != r.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
 	}
-	return b.bind(ctx, name, binding, validate, opts)
-}
-
-func (b Bindings) bind(ctx context.Context, name string, binding *corev1.Binding, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
 	if errs := validateBinding(binding); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Binding").GroupKind(), name, errs)
+		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Binding").GroupKind(), r.Name, errs)
 	}
-	if err := group.Admit(ctx, binding, validate); err != nil {
+	if err := group.Admit(ctx, binding, r.Validate); err != nil {
 		return nil, err
 	}
-	dryRun := opts != nil && len(opts.DryRun) > 0
+	dryRun := r.Options != nil && len(r.Options.DryRun) > 0
 	sub := &registry.UpdateSubresource[pod]{}
-	_, err := b.Pods.Modify(ctx, name, sub, dryRun, func(p pod) error {
-		if err := b.Pods.CheckPreconditions(ctx, p, meant(binding)); err != nil {
+	_, err := b.pods.Modify(ctx, r.Name, sub, dryRun, func(p pod) error {
+		if err := b.pods.CheckPreconditions(ctx, p, meant(binding)); err != nil {
 			return err
 		}
-		return bindTo(p, binding, b.ForgetNominated)
+		return bindTo(p, binding, b.forgetNominated)
 	})
 	if err != nil {
 		return nil, err

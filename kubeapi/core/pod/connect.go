@@ -90,7 +90,7 @@ type connecter struct {
 // extendedWebSockets is both the gate and the feature that nodes declare.
 const extendedWebSockets = "ExtendWebSocketsToKubelet"
 
-func connecters(pods *registry.Store[pod], d *group.Deps) map[string]rest.Storage {
+func connecters(pods *registry.Store[pod], d *group.Deps) map[string]*rest.Resource {
 	base := connecter{pods: pods, stores: d.Stores, kubelets: d.Kubelets, extends: d.Gate(extendedWebSockets), translates: d.Gate("TranslateStreamCloseWebsocketRequests")}
 	if d.Gate("AuthorizePodWebsocketUpgradeCreatePermission") {
 		base.authz = d.Authorizer
@@ -105,7 +105,7 @@ func connecters(pods *registry.Store[pod], d *group.Deps) map[string]rest.Storag
 	forward.handler = func(location *url.URL, _ runtime.Object, r rest.Responder) http.Handler {
 		return d.Kubelets.PortForward(location, r)
 	}
-	return map[string]rest.Storage{"exec": exec, "attach": attach, "portforward": forward}
+	return map[string]*rest.Resource{"exec": exec.resource(), "attach": attach.resource(), "portforward": forward.resource()}
 }
 
 // streamsOf returns the options that exec and attach have in common.
@@ -154,48 +154,41 @@ func (c connecter) stream(location *url.URL, opts runtime.Object, r rest.Respond
 	return c.kubelets.Exec(location, streams, r)
 }
 
-func (c connecter) New() runtime.Object { return c.options() }
-
-// ConnectMethods implements rest.Connecter.
-func (c connecter) ConnectMethods() []string { return []string{"GET", "POST"} }
-
-// NewConnectOptions implements rest.Connecter.
-func (c connecter) NewConnectOptions() (runtime.Object, bool, string) {
-	return c.options(), false, ""
+func (c connecter) resource() *rest.Resource {
+	return &rest.Resource{New: c.options, NewOptions: c.options, Connect: c.connect, ConnectMethods: []string{"GET", "POST"}}
 }
 
-// Connect implements rest.Connecter.
-func (c connecter) Connect(ctx context.Context, name string, opts runtime.Object, r rest.Responder) (http.Handler, error) {
-	if err := c.mayCreate(ctx, name); err != nil {
+func (c connecter) connect(ctx context.Context, r rest.ConnectRequest) (http.Handler, error) {
+	if err := c.mayCreate(ctx, r.Name); err != nil {
 		return nil, err
 	}
-	p, err := c.pods.Read(ctx, name)
+	p, err := c.pods.Read(ctx, r.Name)
 	if err != nil {
 		return nil, err
 	}
 	path := []string{c.at, p.Namespace, p.Name}
 	if c.container != nil {
-		container, err := containerOf(p, c.container(opts), "")
+		container, err := containerOf(p, c.container(r.Query), "")
 		if err != nil {
 			return nil, err
 		}
 		path = append(path, container)
 	}
 	if p.Spec.NodeName == "" {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", name))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", r.Name))
 	}
 	n, err := nodeOf(ctx, c.stores, p.Spec.NodeName)
 	if err != nil {
 		return nil, err
 	}
-	location, err := c.kubelets.URL(n, strings.Join(path, "/"), c.query(opts))
+	location, err := c.kubelets.URL(n, strings.Join(path, "/"), c.query(r.Query))
 	if err != nil {
 		return nil, err
 	}
 	if !c.translates || c.extends && slices.Contains(n.Status.DeclaredFeatures, extendedWebSockets) {
-		return c.kubelets.Upgrade(location, r), nil
+		return c.kubelets.Upgrade(location, r.Responder), nil
 	}
-	return c.handler(location, opts, r), nil
+	return c.handler(location, r.Query, r.Responder), nil
 }
 
 // mayCreate refuses who may only read the subresource: WebSockets begin with GET

@@ -26,50 +26,49 @@ type eviction struct {
 	stores *group.Stores
 }
 
-func (e eviction) New() runtime.Object { return &policyv1.Eviction{} }
-
-// Kind implements rest.KindProvider.
-func (e eviction) Kind(schema.GroupVersion) schema.GroupVersionKind {
-	return policyv1.SchemeGroupVersion.WithKind("Eviction")
+func (e eviction) resource() *rest.Resource {
+	return &rest.Resource{
+		New:  func() runtime.Object { return &policyv1.Eviction{} },
+		Kind: evictionKind, Accepts: []schema.GroupVersion{oldEvictions}, Codec: evictionCodec,
+		Create: e.create,
+	}
 }
+
+var evictionKind = policyv1.SchemeGroupVersion.WithKind("Eviction")
 
 // oldEvictions is the version that clients from before policy/v1 send, with the same
 // fields.
 var oldEvictions = schema.GroupVersion{Group: policyv1.GroupName, Version: "v1beta1"}
 
-// CodecFor implements rest.CodecProvider, for bodies of the old version.
-func (e eviction) CodecFor(gv schema.GroupVersion) (rest.Codec, error) {
+// evictionCodec reads bodies of the old version, too.
+func evictionCodec(schema.GroupVersion) (rest.Codec, error) {
 	scheme := runtime.NewScheme()
 	if err := policyv1.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
 	scheme.AddKnownTypeWithName(oldEvictions.WithKind("Eviction"), &policyv1.Eviction{})
-	return registry.NewTypedCodec(scheme, e.Kind(gv), registry.CodecOptions{})
+	return registry.NewTypedCodec(scheme, evictionKind, registry.CodecOptions{})
 }
 
-// AcceptsGroupVersion implements rest.GroupVersionAcceptor.
-func (e eviction) AcceptsGroupVersion(gv schema.GroupVersion) bool { return gv == oldEvictions }
-
-// CreateNamed implements rest.NamedCreater.
-func (e eviction) CreateNamed(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
-	ev, ok := obj.(*policyv1.Eviction)
+func (e eviction) create(ctx context.Context, r rest.CreateRequest) (runtime.Object, error) {
+	ev, ok := r.Object.(*policyv1.Eviction)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Eviction object: %T", obj))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Eviction object: %T", r.Object))
 	}
-	if ev.Name != name {
+	if ev.Name != r.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
 	}
-	if err := group.Admit(ctx, ev, validate); err != nil {
+	if err := group.Admit(ctx, ev, r.Validate); err != nil {
 		return nil, err
 	}
 	del := &metav1.DeleteOptions{}
 	if ev.DeleteOptions != nil {
 		del = ev.DeleteOptions
 	}
-	if opts != nil && len(opts.DryRun) > 0 {
-		del.DryRun = opts.DryRun
+	if r.Options != nil && len(r.Options.DryRun) > 0 {
+		del.DryRun = r.Options.DryRun
 	}
-	if err := e.evict(ctx, name, del); err != nil {
+	if err := e.evict(ctx, r.Name, del); err != nil {
 		return nil, err
 	}
 	return &metav1.Status{Status: metav1.StatusSuccess, Code: 201}, nil
@@ -97,7 +96,7 @@ func (e eviction) evict(ctx context.Context, name string, del *metav1.DeleteOpti
 			pin(options, p.ResourceVersion)
 		}
 		if err = e.markDisrupted(ctx, name, options); err == nil {
-			_, _, err = e.pods.Delete(ctx, name, nil, options)
+			_, _, err = e.pods.Delete(ctx, rest.DeleteRequest{Name: name, Options: options})
 		}
 		if !pinned || attempt == maxAttempts || !apierrors.IsConflict(err) {
 			return err

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/kubelet"
 )
@@ -28,27 +29,23 @@ type logResource struct {
 	streams bool
 }
 
-func (logResource) New() runtime.Object { return &corev1.Pod{} }
+func (l logResource) resource() *rest.Resource {
+	return &rest.Resource{
+		New: func() runtime.Object { return &corev1.Pod{} }, NewOptions: func() runtime.Object { return &corev1.PodLogOptions{} },
+		Get: l.get, NoTable: true,
+		MediaTypes: []string{"text/plain"}, Sample: "", // a log is a text, no Pod
+	}
+}
 
-// NewGetOptions implements rest.GetterWithOptions.
-func (logResource) NewGetOptions() runtime.Object { return &corev1.PodLogOptions{} }
-
-// ProducesMIMETypes implements rest.StorageMetadata.
-func (logResource) ProducesMIMETypes(string) []string { return []string{"text/plain"} }
-
-// ProducesObject implements rest.StorageMetadata: a log is a text, no Pod.
-func (logResource) ProducesObject(string) any { return "" }
-
-// GetWithOptions implements rest.GetterWithOptions.
-func (l logResource) GetWithOptions(ctx context.Context, name string, opts runtime.Object) (runtime.Object, error) {
-	o, ok := opts.(*corev1.PodLogOptions)
+func (l logResource) get(ctx context.Context, r rest.GetRequest) (runtime.Object, error) {
+	o, ok := r.Query.(*corev1.PodLogOptions)
 	if !ok {
-		return nil, fmt.Errorf("unexpected options %T", opts)
+		return nil, fmt.Errorf("unexpected options %T", r.Query)
 	}
 	if errs := validateLogOptions(o, l.streams); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PodLogOptions").GroupKind(), name, errs)
+		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PodLogOptions").GroupKind(), r.Name, errs)
 	}
-	p, err := l.pods.Read(ctx, name)
+	p, err := l.pods.Read(ctx, r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +64,7 @@ func (l logResource) GetWithOptions(ctx context.Context, name string, opts runti
 	if err != nil {
 		return nil, err
 	}
-	return &kubelet.Log{Client: l.kubelets, Location: location, Insecure: o.InsecureSkipTLSVerifyBackend, Follow: o.Follow, Pod: name}, nil
+	return &kubelet.Log{Client: l.kubelets, Location: location, Insecure: o.InsecureSkipTLSVerifyBackend, Follow: o.Follow, Pod: r.Name}, nil
 }
 
 // logQuery says what part of a log is wanted.

@@ -23,21 +23,14 @@ type proxyResource struct {
 	kubelets *kubelet.Client // knows how to connect to the cluster
 }
 
-func (proxyResource) New() runtime.Object { return &corev1.PodProxyOptions{} }
-
-// ConnectMethods implements rest.Connecter.
-func (proxyResource) ConnectMethods() []string { return proxy.Methods }
-
-// NewConnectOptions implements rest.Connecter.
-func (proxyResource) NewConnectOptions() (runtime.Object, bool, string) {
-	return &corev1.PodProxyOptions{}, true, "path"
+func (c proxyResource) resource() *rest.Resource {
+	return proxy.Resource(func() runtime.Object { return &corev1.PodProxyOptions{} }, c.connect)
 }
 
-// Connect implements rest.Connecter.
-func (c proxyResource) Connect(ctx context.Context, id string, opts runtime.Object, r rest.Responder) (http.Handler, error) {
-	scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
+func (c proxyResource) connect(ctx context.Context, r rest.ConnectRequest) (http.Handler, error) {
+	scheme, name, port, ok := utilnet.SplitSchemeNamePort(r.Name)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid pod request %q", id))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid pod request %q", r.Name))
 	}
 	p, err := c.pods.Read(ctx, name)
 	if err != nil {
@@ -58,6 +51,6 @@ func (c proxyResource) Connect(ctx context.Context, id string, opts runtime.Obje
 	if err := proxy.Check(ip); err != nil {
 		return nil, err
 	}
-	x, _ := opts.(*corev1.PodProxyOptions)
-	return proxy.To(c.kubelets.Dial(), scheme, ip, port, x.Path, r)
+	x, _ := r.Query.(*corev1.PodProxyOptions)
+	return proxy.To(c.kubelets.Dial(), scheme, ip, port, x.Path, r.Responder)
 }

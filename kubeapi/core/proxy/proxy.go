@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/proxy"
 
 	"triplane/generic/api/rest"
@@ -18,8 +19,13 @@ import (
 	"triplane/kubeapi/kubelet"
 )
 
-// Methods are the methods that a proxy passes on.
-var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
+// Resource returns the subresource "proxy", whose options have the rest of the path.
+func Resource(options func() runtime.Object, connect func(context.Context, rest.ConnectRequest) (http.Handler, error)) *rest.Resource {
+	return &rest.Resource{
+		New: options, NewOptions: options, Connect: connect, ConnectPath: "path",
+		ConnectMethods: []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"},
+	}
+}
 
 // Dial connects to the cluster's network; nil is directly.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)

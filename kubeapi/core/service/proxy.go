@@ -26,23 +26,16 @@ type Proxy struct {
 	Dial proxy.Dial
 }
 
-// New implements rest.Storage.
-func (Proxy) New() runtime.Object { return &corev1.ServiceProxyOptions{} }
-
-// ConnectMethods implements rest.Connecter.
-func (Proxy) ConnectMethods() []string { return proxy.Methods }
-
-// NewConnectOptions implements rest.Connecter.
-func (Proxy) NewConnectOptions() (runtime.Object, bool, string) {
-	return &corev1.ServiceProxyOptions{}, true, "path"
+// Resource returns what serves it.
+func (c Proxy) Resource() *rest.Resource {
+	return proxy.Resource(func() runtime.Object { return &corev1.ServiceProxyOptions{} }, c.connect)
 }
 
-// Connect implements rest.Connecter. It finds the endpoints before the service:
-// a service that has none is as good as not found.
-func (c Proxy) Connect(ctx context.Context, id string, opts runtime.Object, r rest.Responder) (http.Handler, error) {
-	scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
+// connect finds the endpoints before the service: a service that has none is as good as not found.
+func (c Proxy) connect(ctx context.Context, r rest.ConnectRequest) (http.Handler, error) {
+	scheme, name, port, ok := utilnet.SplitSchemeNamePort(r.Name)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid service request %q", id))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid service request %q", r.Name))
 	}
 	namespace := request.NamespaceFrom(ctx)
 	port, err := c.portName(ctx, namespace, name, port)
@@ -60,8 +53,8 @@ func (c Proxy) Connect(ctx context.Context, id string, opts runtime.Object, r re
 	if !ok {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 	}
-	x, _ := opts.(*corev1.ServiceProxyOptions)
-	return proxy.To(c.Dial, scheme, ip, strconv.Itoa(int(number)), x.Path, r)
+	x, _ := r.Query.(*corev1.ServiceProxyOptions)
+	return proxy.To(c.Dial, scheme, ip, strconv.Itoa(int(number)), x.Path, r.Responder)
 }
 
 // portName is the name of a port of a service; a number is that of the service's

@@ -39,12 +39,12 @@ func (r *Repair) Follow(ctx context.Context) {
 
 // followServices follows what happens from now on, until the watch ends.
 func (r *Repair) followServices(ctx context.Context) error {
-	watcher, ok := r.stores.Find(corev1.Resource("services")).(rest.Watcher)
-	if !ok {
+	watchServices := r.stores.Find(corev1.Resource("services")).Watch
+	if watchServices == nil {
 		return errors.New("services cannot be watched")
 	}
 	present := false
-	stream, err := watcher.Watch(ctx, &metainternalversion.ListOptions{
+	stream, err := watchServices(ctx, &metainternalversion.ListOptions{
 		SendInitialEvents: &present, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
 	if err != nil {

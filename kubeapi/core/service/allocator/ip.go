@@ -156,11 +156,7 @@ func (a *IPs) ReleaseOlder(ctx context.Context, ip netip.Addr, namespace, name s
 	if p := held.Spec.ParentRef; p == nil || p.Resource != "services" || p.Namespace != namespace || p.Name != name || age > 0 && time.Since(held.CreationTimestamp.Time) < age {
 		return nil
 	}
-	deleter, ok := a.stores.Find(ipAddresses).(rest.GracefulDeleter)
-	if !ok {
-		return fmt.Errorf("no storage for %s", ipAddresses)
-	}
-	if err = remove(ctx, deleter, held); apierrors.IsNotFound(err) {
+	if err = a.remove(ctx, held); apierrors.IsNotFound(err) {
 		return nil
 	}
 	if r, ok := a.rangeOf(ctx, ip); ok && err == nil {
@@ -169,29 +165,30 @@ func (a *IPs) ReleaseOlder(ctx context.Context, ip netip.Addr, namespace, name s
 	return err
 }
 
-func remove(ctx context.Context, deleter rest.GracefulDeleter, held *networkingv1.IPAddress) error {
-	_, _, err := deleter.Delete(request.WithNamespace(ctx, ""), held.Name, nil, &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &held.UID}})
+func (a *IPs) remove(ctx context.Context, held *networkingv1.IPAddress) error {
+	remove := a.stores.Find(ipAddresses).Delete
+	if remove == nil {
+		return fmt.Errorf("no storage for %s", ipAddresses)
+	}
+	same := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &held.UID}}
+	_, _, err := remove(request.WithNamespace(ctx, ""), rest.DeleteRequest{Name: held.Name, Options: same})
 	return err
 }
 
 // move gives a Service an IP that is held for another one.
 func (a *IPs) move(ctx context.Context, held *networkingv1.IPAddress, ip netip.Addr, namespace, name string) error {
-	deleter, ok := a.stores.Find(ipAddresses).(rest.GracefulDeleter)
-	if !ok {
-		return fmt.Errorf("no storage for %s", ipAddresses)
-	}
-	if err := remove(ctx, deleter, held); err != nil {
+	if err := a.remove(ctx, held); err != nil {
 		return err
 	}
 	return a.take(ctx, ip, namespace, name)
 }
 
 func (a *IPs) take(ctx context.Context, ip netip.Addr, namespace, name string) error {
-	creater, ok := a.stores.Find(ipAddresses).(rest.Creater)
-	if !ok {
+	create := a.stores.Find(ipAddresses).Create
+	if create == nil {
 		return fmt.Errorf("no storage for %s", ipAddresses)
 	}
-	_, err := creater.Create(request.WithNamespace(ctx, ""), ipAddress(ip, namespace, name), nil, &metav1.CreateOptions{})
+	_, err := create(request.WithNamespace(ctx, ""), rest.CreateRequest{Name: ip.String(), Object: ipAddress(ip, namespace, name)})
 	if apierrors.IsAlreadyExists(err) {
 		return ErrAllocated
 	}

@@ -3,27 +3,11 @@ package registry
 import (
 	"context"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/api/rest"
 	"triplane/generic/base/request"
 )
-
-// UpdateFunc is a rest.UpdatedObjectInfo without preconditions: it gets the
-// present object and returns the new one, which may be the same one changed.
-type UpdateFunc func(ctx context.Context, old runtime.Object) (runtime.Object, error)
-
-var _ rest.UpdatedObjectInfo = UpdateFunc(nil)
-
-// Preconditions implements rest.UpdatedObjectInfo.
-func (f UpdateFunc) Preconditions() *metav1.Preconditions { return nil }
-
-// UpdatedObject implements rest.UpdatedObjectInfo. The present object is copied:
-// the store compares with it.
-func (f UpdateFunc) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
-	return f(ctx, old.DeepCopyObject())
-}
 
 // Modify changes an object for the server itself, by the rules of a subresource
 // (nil for the main resource): pods/binding, eviction. change may be called
@@ -35,14 +19,14 @@ func (s *Store[T]) Modify(ctx context.Context, name string, sub *UpdateSubresour
 // Replace is Modify with a change that may return another object.
 func (s *Store[T]) Replace(ctx context.Context, name string, sub *UpdateSubresource[T], dryRun bool, change func(T) (T, error)) (T, error) {
 	var none T
-	u := &update[T]{store: s, sub: sub, name: name, dryRun: dryRun,
-		info: UpdateFunc(func(_ context.Context, old runtime.Object) (runtime.Object, error) {
-			obj, ok := old.(T)
+	u := &update[T]{store: s, sub: sub, dryRun: dryRun, UpdateRequest: rest.UpdateRequest{Name: name,
+		Change: func(_ context.Context, old runtime.Object) (runtime.Object, error) {
+			obj, ok := old.DeepCopyObject().(T)
 			if !ok {
 				return nil, errNotOfKind(old, s.kind.Hub)
 			}
 			return change(obj)
-		})}
+		}}}
 	updated, _, err := u.run(ctx)
 	if err != nil {
 		return none, err

@@ -1,0 +1,80 @@
+package registry
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/api/rest"
+	"triplane/generic/storage"
+)
+
+// AnyStore is a Store, whatever its objects are.
+type AnyStore interface {
+	Resource() *rest.Resource
+	// KeyPrefix is the absolute prefix of the objects' keys, with a trailing slash, and Cache is what
+	// the store reads from.
+	KeyPrefix() string
+	Cache() storage.Cache
+	// DecodableVersions are the versions that the server reads objects in.
+	DecodableVersions() []schema.GroupVersion
+}
+
+var _ AnyStore = (*Store[Object])(nil)
+
+// Resource returns what serves the kind, with the verbs that it has. It is the caller's own.
+func (s *Store[T]) Resource() *rest.Resource {
+	k, r := s.kind, s.described()
+	r.NewList = s.newList
+	r.StorageVersion, r.Deprecation, r.ReturnsDeleted = s.form.storageVersion(), k.Deprecation, k.Delete.ReturnsObject
+	r.Singular, r.ShortNames, r.Categories = k.Names.Singular, k.Names.ShortNames, k.Names.Categories
+	r.ResetFields, r.FieldLabel = s.resetInAll(k.Write.ResetFields), s.fieldLabel
+	r.Get, r.List, r.Watch, r.Create, r.Update = s.Get, s.List, s.Watch, s.Create, s.Update
+	r.Delete, r.DeleteCollection = s.Delete, s.DeleteCollection
+	r.Row, r.RowColumns = s.row, s.columns
+	for _, verb := range k.Without {
+		switch verb {
+		case "create":
+			r.Create = nil
+		case "update":
+			r.Update = nil
+		case "delete":
+			r.Delete = nil
+		case "deletecollection":
+			r.DeleteCollection = nil
+		case "watch":
+			r.Watch = nil
+		}
+	}
+	return r
+}
+
+// Subresource returns what serves a subresource that is the whole object, under rules of its own.
+// It never creates.
+func (s *Store[T]) Subresource(sub *UpdateSubresource[T]) *rest.Resource {
+	r := s.described()
+	r.ResetFields, r.NoTable = s.resetInAll(sub.ResetFields), sub.NoTable
+	r.Update = func(ctx context.Context, r rest.UpdateRequest) (runtime.Object, bool, error) {
+		u := &update[T]{store: s, sub: sub, UpdateRequest: r, dryRun: dryRunUpdate(r.Options)}
+		return u.run(ctx)
+	}
+	if !sub.UpdateOnly {
+		r.Get = s.Get
+	}
+	return r
+}
+
+// described is what a resource has in common with its subresources.
+func (s *Store[T]) described() *rest.Resource {
+	return &rest.Resource{New: s.New, Codec: s.CodecFor, Versions: s.served, Namespaced: s.kind.Namespaced, ConvertToTable: s.ConvertToTable}
+}
+
+// newList returns an empty list of the hub version.
+func (s *Store[T]) newList() runtime.Object {
+	if s.kind.NewList == nil {
+		return &metav1.List{}
+	}
+	return s.kind.NewList()
+}
