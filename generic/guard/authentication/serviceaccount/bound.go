@@ -27,30 +27,30 @@ func (a *Authenticator) checkBound(ctx context.Context, b *Bound) error {
 	if err != nil {
 		return err
 	}
-	if !a.lives(account, b.ServiceAccount.UID) {
+	if !a.exists(account, b.ServiceAccount.UID) {
 		return errInvalidated
 	}
 	switch {
 	case b.Secret != nil:
 		secret, err := a.config.Getter.GetSecret(ctx, b.Namespace, b.Secret.Name)
-		if err != nil || !a.lives(secret, b.Secret.UID) {
+		if err != nil || !a.exists(secret, b.Secret.UID) {
 			return errInvalidated
 		}
 	case b.Pod != nil:
 		pod, err := a.config.Getter.GetPod(ctx, b.Namespace, b.Pod.Name)
-		if err != nil || !a.lives(pod, b.Pod.UID) {
+		if err != nil || !a.exists(pod, b.Pod.UID) {
 			return errInvalidated
 		}
 	case b.Node != nil:
 		node, err := a.config.Getter.GetNode(ctx, b.Node.Name)
-		if err != nil || !a.lives(node, b.Node.UID) {
+		if err != nil || !a.exists(node, b.Node.UID) {
 			return errInvalidated
 		}
 	}
 	return nil
 }
 
-func (a *Authenticator) lives(o metav1.Object, uid string) bool {
+func (a *Authenticator) exists(o metav1.Object, uid string) bool {
 	if string(o.GetUID()) != uid {
 		return false
 	}

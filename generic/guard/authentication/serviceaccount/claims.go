@@ -15,7 +15,7 @@ type Ref struct {
 }
 
 // Bound is the private claim "kubernetes.io": whose the token is and what it
-// lives and dies with. A pod's node is named beside the pod.
+// exists and dies with. A pod's node is named beside the pod.
 type Bound struct {
 	Namespace      string           `json:"namespace,omitempty"`
 	Node           *Ref             `json:"node,omitempty"`

@@ -62,7 +62,7 @@ func (a *Authenticator) lookupLegacy(ctx context.Context, c *legacyClaims, token
 	if account.DeletionTimestamp != nil || string(account.UID) != c.UID {
 		return errInvalidated
 	}
-	return a.noteUse(ctx, secret, account)
+	return a.recordUse(ctx, secret, account)
 }
 
 // IssueLegacy signs a token that lives as long as the Secret of the account that

@@ -19,9 +19,9 @@ const (
 	InvalidSinceLabel = "kubernetes.io/legacy-token-invalid-since"
 )
 
-// noteUse refuses a token that has been marked invalid, and has the use of others
+// recordUse refuses a token that has been marked invalid, and has the use of others
 // recorded.
-func (a *Authenticator) noteUse(ctx context.Context, secret *corev1.Secret, account *corev1.ServiceAccount) error {
+func (a *Authenticator) recordUse(ctx context.Context, secret *corev1.Secret, account *corev1.ServiceAccount) error {
 	automatic := false
 	for _, r := range account.Secrets {
 		automatic = automatic || r.Name == secret.Name
