@@ -32,8 +32,8 @@ type TokenCache struct {
 
 // TokenCacheMetrics observes a token cache. Implementations must be safe for concurrent use.
 type TokenCacheMetrics interface {
-	// Asked is called for each token: with whether the cache had it, and the duration of the call.
-	Asked(hit bool, took time.Duration)
+	// Requested is called for each token: with whether the cache had it, and the duration of the call.
+	Requested(hit bool, took time.Duration)
 	// Fetching is called before the inner authenticator is called. done is called with its result.
 	Fetching() (done func(err error))
 }
@@ -68,7 +68,7 @@ func (c *TokenCache) AuthenticateToken(ctx context.Context, token string) (*Resp
 
 func (c *TokenCache) asked(hit bool, start time.Time) {
 	if c.count != nil {
-		c.count.Asked(hit, time.Since(start))
+		c.count.Requested(hit, time.Since(start))
 	}
 }
 
