@@ -30,9 +30,9 @@ func egressOptions(t *testing.T, connection string) *Options {
 func TestKubeletBehindProxy(t *testing.T) {
 	srv := httptest.NewTLSServer(fakeKubelet{t})
 	defer srv.Close()
-	for name, serve := range map[string]func(t *testing.T, l net.Listener) *egresstest.Asked{
-		"HTTPConnect": func(t *testing.T, l net.Listener) *egresstest.Asked { return egresstest.HTTPConnect(t, l) },
-		"GRPC":        func(t *testing.T, l net.Listener) *egresstest.Asked { return egresstest.Konnectivity(t, l) },
+	for name, serve := range map[string]func(t *testing.T, l net.Listener) *egresstest.Recorder{
+		"HTTPConnect": func(t *testing.T, l net.Listener) *egresstest.Recorder { return egresstest.HTTPConnect(t, l) },
+		"GRPC":        func(t *testing.T, l net.Listener) *egresstest.Recorder { return egresstest.Konnectivity(t, l) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			socket := filepath.Join(t.TempDir(), "proxy")
@@ -40,11 +40,11 @@ func TestKubeletBehindProxy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked := serve(t, l)
-			asked.Route = func(string) string { return srv.Listener.Addr().String() }
+			recorder := serve(t, l)
+			recorder.Route = func(string) string { return srv.Listener.Addr().String() }
 			kubeletStories(t, 1, egressOptions(t, fmt.Sprintf("{proxyProtocol: %s, transport: {uds: {udsName: %s}}}", name, socket)))
-			if !slices.Contains(asked.Addresses(), "127.0.0.1:1") {
-				t.Errorf("the proxy was asked for %v", asked.Addresses())
+			if !slices.Contains(recorder.Addresses(), "127.0.0.1:1") {
+				t.Errorf("the proxy was asked for %v", recorder.Addresses())
 			}
 		})
 	}

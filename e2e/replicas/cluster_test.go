@@ -34,7 +34,7 @@ func TestEmbeddedCluster(t *testing.T) {
 		c.Join(t, name)
 	}
 	for name, s := range c.Servers { // the first one cannot know whether its store was lost
-		if is := strings.Contains(s.Output(), "This member begins a cluster of its own, with an empty store"); is != (name == "a") {
+		if is := strings.Contains(s.Output(), "Starting a new cluster with an empty store"); is != (name == "a") {
 			t.Errorf("%s logs that it begins a cluster: %v", name, is)
 		}
 	}

@@ -1,22 +1,21 @@
 package storage
 
-// KeyValue is one revision of one key, after any decryption.
+// KeyValue is one revision of one key, with its decrypted value.
 type KeyValue struct {
 	Key      string
 	Value    []byte
 	Revision int64 // modification revision
-	// Stale reports that the same value would be stored differently today, under
-	// another encryption key: an update is written even if it changes nothing.
+	// Stale is set if the value would be encrypted with another key today. An update then writes it even if
+	// nothing changes.
 	Stale bool
-	// Err is why the value of a ranged key cannot be decrypted, a *TransformError;
-	// there is no Value then.
+	// Err is set if a value in a Range cannot be decrypted; it is a *TransformError. Value is then nil.
 	Err error
 }
 
 // RangeOptions selects keys of a Range.
 type RangeOptions struct {
 	Prefix    string
-	After     string // exclusive start key, for continuing; empty for the beginning
+	After     string // exclusive start key of a page; "" starts at the beginning
 	Limit     int64  // 0 for all
 	Revision  int64  // 0 for the current one
 	CountOnly bool
@@ -25,8 +24,8 @@ type RangeOptions struct {
 // RangeResult is a page of keys at one revision.
 type RangeResult struct {
 	Items    []KeyValue
-	Count    int64 // all keys in the range from After on, beyond Limit too
-	Revision int64 // the store's revision that the answer reflects
+	Count    int64 // number of keys after After, without Limit
+	Revision int64 // revision of the store that the result reflects
 	More     bool
 }
 
@@ -34,10 +33,10 @@ type RangeResult struct {
 type Change struct {
 	Key      string
 	Value    []byte // nil for a deletion
-	Previous []byte // the value before, nil for a creation or when it was compacted away
+	Previous []byte // previous value; nil for a creation, or if it has been compacted
 	PrevRev  int64  // revision of Previous, 0 if none
 	Revision int64  // revision of this change
 }
 
-// Deleted reports whether the key was removed.
+// Deleted reports whether the key was deleted.
 func (c *Change) Deleted() bool { return c.Value == nil }

@@ -5,19 +5,17 @@ import (
 	"weak"
 )
 
-// DefaultBudget is the limit, in bytes, of a Budget that was given none.
+// DefaultBudget is the default limit of a Budget in bytes.
 const DefaultBudget = 64 << 20
 
-// formOverhead is about what a form costs beside its bytes.
+// formOverhead estimates the memory of a form without its bytes.
 const formOverhead = 96
 
-// Budget bounds the bytes that encoded forms may take across all records of a
-// server. When it is exceeded, the forms that have been there longest without
-// being used are dropped; they are encoded again when somebody asks.
+// Budget limits the bytes of encoded forms across all records of a server. Beyond the limit it drops the least
+// recently used forms; they are encoded again on demand.
 //
-// It does not keep records alive: forms whose record is gone are garbage like
-// any other, and leave the account when their turn comes. A nil Budget bounds
-// nothing; the zero value has the default limit.
+// Its pointers to forms are weak. Forms of collected records are removed from the accounting during eviction. A
+// nil Budget has no limit; the zero Budget has the default limit.
 type Budget struct {
 	limit int64
 
@@ -29,17 +27,16 @@ type Budget struct {
 	evicted int64
 }
 
-// entry is a form in the account.
+// entry accounts for one form.
 type entry struct {
 	form weak.Pointer[form]
 	size int64
 }
 
-// NewBudget returns a Budget of so many bytes; 0 means the default.
+// NewBudget returns a Budget with a limit in bytes; 0 means the default.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 
-// Usage returns the bytes in the account, the limit, and how many forms have been
-// dropped to stay below it.
+// Usage returns the accounted bytes, the limit, and the number of evicted forms.
 func (b *Budget) Usage() (used, limit, evicted int64) {
 	if b == nil {
 		return 0, 0, 0
@@ -56,7 +53,7 @@ func (b *Budget) max() int64 {
 	return b.limit
 }
 
-// charge enters a form that has just got its bytes.
+// charge accounts for the bytes of a new form.
 func (b *Budget) charge(f *form, n int) {
 	if b == nil {
 		return
@@ -69,8 +66,7 @@ func (b *Budget) charge(f *form, n int) {
 	b.evict()
 }
 
-// evict drops forms until the account is below the limit. A form that was used
-// since it was looked at last is spared once.
+// evict drops forms until the usage is below the limit. A form that was used since the last pass is kept once.
 func (b *Budget) evict() {
 	spared := 0
 	for b.used > b.max() && b.count > 0 {

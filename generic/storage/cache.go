@@ -7,22 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Match says how the Revision of a read is meant, as resourceVersion and
-// resourceVersionMatch do in the API.
+// Match defines the meaning of Revision in a read, like resourceVersionMatch in the API.
 type Match uint8
 
 const (
-	// Consistent reads what was written before the request began.
+	// Consistent returns at least everything that was written before the request.
 	Consistent Match = iota
-	// Any takes whatever is at hand ("0").
+	// Any returns the current content of the cache (resourceVersion "0").
 	Any
-	// NotOlderThan takes anything at or after Revision.
+	// NotOlderThan returns a state at or after Revision.
 	NotOlderThan
-	// Exact takes the state at Revision.
+	// Exact returns the state at Revision.
 	Exact
 )
 
-// Freshness is how new a read's answer has to be.
+// Freshness is the required freshness of a read.
 type Freshness struct {
 	Match    Match
 	Revision int64
@@ -31,72 +30,69 @@ type Freshness struct {
 // ListOptions selects records of one resource.
 type ListOptions struct {
 	Freshness
-	// Prefix narrows the list: the cache's own prefix for everything, that plus
-	// "NAMESPACE/" for a namespace. Key, when set, narrows it to one record.
+	// Prefix restricts the list: the cache's own prefix for all records, with "NAMESPACE/" appended for a
+	// namespace. Key, if set, restricts it to one record.
 	Prefix string
 	Key    string
-	// After continues behind this key (exclusive); Limit of 0 means all.
+	// After is the exclusive start key of a page. Limit 0 means no limit.
 	After string
 	Limit int64
-	// Nil selectors select everything.
+	// Labels and Fields select records; nil selects all.
 	Labels labels.Selector
 	Fields fields.Selector
 	Shard  *Shard
-	// FieldReader, where set, reads what Fields selects by instead of CacheConfig.Fields.
+	// FieldReader, if set, reads the fields for Fields, in place of CacheConfig.Fields.
 	FieldReader FieldReader
 }
 
-// List is the answer to a list: records in key order at one revision.
+// List is the result of a list: records in key order at one revision.
 type List struct {
 	Records  []*Record
 	Revision int64
-	// Last is the key to continue After; empty when the list is complete.
+	// Last is the value of After for the next page; "" if the list is complete.
 	Last string
-	// Remaining counts what is left behind Last; -1 where a selector makes it
-	// unknown.
+	// Remaining is the number of records after Last, or -1 if a selector makes it unknown.
 	Remaining int64
 }
 
-// FieldReader reads the fields of records for one list or watch. It is used by one goroutine.
+// FieldReader reads the fields of records for one list or watch. It is not safe for concurrent use.
 type FieldReader interface {
 	ReadFields(r *Record) (Set, error)
 }
 
-// CacheConfig describes the cache of one resource.
+// CacheConfig configures the cache of one resource.
 type CacheConfig struct {
-	// Prefix is the absolute prefix of the resource's keys, with a trailing
-	// slash: "/registry/pods/", "/registry/example.com/widgets/".
+	// Prefix is the absolute prefix of the resource's keys, with a trailing slash: "/registry/pods/",
+	// "/registry/example.com/widgets/".
 	Prefix string
-	// Namespaced says that a namespace follows the prefix in each key.
+	// Namespaced is set if a namespace follows the prefix in each key.
 	Namespaced bool
-	// Labels and Fields read what selectors look at. Each is called only when a
-	// selector of its sort is used, at most about once a record, and concurrently.
-	// FieldNamespace and FieldUID are among the fields, too.
+	// Labels and Fields read the values for selectors. They are called when a selector needs them, about once
+	// per record, and concurrently. The fields include FieldNamespace and FieldUID.
 	Labels func(*Record) (Set, error)
 	Fields func(*Record) (Set, error)
-	// IndexField, if set, is a field that many watches select one value of
-	// (spec.nodeName of pods): an event then concerns only the watches of its
-	// value.
+	// IndexField, if set, is a field of which many watches select one value (spec.nodeName of pods). An event
+	// is then only passed to the watches of its value.
 	IndexField string
 }
 
-// EventType says what happened to an object from a watcher's point of view.
+// EventType is the type of an event.
 type EventType uint8
 
-// The types of events.
+// Types of events.
 const (
 	Added EventType = iota
 	Modified
 	Deleted
-	// Bookmark carries no record, only a revision.
+	// Bookmark has a revision and no record.
 	Bookmark
 )
 
-// Event is one change as a watcher sees it: a record whose labels start to
-// match its selector is Added, one whose labels cease to match is Deleted.
+// Event is a change as a watch with selectors receives it. A record that starts to match is Added; one that no
+// longer matches is Deleted.
 type Event struct {
-	// Record is the new state; for Deleted the last state, whose Revision is
-	// that of the deletion. Nil for a Bookmark.
+	// Record is the new state. For Deleted it is the last state, with the revision of the deletion. For a
+	// Bookmark it is nil.
 	Record   *Record
 	Revision int64
 	Type     EventType
@@ -108,20 +104,19 @@ type Event struct {
 type WatchOptions struct {
 	Prefix string
 	Key    string
-	// Revision is where to start after. 0 with Initial false starts with
-	// synthetic Added events of any state at hand, as "resourceVersion=0" does.
+	// Revision is the revision after which the watch starts. 0 without Initial starts with synthetic Added
+	// events for the current content of the cache, like resourceVersion=0.
 	Revision int64
-	// Initial asks for the present state first (sendInitialEvents=true), not
-	// older than Freshness says, ended by a Bookmark if Bookmarks is set.
+	// Initial starts with synthetic Added events for a state with Freshness (sendInitialEvents=true). A
+	// Bookmark ends them if Bookmarks is set.
 	Initial   bool
 	Freshness Freshness
 	Bookmarks bool
-	// Deadline, if set, is when the client's watch will end: a last bookmark is
-	// sent shortly before.
+	// Deadline, if set, is when the client's watch ends. A last bookmark is sent shortly before.
 	Deadline time.Time
 	Labels   labels.Selector
 	Fields   fields.Selector
 	Shard    *Shard
-	// FieldReader, where set, reads what Fields selects by instead of CacheConfig.Fields.
+	// FieldReader, if set, reads the fields for Fields, in place of CacheConfig.Fields.
 	FieldReader FieldReader
 }

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// continueToken says where a list in pages goes on. Its form is
-// kube-apiserver's, so that clients can change servers between pages; errors name
-// its type.
+// continueToken is the start of the next page of a list. It has kube-apiserver's format, so that clients can
+// switch servers between pages.
 type continueToken struct {
 	APIVersion      string `json:"v"`
 	ResourceVersion int64  `json:"rv"`
@@ -20,11 +19,11 @@ type continueToken struct {
 
 const continueVersion = "meta.k8s.io/v1"
 
-// AnyRevision in a token goes on with the present state.
+// AnyRevision in a token continues the list with the current state.
 const AnyRevision = -1
 
-// EncodeContinue makes a token that goes on behind the last key, and has of it what is behind
-// root: the list's prefix with or without the slash at its end.
+// EncodeContinue returns a token for the page after the key last. The token contains the key relative to root,
+// which is the list's prefix with or without its trailing slash.
 func EncodeContinue(last, root string, revision int64) (string, error) {
 	rest, ok := strings.CutPrefix(last, root)
 	if !ok {
@@ -37,8 +36,8 @@ func EncodeContinue(last, root string, revision int64) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(b), nil
 }
 
-// DecodeContinue reads a token: the key to go on behind, which is below prefix,
-// and the revision.
+// DecodeContinue decodes a token. It returns the key after which the page starts, which is below prefix, and
+// the revision.
 func DecodeContinue(token, prefix string) (after string, revision int64, err error) {
 	data, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
@@ -57,7 +56,7 @@ func DecodeContinue(token, prefix string) (after string, revision int64, err err
 	if c.StartKey == "" {
 		return "", 0, errors.New("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
 	}
-	// The key may not lead out of the list.
+	// The key must not lead out of the list's prefix.
 	key := c.StartKey
 	if !strings.HasPrefix(key, "/") {
 		key = "/" + key
@@ -71,9 +70,9 @@ func DecodeContinue(token, prefix string) (after string, revision int64, err err
 	return prefix + before(key[1:]), c.ResourceVersion, nil
 }
 
-// before returns what a list goes on behind to begin with a key. Tokens of servers name the string
-// right behind the last key that was sent; a client may name a key itself, which is then listed.
-// Between that and what is returned is no key: none has a byte 0xff, which is not UTF-8.
+// before returns the exclusive start key for a page that begins with key. Tokens of servers have the last key
+// of the page before and "\x00". A client may send any key, which then is part of the page. No key is between
+// the result and key, because keys are UTF-8, which never contains the byte 0xff.
 func before(key string) string {
 	last, ok := strings.CutSuffix(key, "\x00")
 	if ok || key == "" {

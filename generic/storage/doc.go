@@ -1,19 +1,17 @@
-// Package storage is the contract between the registry and what keeps objects.
+// Package storage is the contract between the registry and the storage of objects.
 //
-// Everything here is about keys and bytes; nothing knows a kind. There are two
-// halves:
+// It is about keys and bytes, not about kinds. There are two interfaces:
 //
-//   - Backend is etcd seen as a key space: optimistic transactions on the
-//     modification revision, ranges, leases, one watch. Package etcd implements
-//     it over a client, package embedded runs the etcd server in this process.
-//   - Cache answers the reads of one resource from memory: gets, lists at any
-//     resourceVersion semantics, and watches. Package cache implements it; one
-//     Multiplexer feeds all caches of a server from one etcd watch.
+//   - Backend is the key space of etcd: transactions with optimistic locking by modification revision,
+//     ranges, leases, one watch. Package etcd implements it with a client; package embedded runs the etcd
+//     server in this process.
+//   - Cache serves the reads of one resource from memory: gets, lists with any resourceVersion semantics,
+//     and watches. Package cache implements it. One Multiplexer feeds all caches of a server from one
+//     etcd watch.
 //
-// A Record is one revision of one object. It is immutable but for what is
-// derived from its bytes on first demand (labels and fields for selectors, wire forms),
-// which is safe for concurrent use.
+// A Record is one revision of one object. It is immutable, except for values that are derived from its bytes on
+// first use (labels and fields for selectors, wire forms). It is safe for concurrent use.
 //
-// Keys are absolute: "/registry/configmaps/default/a". Revisions are etcd
-// modification revisions, which the API calls resourceVersion.
+// Keys are absolute: "/registry/configmaps/default/a". Revisions are modification revisions of etcd, which the
+// API calls resourceVersion.
 package storage

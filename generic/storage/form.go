@@ -2,16 +2,15 @@ package storage
 
 import "sync/atomic"
 
-// form is a node of the record's short list of encoded forms. A node stays when
-// the budget takes its bytes away.
+// form is a node in the list of a record's encoded forms. The node stays when the budget drops its bytes.
 type form struct {
 	id    FormID
-	used  atomic.Bool // since the budget looked last
+	used  atomic.Bool // since the budget's last pass
 	bytes atomic.Pointer[[]byte]
 	next  *form
 }
 
-// load returns the form's bytes, nil if they are gone.
+// load returns the form's bytes, or nil if they were dropped.
 func (f *form) load() []byte {
 	b := f.bytes.Load()
 	if b == nil {
@@ -23,8 +22,8 @@ func (f *form) load() []byte {
 	return *b
 }
 
-// Form returns the record in a wire form, encoding it at most once while the
-// form is kept. The bytes are shared: nobody may change them.
+// Form returns the record in a wire form. It encodes the form at most once while its bytes are cached. The
+// bytes are shared and must not be changed.
 func (r *Record) Form(id FormID, budget *Budget, encode func(*Record) ([]byte, error)) ([]byte, error) {
 	if f := r.form(id); f != nil {
 		if b := f.load(); b != nil {
@@ -39,8 +38,8 @@ func (r *Record) Form(id FormID, budget *Budget, encode func(*Record) ([]byte, e
 	return b, nil
 }
 
-// SeedForm keeps bytes that the caller has encoded already, as after a write.
-// Where the record has the form, nothing changes.
+// SeedForm adds bytes that the caller has encoded, for example in a write. It does nothing if the record has
+// the form.
 func (r *Record) SeedForm(id FormID, budget *Budget, b []byte) {
 	f := r.node(id)
 	if f.bytes.CompareAndSwap(nil, &b) {
@@ -48,19 +47,17 @@ func (r *Record) SeedForm(id FormID, budget *Budget, b []byte) {
 	}
 }
 
-// Adopt takes over the forms of another record of the same bytes, if this one
-// has none yet.
+// Adopt shares the forms of another record with the same bytes, if r has no forms.
 func (r *Record) Adopt(from *Record) {
 	if r != from {
 		r.forms.CompareAndSwap(nil, from.forms.Load())
 	}
 }
 
-// ReleaseForms forgets the encoded forms, as of a record that is no longer what
-// readers get. They are encoded again if somebody asks all the same.
+// ReleaseForms drops the encoded forms, for a record that was replaced. Later calls of Form encode it again.
 func (r *Record) ReleaseForms() { r.forms.Store(nil) }
 
-// form returns the node of a form, nil if there is none.
+// form returns the node of a form, or nil.
 func (r *Record) form(id FormID) *form {
 	for f := r.forms.Load(); f != nil; f = f.next {
 		if f.id == id {
@@ -70,7 +67,7 @@ func (r *Record) form(id FormID) *form {
 	return nil
 }
 
-// node returns the node of a form, adding it where there is none.
+// node returns the node of a form. It adds one if there is none.
 func (r *Record) node(id FormID) *form {
 	var mine *form
 	for {

@@ -5,155 +5,145 @@ import (
 	"time"
 )
 
-// Backend is the key space of one etcd cluster, or of the embedded member, or a
-// view of it. All methods are safe for concurrent use and honour the context.
+// Backend is the key space of an etcd cluster, of the embedded member, or a view of one of them. All methods
+// are safe for concurrent use and end with the context.
 //
-// Besides the errors that are named at a method, each may return the context's
-// error, ErrUnavailable where the backend does not answer, ErrStopped where it was
-// closed, and errors of the backend that have no name here. After an error of
-// the last four kinds a write may have happened all the same.
+// In addition to its documented errors, each method may return:
+//
+//   - the context's error
+//   - ErrUnavailable if the backend does not respond
+//   - ErrStopped after Close
+//   - other errors of the backend
+//
+// After one of these a write may have happened nevertheless.
 type Backend interface {
 	// Get reads a key linearizably.
 	//
 	//   - ErrNotFound: the key does not exist.
-	//   - *TransformError: its value cannot be decrypted; it carries the revision.
+	//   - *TransformError: its value cannot be decrypted. The error has the revision.
 	Get(ctx context.Context, key string) (KeyValue, error)
 
-	// Range reads keys in order, all at one revision. A value that cannot be
-	// decrypted is the Err of its item.
+	// Range reads keys in order, all at one revision. If a value cannot be decrypted, its item has an Err.
 	//
-	//   - ErrCompacted: opts.Revision is no longer kept.
-	//   - ErrFutureRevision: opts.Revision has not happened.
+	//   - ErrCompacted: opts.Revision has been compacted.
+	//   - ErrFutureRevision: opts.Revision does not exist yet.
 	Range(ctx context.Context, opts RangeOptions) (RangeResult, error)
 
-	// Create writes a key that must not exist yet and returns its revision. A
-	// ttl of 0 means no lease. The value is not changed, nor kept.
+	// Create writes a key that must not exist and returns its revision. A ttl of 0 means no lease. The value is
+	// neither changed nor retained.
 	//
 	//   - ErrExists: the key exists.
 	//   - *TransformError: the value cannot be encrypted.
 	//   - ErrTooLarge: the value is too large; nothing has been written.
 	Create(ctx context.Context, key string, value []byte, ttl time.Duration) (int64, error)
 
-	// Update replaces the value of a key whose revision must still be expected,
-	// and returns the new revision. A ttl of 0 frees the key from its lease.
+	// Update replaces the value of a key at the revision expected, and returns the new revision. A ttl of 0
+	// detaches the key from its lease.
 	//
-	//   - *ConflictError: the key is at another revision, which the error
-	//     carries, or gone.
-	//   - *TransformError: the value cannot be encrypted, and nothing has been
-	//     written; or there is a conflict, and what is there cannot be decrypted.
+	//   - *ConflictError: the key is at another revision, which the error has, or does not exist.
+	//   - *TransformError: the value cannot be encrypted, and nothing has been written; or there is a conflict, and the
+	//     current value cannot be decrypted.
 	//   - ErrTooLarge: the value is too large; nothing has been written.
 	Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64, error)
 
-	// Delete removes a key whose revision must still be expected and returns the
-	// revision of the deletion.
+	// Delete deletes a key at the revision expected and returns the revision of the deletion.
 	//
-	//   - *ConflictError: the key is at another revision, or gone.
-	//   - *TransformError: there is a conflict, and what is there cannot be
-	//     decrypted.
+	//   - *ConflictError: the key is at another revision or does not exist.
+	//   - *TransformError: there is a conflict, and the current value cannot be decrypted.
 	Delete(ctx context.Context, key string, expected int64) (int64, error)
 
-	// Watch streams all changes to keys under prefix after the revision from,
-	// until ctx ends. What a key was before is included where it is known, and at
-	// least where needPrevious, if it is set, returns true: it costs the
-	// embedded backend a read.
+	// Watch streams all changes of keys below prefix after the revision from, until ctx ends. A change has the
+	// previous value if that is known. It always has it if needPrevious is nil or returns true for the key,
+	// unless it is compacted. The embedded backend needs a read for it.
 	//
-	//   - ErrCompacted: the history after from is gone, if that is known at once.
+	//   - ErrCompacted: changes after from have been compacted, if that is known at once.
 	Watch(ctx context.Context, prefix string, from int64, needPrevious func(key string) bool) (ChangeStream, error)
 
-	// Revision returns a revision that is at least that of every write
-	// acknowledged, by any replica, before the call.
+	// Revision returns a revision at or after every write, by any replica, that was acknowledged before the
+	// call.
 	Revision(ctx context.Context) (int64, error)
 
-	// RequestProgress asks open watches to report, soon, how far they are.
+	// RequestProgress makes open watches report their progress soon.
 	RequestProgress(ctx context.Context) error
 
-	// AlwaysCurrent reports whether watches report every revision by
-	// themselves: RequestProgress then does nothing, and need not be called.
+	// AlwaysCurrent reports whether watches report every revision without RequestProgress, which then does
+	// nothing.
 	AlwaysCurrent() bool
 
-	// Compact drops the history before the revision.
+	// Compact removes the history before the revision.
 	//
-	//   - ErrCompacted: it is gone already.
-	//   - ErrFutureRevision: the revision has not happened.
+	//   - ErrCompacted: it has been compacted already.
+	//   - ErrFutureRevision: the revision does not exist yet.
 	Compact(ctx context.Context, revision int64) error
 
-	// DatabaseSize is the size of the backend's file in bytes.
+	// DatabaseSize returns the size of the backend's file in bytes.
 	DatabaseSize(ctx context.Context) (int64, error)
 }
 
-// ChangeStream hands out the changes of a watch in order. It belongs to one
-// goroutine.
+// ChangeStream delivers the changes of a watch in order. It is not safe for concurrent use.
 type ChangeStream interface {
-	// Next blocks until something has happened. Progress is the revision up to
-	// which everything has been delivered, this batch included; all changes of
-	// one revision come in one batch. The changes are valid until the next call.
-	// An error ends the stream.
+	// Next blocks until there are changes or progress. progress is the revision up to which all changes have
+	// been delivered, including this batch. All changes of one revision are in the same batch. The changes are
+	// valid until the next call. The stream ends with an error.
 	//
-	//   - ErrCompacted: the history that comes next is gone.
-	//   - ErrUnavailable, ErrStopped, the context's error, and others: the stream
-	//     broke, and may be opened again after the last progress.
+	//   - ErrCompacted: the next changes have been compacted.
+	//   - ErrUnavailable, ErrStopped, the context's error, and others: the stream broke. The caller may open another one
+	//     after the last progress.
 	Next(ctx context.Context) (changes []Change, progress int64, err error)
-	// Close frees what the stream holds; it is safe to call twice.
+	// Close releases the stream. It may be called twice.
 	Close()
 }
 
-// Cache serves the reads of one resource from memory. It fills itself on first
-// use. All methods are safe for concurrent use.
+// Cache serves the reads of one resource from memory. The first read fills it. All methods are safe for
+// concurrent use.
 //
-// Besides the errors that are named at a method, each that takes a context may
-// return the context's error, those of the Backend that fills the cache, and
-// ErrStopped when the cache has been dropped.
+// In addition to its documented errors, each method with a context may return the context's error, errors of
+// the Backend that fills the cache, and ErrStopped after the cache was dropped.
 type Cache interface {
-	// Get returns the record at key. For NotOlderThan with a revision that has
-	// not happened it waits a little.
+	// Get returns the record at key. For NotOlderThan with a future revision it waits a few seconds.
 	//
-	//   - ErrNotFound: there is none.
-	//   - *TooLargeError: the revision has not happened.
+	//   - ErrNotFound: the key does not exist.
+	//   - *TooLargeError: the revision does not exist yet.
 	Get(ctx context.Context, key string, fresh Freshness) (*Record, error)
 
-	// Peek returns what the cache holds now without waiting, nil if nothing: a
-	// starting point for an optimistic write.
+	// Peek returns the record in the cache without waiting, or nil. Optimistic writes start from it.
 	Peek(ctx context.Context, key string) (*Record, error)
 
 	// List returns records in key order.
 	//
-	//   - ErrCompacted: the Exact revision is gone.
-	//   - *TooLargeError: the revision has not happened.
+	//   - ErrCompacted: the revision for Exact has been compacted.
+	//   - *TooLargeError: the revision does not exist yet.
 	List(ctx context.Context, opts ListOptions) (List, error)
 
 	// Watch starts a watch.
 	//
-	//   - *TooOldError: the history after opts.Revision is not kept.
-	//   - *TooLargeError: initial events at a revision that has not happened.
+	//   - *TooOldError: the history does not reach back to opts.Revision.
+	//   - *TooLargeError: initial events at a revision that does not exist yet.
 	Watch(ctx context.Context, opts WatchOptions) (Watch, error)
 
-	// Count is the number of records held; false while the cache is not filled.
-	// It does not wait.
+	// Count returns the number of records, and false if the cache is not filled. It does not wait.
 	Count() (int64, bool)
 
-	// Watching is how many watches see the changes of an object: those of all
-	// objects, of its namespace and of itself. Watches of values of a field are
-	// not among them.
+	// Watching returns how many watches receive the changes of an object: those of all objects, of its
+	// namespace and of the object. It does not count watches of a value of IndexField.
 	Watching(namespace, name string) int
 
-	// Expect announces a record that has just been written. When the watch
-	// brings it, the cache keeps this Record, with the forms it has, instead of
-	// making one of its own: so the answer to the writer, the cache and all
-	// watchers share the bytes. If the watch was faster, its record takes over
-	// the forms.
+	// Expect announces a record that was just written. When the change arrives in the watch, the cache uses
+	// this Record with its forms. The response to the writer, the cache and all watches then share the bytes.
+	// If the change has already arrived, the cache's record adopts the forms.
 	Expect(*Record)
 }
 
 // Watch is a running watch. It belongs to one goroutine.
 type Watch interface {
-	// Next blocks until there are events and returns those at hand, in order.
-	// The slice is valid until the next call.
+	// Next blocks until there are events and returns the available ones in order. The slice is valid until the
+	// next call.
 	//
-	//   - ErrTooSlow: the watcher fell too far behind.
-	//   - ErrStopped: the cache went away, or began anew.
+	//   - ErrTooSlow: the watch has too many pending events.
+	//   - ErrStopped: the cache was dropped or reset.
 	Next(ctx context.Context) ([]Event, error)
 	// Initializing reports whether Next still has initial events to return.
 	Initializing() bool
-	// Stop releases the watch; it is safe to call twice.
+	// Stop releases the watch. It may be called twice.
 	Stop()
 }

@@ -2,31 +2,30 @@ package storage
 
 import "sync/atomic"
 
-// Record is one revision of one object: the bytes that etcd holds, and what has
-// been derived from them so far. It is never changed otherwise, and is shared by
-// the cache, all lists and all watchers.
+// Record is one revision of one object: the stored bytes, and values that were derived from them. It is
+// immutable otherwise. The cache, all lists and all watches share it.
 type Record struct {
 	Key      string
 	Value    []byte
 	Revision int64
-	// Err, where set, is why there is no Value: a *TransformError. Only lists from
-	// the backend have such records.
+	// Err, if set, is the *TransformError because of which there is no Value. Only lists from the backend have
+	// such records.
 	Err error
 
 	labels, fields atomic.Pointer[Set]
 	forms          atomic.Pointer[form]
 }
 
-// FormID names one wire form of a resource's objects: a version, a media type
-// and a shape. The registry's Store hands the numbers out.
+// FormID identifies a wire form of a resource's objects: a version, a media type and a shape. The registry's
+// Store assigns the numbers.
 type FormID uint16
 
-// Labels returns the labels, reading them on first demand.
+// Labels returns the labels. The first call reads them.
 func (r *Record) Labels(read func(*Record) (Set, error)) (*Set, error) {
 	return r.derived(&r.labels, read)
 }
 
-// Fields returns the fields that selectors may name, reading them on first demand.
+// Fields returns the fields for selectors. The first call reads them.
 func (r *Record) Fields(read func(*Record) (Set, error)) (*Set, error) {
 	return r.derived(&r.fields, read)
 }

@@ -5,22 +5,20 @@ import (
 	"strings"
 )
 
-// Set is names with their values: what selectors look at of one record. It implements
-// labels.Labels and fields.Fields, and takes a fraction of a map. It is sorted by key
-// and immutable.
+// Set is a list of names and values of one record, for selectors. It implements labels.Labels and fields.Fields
+// with less memory than a map. It is sorted by key and immutable.
 type Set []Pair
 
 // Pair is a name with its value.
 type Pair struct{ Key, Value string }
 
-// NewSet takes over pairs and brings them into order. Of several with one key the last
-// counts, as in a map that they are put into.
+// NewSet sorts pairs in place and returns them as a Set. For duplicate keys the last one wins.
 func NewSet(pairs []Pair) Set {
 	ordered := slices.IsSortedFunc(pairs, func(a, b Pair) int {
 		if a.Key < b.Key {
 			return -1
 		}
-		return 1 // equal keys are out of order, too
+		return 1 // also for equal keys: duplicates must be removed
 	})
 	if ordered {
 		return pairs
@@ -35,7 +33,7 @@ func NewSet(pairs []Pair) Set {
 	return out
 }
 
-// SetOf is the Set of a map.
+// SetOf returns the Set of a map.
 func SetOf(m map[string]string) Set {
 	if len(m) == 0 {
 		return nil
@@ -47,11 +45,11 @@ func SetOf(m map[string]string) Set {
 	return NewSet(pairs)
 }
 
-// fewPairs is how many pairs are looked at one after the other: most keys differ in length, and to find
-// that out takes no look at their text, which is elsewhere in memory.
+// fewPairs is the size up to which Lookup compares all pairs. Most keys differ in length, which needs no access
+// to their text.
 const fewPairs = 8
 
-// Lookup returns the value of a key, and whether there is one.
+// Lookup returns the value of a key and whether it exists.
 func (s Set) Lookup(key string) (value string, exists bool) {
 	if len(s) <= fewPairs {
 		for i := range s {
@@ -75,13 +73,13 @@ func (s Set) Lookup(key string) (value string, exists bool) {
 	return "", false
 }
 
-// Has reports whether there is a value of a key.
+// Has reports whether a key exists.
 func (s Set) Has(key string) bool {
 	_, exists := s.Lookup(key)
 	return exists
 }
 
-// Get returns the value of a key, "" if there is none.
+// Get returns the value of a key, or "".
 func (s Set) Get(key string) string {
 	value, _ := s.Lookup(key)
 	return value

@@ -9,7 +9,7 @@ import (
 	"triplane/generic/base/user"
 )
 
-// Attributes is what is decided about.
+// Attributes describe the request to authorize.
 type Attributes struct {
 	User            *user.Info
 	Verb            string
@@ -25,33 +25,32 @@ type Attributes struct {
 	LabelSelector   labels.Requirements
 }
 
-// IsReadOnly reports whether the request changes nothing.
+// IsReadOnly reports whether the verb is get, list or watch.
 func (a *Attributes) IsReadOnly() bool {
 	return a.Verb == "get" || a.Verb == "list" || a.Verb == "watch"
 }
 
-// Decision is an authorizer's answer.
+// Decision is the result of an authorizer.
 type Decision int
 
-// The decisions. NoOpinion leaves the answer to the next authorizer.
+// The decisions. After NoOpinion the next authorizer decides.
 const (
 	NoOpinion Decision = iota
 	Allow
 	Deny
 )
 
-// Authorizer decides. The reason is for the log and, on refusal, the client.
+// Authorizer authorizes requests. The reason is for the log and, if the request is denied, for the client.
 type Authorizer interface {
 	Authorize(ctx context.Context, a *Attributes) (Decision, string, error)
 }
 
-// Rule is a row of what a user may do in a namespace (SelfSubjectRulesReview).
+// Rule is one rule of a user in a namespace (SelfSubjectRulesReview).
 type Rule struct {
 	Verbs, APIGroups, Resources, ResourceNames, NonResourceURLs []string
 }
 
-// RuleResolver lists what a user may do; incomplete is true where the rules do
-// not cover everything.
+// RuleResolver lists the rules of a user. incomplete is true if the user may have other rules.
 type RuleResolver interface {
 	RulesFor(ctx context.Context, u *user.Info, namespace string) (resource, nonResource []Rule, incomplete bool, err error)
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// PathMatches reports whether a rule for paths that are no resources covers a path. A rule that ends in "*"
-// covers what begins like it, except the paths that only an exact rule grants (see exactOnly). Every authorizer
-// with rules for paths matches them here, so that none grants more than another.
+// PathMatches reports whether a rule for non-resource URLs matches a path. A rule that ends in "*" is a prefix,
+// except for paths that need an exact rule (see exactOnly). All authorizers with such rules use this function,
+// so that none allows more than another.
 func PathMatches(rule, path string) bool {
 	if rule == path {
 		return true
@@ -16,8 +16,8 @@ func PathMatches(rule, path string) bool {
 	return prefix != rule && strings.HasPrefix(path, prefix) && !exactOnly(path)
 }
 
-// exactOnly reports whether a path returns everything that is stored, the keys of the cluster or the bodies of
-// other users' requests. Roles for monitoring have wildcards for paths, and were not written for these.
+// exactOnly reports whether a path exposes everything in storage, the keys of the cluster, or the bodies of
+// other users' requests. Wildcards in existing roles, for example for monitoring, do not match such a path.
 func exactOnly(p string) bool {
 	p = path.Clean("/" + p)
 	return p == "/debug/audit" || (strings.HasPrefix(p, "/etcd/") && !strings.HasSuffix(p, "*"))

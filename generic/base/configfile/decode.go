@@ -12,12 +12,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Group is the API group of the server's configuration files.
+// Group is the API group of configuration files.
 const Group = "apiserver.config.k8s.io"
 
-// Decode reads YAML or JSON of a kind into a value, which has no fields for
-// apiVersion and kind. It returns the version of the document, which is one of
-// versions. Field names are case-sensitive; unknown and repeated fields are errors.
+// Decode decodes YAML or JSON of a kind into a value without the fields apiVersion and kind. It returns the
+// document's version, which is one of versions. Field names are case-sensitive. Unknown and duplicate fields
+// are errors.
 func Decode(raw []byte, kind string, versions []string, into any) (version string, err error) {
 	kinds := make([]schema.GroupVersionKind, len(versions))
 	for i := range versions {
@@ -27,8 +27,7 @@ func Decode(raw []byte, kind string, versions []string, into any) (version strin
 	return found.Version, err
 }
 
-// DecodeAs is Decode for documents of one of the kinds, which may be of other groups.
-// It returns the one found.
+// DecodeAs is Decode for several kinds, which may be of other groups. It returns the kind of the document.
 func DecodeAs(raw []byte, kinds []schema.GroupVersionKind, into any) (found schema.GroupVersionKind, err error) {
 	text, err := yaml.YAMLToJSONStrict(raw)
 	if err != nil {
@@ -52,7 +51,7 @@ func DecodeAs(raw []byte, kinds []schema.GroupVersionKind, into any) (found sche
 	return found, errors.Join(problems...)
 }
 
-// expected names the kinds: "kind A of g/v1, v1beta1; kind B of h/v1".
+// expected formats kinds: "kind A of g/v1, v1beta1; kind B of h/v1".
 func expected(kinds []schema.GroupVersionKind) string {
 	var text strings.Builder
 	for i, k := range kinds {

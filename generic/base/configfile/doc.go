@@ -1,7 +1,7 @@
-// Package configfile reads configuration files of the group apiserver.config.k8s.io
-// and follows them while the server runs.
+// Package configfile reads configuration files of the group apiserver.config.k8s.io, and reloads them while the
+// server runs.
 //
-// Decode is strict: unknown and repeated fields are errors. A Reloader loads a file
-// again when its content has changed; a content that cannot be loaded leaves in
-// force what was loaded before, is logged and counted, and is tried again.
+// Decoding is strict: unknown and duplicate fields are errors. A Reloader reloads a file when its content
+// changes. If that fails, the previous configuration stays in effect; the failure is logged, counted and
+// retried.
 package configfile

@@ -15,8 +15,8 @@ type Metrics struct {
 	info    *prometheus.GaugeVec
 }
 
-// NewMetrics registers the metrics of a file that configures a subsystem, such as
-// "authentication"; serverID is the identity of this API server.
+// NewMetrics registers the metrics for the configuration file of a subsystem, such as "authentication".
+// serverID is the identity of this API server.
 func NewMetrics(registry prometheus.Registerer, subsystem, serverID string) *Metrics {
 	prefix := "apiserver_" + subsystem + "_config_controller_"
 	m := &Metrics{
@@ -26,13 +26,13 @@ func NewMetrics(registry prometheus.Registerer, subsystem, serverID string) *Met
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "automatic_reload_last_timestamp_seconds",
 			Help: "Unix time of the last reload of the " + subsystem + " configuration, by status."}, []string{"apiserver_id_hash", "status"}),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "last_config_info",
-			Help: "1, with the hash of the " + subsystem + " configuration in force as a label."}, []string{"apiserver_id_hash", "hash"}),
+			Help: "1, with the hash of the current " + subsystem + " configuration as a label."}, []string{"apiserver_id_hash", "hash"}),
 	}
 	registry.MustRegister(m.reloads, m.last, m.info)
 	return m
 }
 
-// Reloaded counts that a content was put into force, or not.
+// Reloaded counts a reload, which failed if err is not nil.
 func (m *Metrics) Reloaded(err error) {
 	if m == nil {
 		return
@@ -45,7 +45,7 @@ func (m *Metrics) Reloaded(err error) {
 	m.last.WithLabelValues(m.server, status).SetToCurrentTime()
 }
 
-func (m *Metrics) inForce(raw []byte) {
+func (m *Metrics) setCurrent(raw []byte) {
 	if m == nil {
 		return
 	}
@@ -57,7 +57,7 @@ func (m *Metrics) inForce(raw []byte) {
 	m.info.WithLabelValues(m.server, hash).Set(1)
 }
 
-// Hash is how metrics name what may be secret or long.
+// Hash returns a hash of a secret or long value, for use in labels.
 func Hash(raw []byte) string {
 	sum := sha256.Sum256(raw)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -12,36 +12,35 @@ import (
 )
 
 const (
-	// lookEvery is how often the file is looked at. Files that are mounted into
-	// containers are replaced by renaming a directory above them, which watches of
-	// a file do not report.
-	lookEvery = time.Second
-	// retryAfter is when content that could not be loaded is tried again, since
-	// what it refers to may have changed.
+	// pollInterval is how often the file is read. Files that are mounted into containers are replaced by
+	// renaming a parent directory, which watches of a file do not report.
+	pollInterval = time.Second
+	// retryAfter is when a failed reload of the same content is retried, because files that it refers to may
+	// have changed.
 	retryAfter = time.Minute
-	// maxSize bounds a configuration file, in bytes.
+	// maxSize limits the size of a configuration file in bytes.
 	maxSize = 8 << 20
 )
 
-// Reloader follows a file.
+// Reloader reloads a file when it changes.
 type Reloader struct {
-	// Path is the file, or a folder where Read says how to read it.
+	// Path is the file, or a directory if Read supports it.
 	Path string
 	// Read returns the content at the path; nil reads a file.
 	Read func(path string) ([]byte, error)
-	// Load puts a content into force. An error leaves the last one in force.
+	// Load applies a content. If it returns an error, it must not apply anything.
 	Load func(ctx context.Context, raw []byte) error
 	// Metrics may be nil.
 	Metrics *Metrics
 }
 
-// Read returns the content of a configuration file.
+// Read returns the content of a configuration file. It fails if the file is larger than 8 MiB.
 func Read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // read-only
 	raw, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err == nil && len(raw) > maxSize {
 		err = fmt.Errorf("%s has more than %d bytes", path, maxSize)
@@ -49,18 +48,18 @@ func Read(path string) ([]byte, error) {
 	return raw, err
 }
 
-// Run loads the file whenever its content differs from what is in force, until ctx
-// ends. current is the content in force now.
+// Run loads the file whenever its content differs from the current one, until ctx ends. current is the content
+// that the caller has loaded already.
 func (r *Reloader) Run(ctx context.Context, current []byte) {
-	r.Metrics.inForce(current)
+	r.Metrics.setCurrent(current)
 	read := r.Read
 	if read == nil {
 		read = Read
 	}
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	var refused []byte
-	var again time.Time
+	var retryAt time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -75,23 +74,23 @@ func (r *Reloader) Run(ctx context.Context, current []byte) {
 		if raw == nil {
 			raw = []byte{}
 		}
-		if refused != nil && bytes.Equal(raw, refused) && time.Now().Before(again) {
+		if refused != nil && bytes.Equal(raw, refused) && time.Now().Before(retryAt) {
 			continue
 		}
 		if err == nil {
 			err = r.Load(ctx, raw)
 		}
 		if err != nil && ctx.Err() != nil {
-			return // it may have failed for that
+			return // the error may be a result of ctx
 		}
 		r.Metrics.Reloaded(err)
 		if err != nil {
-			klog.ErrorS(err, "A changed configuration file is not used; what was read before stays in force", "file", r.Path)
-			refused, again = raw, time.Now().Add(retryAfter)
+			klog.ErrorS(err, "Failed to reload configuration file, keeping the previous one", "file", r.Path)
+			refused, retryAt = raw, time.Now().Add(retryAfter)
 			continue
 		}
-		klog.InfoS("A changed configuration file is in force", "file", r.Path)
+		klog.InfoS("Reloaded configuration file", "file", r.Path)
 		current, refused = raw, nil
-		r.Metrics.inForce(current)
+		r.Metrics.setCurrent(current)
 	}
 }

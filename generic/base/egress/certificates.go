@@ -12,17 +12,16 @@ import (
 	"triplane/generic/base/metrics"
 )
 
-// The audit annotations about a server's certificate; the server's name follows. See
+// Prefixes of audit annotations about a server's certificate; the host name follows. See
 // https://kubernetes.io/docs/reference/labels-annotations-taints/audit-annotations/.
 const (
 	missingSAN = "missing-san.invalid-cert.kubernetes.io/"
 	sha1Signed = "insecure-sha1.invalid-cert.kubernetes.io/"
 )
 
-// CheckCertificates returns a transport that counts servers with certificates of a kind
-// that is no longer accepted, and annotates the audit event of the request that they
-// were asked for. Whether such a server is spoken to is not its business: Go refuses,
-// where certificates are verified at all.
+// CheckCertificates returns a transport that counts servers with a certificate of a deprecated kind. It also
+// annotates the audit event of the request that caused the connection. It rejects no certificate: package
+// crypto/tls does, if certificates are verified.
 func CheckCertificates(t http.RoundTripper, m *metrics.Certificates) http.RoundTripper {
 	return checked{t, m}
 }
@@ -47,7 +46,7 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper lets the idle connections below be closed.
+// WrappedRoundTripper gives callers access to the transport, to close its idle connections.
 func (c checked) WrappedRoundTripper() http.RoundTripper { return c.RoundTripper }
 
 func (c checked) found(ctx context.Context, host string, noSAN, sha1 bool) {
@@ -65,7 +64,7 @@ func hasSAN(c *x509.Certificate) bool {
 	return len(c.DNSNames)+len(c.IPAddresses)+len(c.URIs)+len(c.EmailAddresses) > 0
 }
 
-// bySHA1 reports whether a certificate is signed with SHA-1 by another.
+// bySHA1 reports whether another certificate signed this one with SHA-1.
 func bySHA1(c *x509.Certificate) bool {
 	switch c.SignatureAlgorithm {
 	case x509.SHA1WithRSA, x509.DSAWithSHA1, x509.ECDSAWithSHA1:
@@ -74,8 +73,8 @@ func bySHA1(c *x509.Certificate) bool {
 	return false
 }
 
-// refusedSHA1 reports whether a certificate was refused for such a signature, which
-// only the text of the error says.
+// refusedSHA1 reports whether verification failed because of a SHA-1 signature. Only the text of the error has
+// this information.
 func refusedSHA1(err *tls.CertificateVerificationError) bool {
 	for _, c := range err.UnverifiedCertificates {
 		if bySHA1(c) && strings.Contains(err.Error(), x509.InsecureAlgorithmError(c.SignatureAlgorithm).Error()) {

@@ -11,7 +11,7 @@ import (
 	"triplane/generic/base/configfile"
 )
 
-// Names of destinations. nameMaster is what v1alpha1 called the control plane.
+// Names of egress selections. nameMaster is the name of the control plane in v1alpha1.
 const (
 	nameCluster      = "cluster"
 	nameControlPlane = "controlplane"
@@ -19,7 +19,7 @@ const (
 	nameMaster       = "master"
 )
 
-// Protocols of proxies.
+// Protocols of connections.
 const (
 	protocolDirect      = "Direct"
 	protocolHTTPConnect = "HTTPConnect"
@@ -31,7 +31,7 @@ type configuration struct {
 	EgressSelections []selection `json:"egressSelections"`
 }
 
-// selection is how one kind of destination is reached.
+// selection configures the connections to one type of destination.
 type selection struct {
 	Name       string     `json:"name"`
 	Connection connection `json:"connection"`
@@ -42,7 +42,7 @@ type connection struct {
 	Transport     *transport `json:"transport,omitempty"`
 }
 
-// transport is how the proxy is reached: one of the two.
+// transport is how to connect to the proxy. Exactly one field is set.
 type transport struct {
 	TCP *tcpTransport `json:"tcp,omitempty"`
 	UDS *udsTransport `json:"uds,omitempty"`
@@ -57,16 +57,17 @@ type udsTransport struct {
 	UDSName string `json:"udsName,omitempty"`
 }
 
-// tlsConfig names PEM files. Without CABundle the system's authorities are trusted.
+// tlsConfig has the paths of PEM files. Without CABundle the system's authorities are trusted.
 type tlsConfig struct {
 	CABundle   string `json:"caBundle,omitempty"`
 	ClientKey  string `json:"clientKey,omitempty"`
 	ClientCert string `json:"clientCert,omitempty"`
-	// TLSServerName is whom the proxy's certificate has to be for, instead of the host of its URL.
+	// TLSServerName is the name that the proxy's certificate must be valid for. It defaults to the host of the
+	// URL.
 	TLSServerName string `json:"tlsServerName,omitempty"`
 }
 
-// decode reads and validates a configuration.
+// decode decodes and validates a configuration.
 func decode(raw []byte) (*configuration, error) {
 	c := &configuration{}
 	kind := schema.GroupVersionKind{Group: "apiserver.k8s.io", Version: "v1beta1", Kind: "EgressSelectorConfiguration"}
@@ -81,7 +82,7 @@ func decode(raw []byte) (*configuration, error) {
 	return c, c.validate().ToAggregate()
 }
 
-// renameMaster takes the name of v1alpha1 for that of v1beta1.
+// renameMaster converts the names of v1alpha1 to v1beta1.
 func (c *configuration) renameMaster() {
 	for i := range c.EgressSelections {
 		if c.EgressSelections[i].Name == nameMaster {

@@ -105,39 +105,39 @@ func get(t *testing.T, dial Dial, host string) (string, error) {
 func TestProxies(t *testing.T) {
 	files, secure := certificates(t, "127.0.0.1")
 	socket := filepath.Join(t.TempDir(), "proxy")
-	for name, run := range map[string]func(t *testing.T) (connection string, asked *egresstest.Asked){
-		"HTTPConnect over TCP": func(t *testing.T) (string, *egresstest.Asked) {
+	for name, run := range map[string]func(t *testing.T) (connection string, recorder *egresstest.Recorder){
+		"HTTPConnect over TCP": func(t *testing.T) (string, *egresstest.Recorder) {
 			l := listen(t, "tcp", "127.0.0.1:0")
 			return fmt.Sprintf("{proxyProtocol: HTTPConnect, transport: {tcp: {url: 'http://%s'}}}", l.Addr()), egresstest.HTTPConnect(t, l)
 		},
-		"HTTPConnect over TLS": func(t *testing.T) (string, *egresstest.Asked) {
+		"HTTPConnect over TLS": func(t *testing.T) (string, *egresstest.Recorder) {
 			l := listen(t, "tcp", "127.0.0.1:0")
 			plain := secure.Clone()
 			plain.NextProtos = nil
 			return fmt.Sprintf("{proxyProtocol: HTTPConnect, transport: {tcp: {url: 'https://%s', tlsConfig: %s}}}", l.Addr(), files), egresstest.HTTPConnect(t, tls.NewListener(l, plain))
 		},
-		"HTTPConnect over TLS by another name": func(t *testing.T) (string, *egresstest.Asked) {
+		"HTTPConnect over TLS by another name": func(t *testing.T) (string, *egresstest.Recorder) {
 			l := listen(t, "tcp", "127.0.0.1:0")
 			files, plain := certificates(t, "proxy.example.com")
 			plain.NextProtos = nil
 			return fmt.Sprintf("{proxyProtocol: HTTPConnect, transport: {tcp: {url: 'https://%s', tlsConfig: %s}}}", l.Addr(),
 				strings.Replace(files, "{", "{tlsServerName: proxy.example.com, ", 1)), egresstest.HTTPConnect(t, tls.NewListener(l, plain))
 		},
-		"HTTPConnect over a socket": func(t *testing.T) (string, *egresstest.Asked) {
+		"HTTPConnect over a socket": func(t *testing.T) (string, *egresstest.Recorder) {
 			return fmt.Sprintf("{proxyProtocol: HTTPConnect, transport: {uds: {udsName: %s}}}", socket), egresstest.HTTPConnect(t, listen(t, "unix", socket))
 		},
-		"GRPC over TLS": func(t *testing.T) (string, *egresstest.Asked) {
+		"GRPC over TLS": func(t *testing.T) (string, *egresstest.Recorder) {
 			l := listen(t, "tcp", "127.0.0.1:0")
 			return fmt.Sprintf("{proxyProtocol: GRPC, transport: {tcp: {url: 'https://%s', tlsConfig: %s}}}", l.Addr(), files),
 				egresstest.Konnectivity(t, l, grpc.Creds(credentials.NewTLS(secure)))
 		},
-		"GRPC over a socket": func(t *testing.T) (string, *egresstest.Asked) {
+		"GRPC over a socket": func(t *testing.T) (string, *egresstest.Recorder) {
 			return fmt.Sprintf("{proxyProtocol: GRPC, transport: {uds: {udsName: %s-grpc}}}", socket), egresstest.Konnectivity(t, listen(t, "unix", socket+"-grpc"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			connection, asked := run(t)
-			asked.Route = destination(t)
+			connection, recorder := run(t)
+			recorder.Route = destination(t)
 			s := load(t, connection)
 			if body, err := get(t, s.DialCluster, "node.cluster:10250"); err != nil || body != "hello" {
 				t.Errorf("%q, %v", body, err)
@@ -145,13 +145,13 @@ func TestProxies(t *testing.T) {
 			if _, err := get(t, s.DialCluster, "nobody.cluster:1"); err == nil || !strings.Contains(err.Error(), "nobody.cluster:1") {
 				t.Errorf("a destination that is not there: %v", err)
 			}
-			if got := asked.Addresses(); !slices.Equal(got, []string{"node.cluster:10250", "nobody.cluster:1"}) {
+			if got := recorder.Addresses(); !slices.Equal(got, []string{"node.cluster:10250", "nobody.cluster:1"}) {
 				t.Errorf("asked for %v", got)
 			}
 			if got := testutil.CollectAndCount(s.metrics.failures); got != 1 {
 				t.Errorf("%d series of failures", got)
 			}
-			if _, err := get(t, s.DialControlPlane, "127.0.0.1:1"); err == nil || len(asked.Addresses()) != 2 {
+			if _, err := get(t, s.DialControlPlane, "127.0.0.1:1"); err == nil || len(recorder.Addresses()) != 2 {
 				t.Errorf("the control plane is not reached directly: %v", err)
 			}
 		})
@@ -175,8 +175,8 @@ func TestProxyThatDoesNotAnswer(t *testing.T) {
 // TestCloseEndsTunnels sees a connection through konnectivity end with its selector.
 func TestCloseEndsTunnels(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "proxy")
-	asked := egresstest.Konnectivity(t, listen(t, "unix", socket))
-	asked.Route = destination(t)
+	recorder := egresstest.Konnectivity(t, listen(t, "unix", socket))
+	recorder.Route = destination(t)
 	s := load(t, fmt.Sprintf("{proxyProtocol: GRPC, transport: {uds: {udsName: %s}}}", socket))
 	conn, err := s.DialCluster(t.Context(), "tcp", "node.cluster:10250")
 	if err != nil {

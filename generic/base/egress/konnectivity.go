@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/apiserver-network-proxy/konnectivity-client/pkg/client"
 )
 
-// konnectivity is a konnectivity server, which has agents in the cluster connect.
+// konnectivity dials through a konnectivity server, which connects through agents in the cluster.
 type konnectivity struct {
 	*proxy
-	life context.Context //nolint:containedctx // ends the tunnels
+	life context.Context //nolint:containedctx // closes the tunnels when it ends
 }
 
-// dial opens a tunnel, which is for one connection and ends with it.
+// dial opens a tunnel for a single connection.
 func (k konnectivity) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -26,8 +26,7 @@ func (k konnectivity) dial(ctx context.Context, network, address string) (net.Co
 		secure = credentials.NewTLS(k.tls)
 	}
 	life, end := context.WithCancel(k.life)
-	// The first request of a tunnel waits for its connection, with the tunnel's
-	// context.
+	// Creating the tunnel waits for the connection with the context life. ctx must end it, too.
 	stop := context.AfterFunc(ctx, end)
 	tunnel, err := client.CreateSingleUseGrpcTunnelWithContext(ctx, life, "passthrough:///"+k.address,
 		grpc.WithTransportCredentials(secure),
@@ -47,7 +46,7 @@ func (k konnectivity) dial(ctx context.Context, network, address string) (net.Co
 	return tunnelConn{conn, end}, nil
 }
 
-// tunnelConn ends its tunnel when it is closed.
+// tunnelConn closes its tunnel when it is closed.
 type tunnelConn struct {
 	net.Conn
 	end context.CancelFunc

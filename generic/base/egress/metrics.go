@@ -11,11 +11,11 @@ import (
 
 // Stages at which connecting can fail.
 const (
-	stageConnect = "connect" // to the proxy
-	stageProxy   = "proxy"   // from the proxy on
+	stageConnect = "connect" // connecting to the proxy
+	stageProxy   = "proxy"   // the proxy's connection to the destination
 )
 
-// dialError is a failure at a stage.
+// dialError is an error with the stage at which connecting failed.
 type dialError struct {
 	stage string
 	err   error
@@ -24,10 +24,10 @@ type dialError struct {
 // Error implements error.
 func (e *dialError) Error() string { return e.err.Error() }
 
-// Unwrap makes the cause known to package errors.
+// Unwrap returns the cause.
 func (e *dialError) Unwrap() error { return e.err }
 
-// dialMetrics count connections through proxies.
+// dialMetrics counts connections through proxies.
 type dialMetrics struct {
 	starts, failures *prometheus.CounterVec
 	took             *prometheus.HistogramVec
@@ -48,7 +48,7 @@ func (m *dialMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.starts, m.failures, m.took}
 }
 
-// measured counts what a dial does.
+// measured wraps dial with metrics.
 func (m *dialMetrics) measured(protocol, transport string, dial Dial) Dial {
 	starts, took := m.starts.WithLabelValues(protocol, transport), m.took.WithLabelValues(protocol, transport)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -15,7 +15,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// proxy is a proxy and how it is reached.
+// proxy is the address of a proxy with its TLS configuration.
 type proxy struct {
 	kind             string // "tcp" or "uds", for metrics
 	network, address string
@@ -39,8 +39,8 @@ func newProxy(t *transport) (*proxy, error) {
 	return p, nil
 }
 
-// load reads the files, for a proxy with a name or address. The client certificate is
-// read again at each handshake, of which there is one a connection.
+// load reads the files of the TLS configuration for a proxy at host. The client certificate is read on each
+// handshake, which is once per connection.
 func (c *tlsConfig) load(host string) (*tls.Config, error) {
 	read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		cert, err := tls.LoadX509KeyPair(c.ClientCert, c.ClientKey)
@@ -59,13 +59,13 @@ func (c *tlsConfig) load(host string) (*tls.Config, error) {
 	return t, nil
 }
 
-// open connects to the proxy itself, without TLS.
+// open connects to the proxy, without TLS.
 func (p *proxy) open(ctx context.Context) (net.Conn, error) { return direct(ctx, p.network, p.address) }
 
-// maxAnswer bounds the answer of a proxy, in bytes.
-const maxAnswer = 64 << 10
+// maxResponse limits the proxy's response in bytes.
+const maxResponse = 64 << 10
 
-// connect asks the proxy for a connection with HTTP CONNECT (RFC 9110, section 9.3.6).
+// connect opens a connection through the proxy with HTTP CONNECT (RFC 9110, section 9.3.6).
 func (p *proxy) connect(ctx context.Context, _, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -76,29 +76,29 @@ func (p *proxy) connect(ctx context.Context, _, address string) (net.Conn, error
 	if p.tls != nil {
 		conn = tls.Client(conn, p.tls)
 	}
-	// The handshakes end with ctx, and ctx does nothing to the connection later.
+	// ctx limits the handshakes only. After stop it does not affect the connection.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	tunnel, err := handshake(conn, address)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		_ = conn.Close() // err says why
+		_ = conn.Close() // err is the cause
 		return nil, &dialError{stageProxy, fmt.Errorf("proxy %q: %w", p.address, err)}
 	}
 	return tunnel, nil
 }
 
-// handshake has the proxy connect to address. What the destination sends first may
-// have arrived with the answer.
+// handshake sends the CONNECT request and reads the response. The returned connection begins with bytes of the
+// destination that were read with the response.
 func handshake(conn net.Conn, address string) (net.Conn, error) {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
 	if err := req.Write(conn); err != nil {
 		return nil, err
 	}
-	limited := &io.LimitedReader{R: conn, N: maxAnswer}
+	limited := &io.LimitedReader{R: conn, N: maxResponse}
 	r := bufio.NewReader(limited)
-	resp, err := http.ReadResponse(r, req) //nolint:bodyclose // what follows is the destination's
+	resp, err := http.ReadResponse(r, req) //nolint:bodyclose // the rest is data of the destination
 	if err != nil {
 		return nil, err
 	}
@@ -109,17 +109,17 @@ func handshake(conn net.Conn, address string) (net.Conn, error) {
 		return conn, nil
 	}
 	first, err := r.Peek(r.Buffered())
-	return &begunConn{conn, first}, err
+	return &bufferedConn{conn, first}, err
 }
 
-// begunConn is a connection of which some bytes have been read.
-type begunConn struct {
+// bufferedConn is a connection with bytes that have been read already.
+type bufferedConn struct {
 	net.Conn
 	first []byte
 }
 
 // Read implements net.Conn.
-func (c *begunConn) Read(p []byte) (int, error) {
+func (c *bufferedConn) Read(p []byte) (int, error) {
 	if len(c.first) == 0 {
 		return c.Conn.Read(p)
 	}

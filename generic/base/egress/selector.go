@@ -10,19 +10,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Dial connects to a TCP address, host:port, as net.Dialer.DialContext does.
+// Dial connects to a TCP address, host:port, like net.Dialer.DialContext.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Selector connects to destinations. The nil Selector connects directly, too. It may
-// be used concurrently.
+// Selector connects to destinations. A nil Selector connects directly. It is safe for concurrent use.
 type Selector struct {
-	dials   map[string]Dial // those of the configuration, by destination
+	dials   map[string]Dial // configured dials by destination
 	metrics *dialMetrics
 	close   context.CancelFunc
 }
 
-// Load reads the configuration of --egress-selector-config-file, and returns nil where
-// there is none. Client certificates are read again when they are used.
+// Load reads the file of --egress-selector-config-file. It returns nil if file is "". Client certificates are
+// read when they are used.
 func Load(file string) (*Selector, error) {
 	if file == "" {
 		return nil, nil
@@ -48,7 +47,7 @@ func Load(file string) (*Selector, error) {
 	return s, nil
 }
 
-// dial returns how a connection is made; life ends those through konnectivity.
+// dial returns the Dial for a configured connection. The end of life closes connections through konnectivity.
 func (s *Selector) dial(life context.Context, c *connection) (Dial, error) {
 	if c.ProxyProtocol == protocolDirect {
 		return direct, nil
@@ -68,12 +67,12 @@ func (s *Selector) DialCluster(ctx context.Context, network, address string) (ne
 	return s.to(nameCluster)(ctx, network, address)
 }
 
-// DialControlPlane connects to what is not behind a Service, as webhooks by URL.
+// DialControlPlane connects to destinations that are not behind a Service, such as webhooks with a URL.
 func (s *Selector) DialControlPlane(ctx context.Context, network, address string) (net.Conn, error) {
 	return s.to(nameControlPlane)(ctx, network, address)
 }
 
-// Etcd returns how etcd is reached, nil where nothing is configured for it.
+// Etcd returns the Dial for etcd, or nil if the configuration has none.
 func (s *Selector) Etcd() Dial {
 	if s == nil {
 		return nil
@@ -90,7 +89,7 @@ func (s *Selector) to(destination string) Dial {
 	return direct
 }
 
-// Collectors are the metrics of connections through proxies.
+// Collectors returns the metrics of connections through proxies.
 func (s *Selector) Collectors() []prometheus.Collector {
 	if s == nil {
 		return nil
@@ -98,14 +97,14 @@ func (s *Selector) Collectors() []prometheus.Collector {
 	return s.metrics.collectors()
 }
 
-// Close ends open connections through konnectivity.
+// Close closes connections through konnectivity.
 func (s *Selector) Close() {
 	if s != nil {
 		s.close()
 	}
 }
 
-// dialTimeout bounds connecting, by whichever way.
+// dialTimeout limits connecting, with and without a proxy.
 const dialTimeout = 30 * time.Second
 
 func direct(ctx context.Context, network, address string) (net.Conn, error) {

@@ -17,14 +17,13 @@ const (
 	Validate
 )
 
-// String is the label "type" of plugins and phases.
+// String returns the label "type" of plugins and phases.
 func (p AdmissionPhase) String() string { return [...]string{"admit", "validate"}[p] }
 
-// called is the label "type" of webhooks, policies and their conditions.
+// called returns the label "type" of webhooks, policies and match conditions.
 func (p AdmissionPhase) called() string { return [...]string{"admit", "validating"}[p] }
 
-// Admission is what is counted about admission. A nil one counts nothing. It is safe for
-// concurrent use.
+// Admission has the metrics of admission. A nil Admission counts nothing. It is safe for concurrent use.
 type Admission struct {
 	plugins    *prometheus.HistogramVec
 	steps      *prometheus.HistogramVec
@@ -43,19 +42,19 @@ type Admission struct {
 	policyNames  [2][]func() map[string][]string
 }
 
-// webhookMetrics are about calls of webhooks.
+// webhookMetrics are the metrics of calls of webhooks.
 type webhookMetrics struct {
 	took                           *prometheus.HistogramVec
 	calls, rejections, failedOpens *prometheus.CounterVec
 }
 
-// conditionMetrics are about match conditions.
+// conditionMetrics are the metrics of match conditions.
 type conditionMetrics struct {
 	took               *prometheus.HistogramVec
 	errors, exclusions *prometheus.CounterVec
 }
 
-// policyMetrics are about the policies of one kind.
+// policyMetrics are the metrics of policies of one kind.
 type policyMetrics struct {
 	took   *prometheus.HistogramVec
 	checks *prometheus.CounterVec
@@ -68,12 +67,12 @@ func newAdmission(r prometheus.Registerer, webhooks *Certificates) *Admission {
 	buckets := []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5}
 	a := &Admission{
 		plugins: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "controller_admission_duration_seconds", Buckets: buckets,
-			Help: "Seconds that an admission plugin took, by phase, operation and whether it refused."}, append([]string{"name"}, outcome...)),
+			Help: "Seconds that an admission plugin took, by phase, operation and whether it denied the request."}, append([]string{"name"}, outcome...)),
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "step_admission_duration_seconds", Buckets: buckets,
 			Help: "Seconds that a phase of admission took, by operation and whether a plugin refused."}, outcome),
 		summaries: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: admissionPrefix + "step_admission_duration_seconds_summary", MaxAge: 5 * time.Hour,
 			Objectives: map[float64]float64{0.5: 0.05, 0.9: 0.01, 0.99: 0.001},
-			Help:       "Seconds that a phase of admission took, by operation and whether a plugin refused, as quantiles of some hours."}, outcome),
+			Help:       "Seconds that a phase of admission took, by operation and whether a plugin denied the request, as quantiles of some hours."}, outcome),
 		webhook: newWebhookMetrics(r), conditions: newConditionMetrics(r),
 		validating: newPolicyMetrics(r, "validating"), mutating: newPolicyMetrics(r, "mutating"),
 		certificates: webhooks,
@@ -83,7 +82,7 @@ func newAdmission(r prometheus.Registerer, webhooks *Certificates) *Admission {
 	return a
 }
 
-// Certificates counts those of webhooks.
+// Certificates returns the metrics of webhooks' certificates.
 func (a *Admission) Certificates() *Certificates {
 	if a == nil {
 		return nil
@@ -95,9 +94,9 @@ func newWebhookMetrics(r prometheus.Registerer) webhookMetrics {
 	m := webhookMetrics{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "webhook_admission_duration_seconds",
 			Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25},
-			Help:    "Seconds that a webhook took, by operation and whether it refused."}, []string{"name", "type", "operation", "rejected"}),
+			Help:    "Seconds that a webhook took, by operation and whether it denied the request."}, []string{"name", "type", "operation", "rejected"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "webhook_request_total",
-			Help: "Calls of a webhook, by operation, HTTP status and whether it refused."}, []string{"name", "type", "operation", "code", "rejected"}),
+			Help: "Calls of a webhook, by operation, HTTP status and whether it denied the request."}, []string{"name", "type", "operation", "code", "rejected"}),
 		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "webhook_rejection_count",
 			Help: "Requests that were refused because of a webhook, by the reason and the HTTP status."},
 			[]string{"name", "type", "operation", "error_type", "rejection_code"}),
@@ -137,10 +136,10 @@ func newPolicyMetrics(r prometheus.Registerer, kind string) policyMetrics {
 	return m
 }
 
-// admissionSeries are the observers of a phase or plugin by operation and outcome.
+// admissionSeries are the observers of a phase or plugin, by operation and result.
 type admissionSeries [4][2]lazy[[]prometheus.Observer]
 
-// operationIndex is the place of an operation in admissionSeries.
+// operationIndex returns the index of an operation in admissionSeries.
 func operationIndex(operation string) int {
 	switch operation {
 	case "CREATE":
@@ -174,7 +173,7 @@ func (a *Admission) Step(phase AdmissionPhase, operation string, refused bool, t
 	})
 }
 
-// AdmissionPlugin is what is counted about a plugin. A nil one counts nothing.
+// AdmissionPlugin has the metrics of one plugin. A nil AdmissionPlugin counts nothing.
 type AdmissionPlugin struct {
 	owner *Admission
 	name  string
@@ -199,17 +198,17 @@ func (p *AdmissionPlugin) Took(phase AdmissionPhase, operation string, refused b
 	})
 }
 
-// Why a webhook refused, as the label "error_type".
+// Reasons of a denial by a webhook, in the label "error_type".
 const (
 	WebhookRefused       = "no_error"
 	WebhookFailed        = "calling_webhook_error"
 	WebhookInternalError = "apiserver_internal_error"
 )
 
-// maxRejectionCode bounds the codes that webhooks invent.
+// maxRejectionCode limits the codes in labels, because webhooks can return any number.
 const maxRejectionCode = 600
 
-// Webhook counts a call of a webhook with its HTTP status, 0 where there was none.
+// Webhook counts a call of a webhook. code is its HTTP status, or 0 without one.
 func (a *Admission) Webhook(phase AdmissionPhase, name, operation string, refused bool, code int, took time.Duration) {
 	if a == nil {
 		return
@@ -219,15 +218,15 @@ func (a *Admission) Webhook(phase AdmissionPhase, name, operation string, refuse
 	a.webhook.calls.WithLabelValues(name, phase.called(), operation, strconv.Itoa(min(code, maxRejectionCode)), no).Inc()
 }
 
-// WebhookRejection counts a request that was refused because of a webhook; code is that
-// of the webhook's refusal, 0 where it failed.
+// WebhookRejection counts a request that was denied because of a webhook. code is that of the denial, or 0 if
+// the call failed.
 func (a *Admission) WebhookRejection(phase AdmissionPhase, name, operation, why string, code int) {
 	if a != nil {
 		a.webhook.rejections.WithLabelValues(name, phase.called(), operation, why, strconv.Itoa(min(code, maxRejectionCode))).Inc()
 	}
 }
 
-// WebhookFailedOpen counts a failure that was ignored.
+// WebhookFailedOpen counts a failed call that was ignored.
 func (a *Admission) WebhookFailedOpen(phase AdmissionPhase, name string) {
 	if a != nil {
 		a.webhook.failedOpens.WithLabelValues(name, phase.called()).Inc()
@@ -249,7 +248,7 @@ func (a *Admission) Conditions(phase AdmissionPhase, kind, name, operation strin
 	}
 }
 
-// What followed from a policy, as the label "enforcement_action".
+// Results of a policy, in the label "enforcement_action".
 const (
 	PolicyAllowed = "allow"
 	PolicyDenied  = "deny"
@@ -257,7 +256,7 @@ const (
 	PolicyWarned  = "warn"
 )
 
-// Why an evaluation of a policy failed, as the label "error_type".
+// Errors of the evaluation of a policy, in the label "error_type".
 const (
 	PolicyNoError      = "no_error"
 	PolicyCompileError = "compile_error"

@@ -2,8 +2,8 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// FollowWebhooks removes the series of webhooks of a phase that names does not return any more. It is called
-// once for each plugin.
+// FollowWebhooks deletes series of a phase's webhooks when names no longer returns them. It must be called once
+// per plugin.
 func (a *Admission) FollowWebhooks(phase AdmissionPhase, names func() []string) {
 	if a == nil {
 		return
@@ -23,15 +23,15 @@ func (a *Admission) FollowPolicies(phase AdmissionPhase, names func() map[string
 	a.policyNames[phase] = append(a.policyNames[phase], names)
 }
 
-// Prune removes the series of webhooks and policies that do not exist. It is called when some were removed;
-// what is counted after that for calls under way is removed when metrics are gathered.
+// Prune deletes the series of deleted webhooks and policies. Series that calls in progress create afterwards
+// are deleted when metrics are gathered.
 func (a *Admission) Prune() {
 	if a != nil {
 		a.owners.prune()
 	}
 }
 
-// followOwners has the series of webhooks and policies follow them.
+// followOwners registers the vectors whose series are deleted with their webhook or policy.
 func (a *Admission) followOwners() {
 	w := &a.webhook
 	a.owners.follow(func() func(prometheus.Labels) bool {
@@ -56,17 +56,17 @@ func (a *Admission) followOwners() {
 	}
 }
 
-// nameSet holds the names that exist; a nil set contains all names.
+// nameSet is a set of names. A nil nameSet contains all names.
 type nameSet map[[2]string]bool
 
-// has reports whether a name exists or, with a second one, a pair of names.
+// has reports whether the set contains a name or a pair of names.
 func (s nameSet) has(names ...string) bool {
 	var key [2]string
 	copy(key[:], names)
 	return s == nil || s[key]
 }
 
-// webhooksNow are the names of webhooks by the label "type".
+// webhooksNow returns the names of webhooks by the label "type".
 func (a *Admission) webhooksNow() map[string]nameSet {
 	a.namesMu.Lock()
 	defer a.namesMu.Unlock()
@@ -82,7 +82,7 @@ func (a *Admission) webhooksNow() map[string]nameSet {
 	return now
 }
 
-// policiesNow are the names of policies, alone and with each of their bindings.
+// policiesNow returns the names of policies, without and with each of their bindings.
 func (a *Admission) policiesNow() map[string]nameSet {
 	a.namesMu.Lock()
 	defer a.namesMu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Allocation is what is counted about cluster IPs and node ports. A nil one counts nothing.
+// Allocation has the metrics of cluster IPs and node ports. A nil Allocation counts nothing.
 type Allocation struct {
 	allocated, available *prometheus.GaugeVec
 	total, failed        *prometheus.CounterVec
@@ -21,16 +21,16 @@ func newAllocation(r prometheus.Registerer) *Allocation {
 	const ips, ports = "kube_apiserver_clusterip_allocator_", "kube_apiserver_nodeport_allocator_"
 	cidr, scope := []string{"cidr"}, []string{"cidr", "scope"}
 	m := &Allocation{
-		allocated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: ips + "allocated_ips", Help: "Cluster IPs of a range that are taken."}, cidr),
-		available: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: ips + "available_ips", Help: "Cluster IPs of a range that are free."}, cidr),
-		total:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: ips + "allocation_total", Help: "Cluster IPs that were given out, as asked for (static) or chosen (dynamic)."}, scope),
-		failed:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: ips + "allocation_errors_total", Help: "Cluster IPs that could not be given out."}, scope),
+		allocated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: ips + "allocated_ips", Help: "Allocated cluster IPs of a range."}, cidr),
+		available: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: ips + "available_ips", Help: "Free cluster IPs of a range."}, cidr),
+		total:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: ips + "allocation_total", Help: "Allocations of cluster IPs, requested (static) or chosen by the server (dynamic)."}, scope),
+		failed:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: ips + "allocation_errors_total", Help: "Failed allocations of cluster IPs."}, scope),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: ips + "allocation_duration_seconds", Buckets: prometheus.DefBuckets,
 			Help: "Seconds until a cluster IP was given out."}, cidr),
-		ports:       prometheus.NewGauge(prometheus.GaugeOpts{Name: ports + "allocated_ports", Help: "Node ports that are taken."}),
-		freePorts:   prometheus.NewGauge(prometheus.GaugeOpts{Name: ports + "available_ports", Help: "Node ports that are free."}),
-		portTotal:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: ports + "allocation_total", Help: "Node ports that were given out, as asked for (static) or chosen (dynamic)."}, []string{"scope"}),
-		portsFailed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: ports + "allocation_errors_total", Help: "Node ports that could not be given out."}, []string{"scope"}),
+		ports:       prometheus.NewGauge(prometheus.GaugeOpts{Name: ports + "allocated_ports", Help: "Allocated node ports."}),
+		freePorts:   prometheus.NewGauge(prometheus.GaugeOpts{Name: ports + "available_ports", Help: "Free node ports."}),
+		portTotal:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: ports + "allocation_total", Help: "Allocations of node ports, requested (static) or chosen by the server (dynamic)."}, []string{"scope"}),
+		portsFailed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: ports + "allocation_errors_total", Help: "Failed allocations of node ports."}, []string{"scope"}),
 	}
 	m.repairsFailed = prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_nodeport_repair_reconcile_errors_total",
 		Help: "Times that what node ports are taken could not be brought in line with the Services."})
@@ -38,7 +38,7 @@ func newAllocation(r prometheus.Registerer) *Allocation {
 	return m
 }
 
-// allocationScope is the label "scope".
+// allocationScope returns the label "scope".
 func allocationScope(chosen bool) string {
 	if chosen {
 		return "dynamic"
@@ -46,8 +46,8 @@ func allocationScope(chosen bool) string {
 	return "static"
 }
 
-// IP counts that a cluster IP of a range was given out, or could not be; chosen says by
-// whom.
+// IP counts the allocation of a cluster IP of a range, which failed if err is not nil. chosen is whether the
+// server chose it.
 func (m *Allocation) IP(cidr string, chosen bool, took time.Duration, err error) {
 	if m == nil {
 		return
@@ -62,7 +62,7 @@ func (m *Allocation) IP(cidr string, chosen bool, took time.Duration, err error)
 	m.available.WithLabelValues(cidr).Dec()
 }
 
-// IPReleased counts that a cluster IP was given back.
+// IPReleased counts the release of a cluster IP.
 func (m *Allocation) IPReleased(cidr string) {
 	if m != nil {
 		m.allocated.WithLabelValues(cidr).Dec()
@@ -70,7 +70,7 @@ func (m *Allocation) IPReleased(cidr string) {
 	}
 }
 
-// IPs sets how many cluster IPs of a range are taken, and how many there are.
+// IPs sets the numbers of allocated and of all cluster IPs of a range.
 func (m *Allocation) IPs(cidr string, taken int, all uint64) {
 	if m != nil {
 		m.allocated.WithLabelValues(cidr).Set(float64(taken))
@@ -78,7 +78,7 @@ func (m *Allocation) IPs(cidr string, taken int, all uint64) {
 	}
 }
 
-// Ports counts node ports that were given out, and sets how many are taken of how many.
+// Ports counts allocations of node ports, and sets the numbers of allocated and of all node ports.
 func (m *Allocation) Ports(asked, chosen, taken, all int) {
 	if m == nil {
 		return
@@ -93,14 +93,14 @@ func (m *Allocation) Ports(asked, chosen, taken, all int) {
 	m.freePorts.Set(float64(all - taken))
 }
 
-// PortFailed counts a node port that could not be given out.
+// PortFailed counts a failed allocation of a node port.
 func (m *Allocation) PortFailed(chosen bool) {
 	if m != nil {
 		m.portsFailed.WithLabelValues(allocationScope(chosen)).Inc()
 	}
 }
 
-// RepairFailed counts that node ports could not be brought in line with the Services.
+// RepairFailed counts a failed repair of the node port allocations.
 func (m *Allocation) RepairFailed() {
 	if m != nil {
 		m.repairsFailed.Inc()

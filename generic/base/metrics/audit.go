@@ -2,10 +2,10 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Audit is what is counted about audit events.
+// Audit has the metrics of audit events.
 type Audit struct {
-	// Events counts the events that were made, Rejected the requests that were
-	// refused because theirs could not be stored.
+	// Events counts emitted events. Rejected counts requests that were rejected because their event was not
+	// stored.
 	Events, Rejected prometheus.Counter
 
 	levels, errors *prometheus.CounterVec
@@ -26,8 +26,8 @@ func newAudit(r prometheus.Registerer) *Audit {
 	return a
 }
 
-// Level counts a request by its level, which is one of the policy's four.
+// Level counts a request by its audit level.
 func (a *Audit) Level(level string) { a.levels.WithLabelValues(level).Inc() }
 
-// Failed counts n events that a plugin of the backend could not handle.
+// Failed counts n events that a backend failed to store.
 func (a *Audit) Failed(plugin string, n int) { a.errors.WithLabelValues(plugin).Add(float64(n)) }

@@ -7,16 +7,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Auth is what is counted about authentication and authorization.
+// Auth has the metrics of authentication and authorization.
 type Auth struct {
 	users *prometheus.CounterVec
 	certs prometheus.Histogram
 
-	authenticated, unauthenticated, refused outcomeMetrics
-	allowed, denied, undecided, failed      outcomeMetrics
+	authenticated, unauthenticated, authenticationErrors outcomeMetrics
+	allowed, denied, undecided, authorizationErrors      outcomeMetrics
 }
 
-// outcomeMetrics is one result of a question: how often, and how long it took.
+// outcomeMetrics counts and measures one result.
 type outcomeMetrics struct {
 	count prometheus.Counter
 	took  prometheus.Observer
@@ -34,7 +34,7 @@ func newAuth(r prometheus.Registerer) *Auth {
 	authentication := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_duration_seconds", Buckets: buckets,
 		Help: "Seconds that authentication took, by result."}, []string{"result"})
 	decisions := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authorization_attempts_total",
-		Help: "Questions for authorization, by result."}, []string{"result"})
+		Help: "Attempts to authorize, by result."}, []string{"result"})
 	authorization := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authorization_duration_seconds", Buckets: buckets,
 		Help: "Seconds that authorization took, by result."}, []string{"result"})
 	users := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authenticated_user_requests",
@@ -43,45 +43,44 @@ func newAuth(r prometheus.Registerer) *Auth {
 		Buckets: []float64{0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000},
 		Help:    "Seconds that client certificates of requests are still valid."})
 	r.MustRegister(certs, attempts, authentication, decisions, authorization, users)
-	who := func(result string) outcomeMetrics {
+	authenticationMetrics := func(result string) outcomeMetrics {
 		return outcomeMetrics{attempts.WithLabelValues(result), authentication.WithLabelValues(result)}
 	}
-	may := func(result string) outcomeMetrics {
+	authorizationMetrics := func(result string) outcomeMetrics {
 		return outcomeMetrics{decisions.WithLabelValues(result), authorization.WithLabelValues(result)}
 	}
 	return &Auth{
 		users: users, certs: certs,
-		authenticated: who("success"), unauthenticated: who("failure"), refused: who("error"),
-		allowed: may("allowed"), denied: may("denied"), undecided: may("no-opinion"), failed: may("error"),
+		authenticated: authenticationMetrics("success"), unauthenticated: authenticationMetrics("failure"), authenticationErrors: authenticationMetrics("error"),
+		allowed: authorizationMetrics("allowed"), denied: authorizationMetrics("denied"), undecided: authorizationMetrics("no-opinion"), authorizationErrors: authorizationMetrics("error"),
 	}
 }
 
-// Authenticated counts an attempt that found out who it is.
+// Authenticated counts a successful authentication.
 func (a *Auth) Authenticated(name string, took time.Duration) {
 	a.authenticated.observe(took)
 	a.users.WithLabelValues(wellKnown(name)).Inc()
 }
 
-// ByCertificate records how long the certificate of a request is still valid.
+// ByCertificate records the remaining validity of a request's client certificate.
 func (a *Auth) ByCertificate(valid time.Duration) { a.certs.Observe(valid.Seconds()) }
 
-// Unauthenticated counts an attempt that found nobody, or, with an error, a
-// credential that is wrong.
+// Unauthenticated counts an authentication without a result, or with an error an invalid credential.
 func (a *Auth) Unauthenticated(err error, took time.Duration) {
 	if err != nil {
-		a.refused.observe(took)
+		a.authenticationErrors.observe(took)
 		return
 	}
 	a.unauthenticated.observe(took)
 }
 
-// Decided counts an authorizer's answer.
+// Decided counts a decision of the authorizers.
 func (a *Auth) Decided(allowed, denied bool, err error, took time.Duration) {
 	switch {
 	case allowed:
 		a.allowed.observe(took)
 	case err != nil:
-		a.failed.observe(took)
+		a.authorizationErrors.observe(took)
 	case denied:
 		a.denied.observe(took)
 	default:
@@ -89,7 +88,7 @@ func (a *Auth) Decided(allowed, denied bool, err error, took time.Duration) {
 	}
 }
 
-// wellKnown keeps the number of series small.
+// wellKnown returns the label for a user name, which limits the number of series.
 func wellKnown(name string) string {
 	switch name {
 	case "admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default":

@@ -5,8 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// RegisterBuildInfo adds kubernetes_build_info, which is 1 and has the version in
-// its labels.
+// RegisterBuildInfo registers kubernetes_build_info, which is 1 and has the version in its labels.
 func (r *Registry) RegisterBuildInfo(v *version.Info) error {
 	return r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kubernetes_build_info", Help: "1, with the version of the server as labels.",
@@ -17,11 +16,11 @@ func (r *Registry) RegisterBuildInfo(v *version.Info) error {
 	}, func() float64 { return 1 }))
 }
 
-// RegisterVersion adds version_info, which is 1 and says in its labels which version
-// the server is, and is like.
+// RegisterVersion registers version_info, which is 1. Its labels have the binary version and the emulated
+// version.
 func (r *Registry) RegisterVersion(v *version.Info) error {
 	return r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "version_info", Help: "1, with the versions of the binary, and those that it emulates and is compatible with.",
+		Name: "version_info", Help: "1, with the binary version, the emulation version and the minimum compatibility version as labels.",
 		ConstLabels: prometheus.Labels{
 			"component": "kube", "binary": v.Major + "." + v.Minor, "emulation": v.EmulationMajor + "." + v.EmulationMinor,
 			"min_compat": v.MinCompatibilityMajor + "." + v.MinCompatibilityMinor,
@@ -29,11 +28,10 @@ func (r *Registry) RegisterVersion(v *version.Info) error {
 	}, func() float64 { return 1 }))
 }
 
-// RegisterGates adds kubernetes_feature_enabled, which says of each feature gate whether
-// it is on. stages are by gate.
+// RegisterGates registers kubernetes_feature_enabled for the gates in stages, which has the stage of each gate.
 func (r *Registry) RegisterGates(stages map[string]string, enabled func(gate string) bool) error {
 	gates := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
-		Help: "1 for feature gates that are on, 0 for those that are off, with their stage."}, []string{"name", "stage"})
+		Help: "1 for enabled feature gates, 0 for disabled ones, with their stage."}, []string{"name", "stage"})
 	for gate, stage := range stages {
 		value := 0.0
 		if enabled(gate) {

@@ -2,7 +2,8 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// CertificateRequests counts issued CertificateSigningRequests that requested a duration. A nil one counts nothing.
+// CertificateRequests counts issued CertificateSigningRequests with a requested duration. A nil
+// CertificateRequests counts nothing.
 type CertificateRequests struct{ requested, honored *prometheus.CounterVec }
 
 func newCertificateRequests(r prometheus.Registerer) *CertificateRequests {
@@ -18,7 +19,7 @@ func newCertificateRequests(r prometheus.Registerer) *CertificateRequests {
 	return m
 }
 
-// Issued counts a certificate. The number of signers is bounded by the caller.
+// Issued counts a certificate. The caller limits the number of signers.
 func (m *CertificateRequests) Issued(signer string, honored bool) {
 	if m == nil {
 		return

@@ -2,11 +2,10 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Certificates counts servers whose certificates are of a kind that is no longer
-// accepted. A nil one counts nothing.
+// Certificates counts servers with a certificate of a deprecated kind. A nil Certificates counts nothing.
 type Certificates struct{ missingSAN, sha1 prometheus.Counter }
 
-// newCertificates counts under names that begin with prefix.
+// newCertificates registers metrics whose names begin with prefix.
 func newCertificates(r prometheus.Registerer, prefix string) *Certificates {
 	m := &Certificates{
 		missingSAN: prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "_x509_missing_san_total",
@@ -25,7 +24,7 @@ func (m *Certificates) MissingSAN() {
 	}
 }
 
-// SHA1 counts a certificate with such a signature.
+// SHA1 counts a certificate with a SHA-1 signature.
 func (m *Certificates) SHA1() {
 	if m != nil {
 		m.sha1.Inc()

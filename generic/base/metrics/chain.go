@@ -8,26 +8,25 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Servers that are none of the chain's own, as labels.
+// Labels for responses of other origin than a server of the chain.
 const (
-	// ByFilters is of requests that no server saw: a filter answered.
+	// ByFilters is for responses of filters.
 	ByFilters = "filters"
-	// ByExternal is of requests that went to the external server of an APIService, or
-	// to another server of the same storage.
+	// ByExternal is for requests that were proxied to the external server of an APIService, or to a peer.
 	ByExternal = "external"
-	// ByNone is of requests that fell through the whole chain.
+	// ByNone is for requests that no server claimed.
 	ByNone = "none"
 )
 
-// Chain counts requests by the server of the chain that answered. Its labels are the
-// names of the servers that it was told of, and the first digit of status codes.
+// Chain counts requests by the responding server of the chain. Its labels are the names that Know added and the
+// classes of status codes.
 type Chain struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	servers  []*Traffic
 }
 
-// Traffic is what is counted of one server.
+// Traffic has the counters of one server.
 type Traffic struct {
 	name    string
 	classes [6]prometheus.Counter // by the first digit of the code
@@ -37,17 +36,17 @@ type Traffic struct {
 func newChain(r prometheus.Registerer) *Chain {
 	c := &Chain{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "triplane_chain_requests_total",
-			Help: "Requests by the server of the chain that answered, and the class of the HTTP response code."}, []string{"server", "code"}),
+			Help: "Requests by the responding server of the chain, and the class of the HTTP response code."}, []string{"server", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "triplane_chain_request_duration_seconds",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10},
-			Help:    "Seconds that requests took, without long-running ones, by the server of the chain that answered."}, []string{"server"}),
+			Help:    "Seconds that requests took, without long-running ones, by the responding server of the chain."}, []string{"server"}),
 	}
 	r.MustRegister(c.requests, c.duration)
 	c.Know(ByFilters, ByExternal, ByNone)
 	return c
 }
 
-// Know adds servers. It is called before the first request.
+// Know adds servers. It must be called before the first request.
 func (c *Chain) Know(names ...string) {
 	for _, name := range names {
 		if c.Traffic(name) != nil {
@@ -61,8 +60,7 @@ func (c *Chain) Know(names ...string) {
 	}
 }
 
-// Observe counts a request; "" is answered by the filters. Servers that are not known
-// are not counted.
+// Observe counts a request. server is "" for responses of filters. Unknown servers are not counted.
 func (c *Chain) Observe(server string, code int, took time.Duration, longRunning bool) {
 	if server == "" {
 		server = ByFilters
@@ -76,7 +74,7 @@ func (c *Chain) Observe(server string, code int, took time.Duration, longRunning
 	}
 }
 
-// Traffic returns what is counted of a server, nil where it is not known.
+// Traffic returns the counters of a server, or nil if it is unknown.
 func (c *Chain) Traffic(server string) *Traffic {
 	for _, t := range c.servers {
 		if t.name == server {
@@ -86,23 +84,23 @@ func (c *Chain) Traffic(server string) *Traffic {
 	return nil
 }
 
-// Totals are the counts of a server since the start.
+// Totals are the counters of a server since the start.
 type Totals struct {
-	// Requests by the class of their codes, as "2xx".
+	// Requests are counted by the class of their codes, such as "2xx".
 	Requests map[string]uint64 `json:"requests"`
-	// Seconds are how long the requests that are not long-running took, together.
+	// Seconds is the total duration of all requests that are not long-running.
 	Seconds float64 `json:"seconds"`
-	// Within is how many of these took at most so many seconds.
+	// Within is the cumulative histogram of these durations.
 	Within []Bucket `json:"within"`
 }
 
-// Bucket is a part of a histogram.
+// Bucket is the number of requests that took at most Seconds.
 type Bucket struct {
 	Seconds float64 `json:"seconds"`
 	Count   uint64  `json:"count"`
 }
 
-// Totals reads the counts.
+// Totals returns the current counts.
 func (t *Traffic) Totals() Totals {
 	out := Totals{Requests: map[string]uint64{}}
 	for class, c := range t.classes {

@@ -2,8 +2,8 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// RegisterDisabled adds how many metrics are not served: disabled ones by
-// --disabled-metrics. None is hidden, as those of kube-apiserver before they are removed.
+// RegisterDisabled registers how many metrics --disabled-metrics disables. The number of hidden metrics is
+// always 0.
 func (r *Registry) RegisterDisabled(disabled int) {
 	count := func(name, help string, n int) prometheus.Collector {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})

@@ -6,8 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Expressions is how long the validation rules of custom resources take. A nil one counts
-// nothing.
+// Expressions measures the validation rules of custom resources. A nil Expressions measures nothing.
 type Expressions struct{ compiled, evaluated prometheus.Histogram }
 
 func newExpressions(r prometheus.Registerer) *Expressions {
@@ -21,14 +20,14 @@ func newExpressions(r prometheus.Registerer) *Expressions {
 	return m
 }
 
-// Compiled observes how long the compilation of the rules of one schema took.
+// Compiled observes the compilation of the rules of one schema.
 func (m *Expressions) Compiled(took time.Duration) {
 	if m != nil {
 		m.compiled.Observe(took.Seconds())
 	}
 }
 
-// Evaluated counts an evaluation that began at a time.
+// Evaluated observes an evaluation that started at begun.
 func (m *Expressions) Evaluated(begun time.Time) {
 	if m != nil {
 		m.evaluated.Observe(time.Since(begun).Seconds())

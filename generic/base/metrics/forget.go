@@ -7,12 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Gone are resources that are not served any more.
+// Gone is a set of resources that are no longer served.
 type Gone map[schema.GroupResource]struct{}
 
-// Forget removes the series of resources, in one pass for all of them. It may be called while
-// requests are counted. The series of a resource that comes back begin at 0, which
-// Prometheus takes for a restart.
+// Forget deletes the series of resources, in one pass for all of them. It is safe to call while requests are
+// counted. If a resource is served again, its series start at 0, which Prometheus treats as a counter reset.
 func (r *Registry) Forget(gone Gone) {
 	if len(gone) == 0 {
 		return
@@ -26,13 +25,12 @@ func (r *Registry) Forget(gone Gone) {
 	}
 }
 
-// FollowResources has Forget remove series of further vectors. It is called before the
-// server runs.
+// FollowResources adds vectors whose series Forget deletes. It must be called before the server runs.
 func (r *Registry) FollowResources(all ...*prometheus.MetricVec) {
 	r.perResource = append(r.perResource, all...)
 }
 
-// removeFrom removes the series of the resources, and returns their labels.
+// removeFrom deletes the series of the resources and returns their labels.
 func (g Gone) removeFrom(v *prometheus.MetricVec) []prometheus.Labels {
 	removed := g.in(v)
 	for _, labels := range removed {
@@ -41,8 +39,8 @@ func (g Gone) removeFrom(v *prometheus.MetricVec) []prometheus.Labels {
 	return removed
 }
 
-// in returns the labels of the resources' series. The label "resource" is one of a group's
-// where there is a label "group", otherwise "RESOURCE.GROUP".
+// in returns the labels of the resources' series. If there is a label "group", the label "resource" has the
+// plural, otherwise "RESOURCE.GROUP".
 func (g Gone) in(v *prometheus.MetricVec) (found []prometheus.Labels) {
 	for _, labels := range labelsIn(v) {
 		gr := schema.GroupResource{Group: labels["group"], Resource: labels["resource"]}
@@ -70,7 +68,7 @@ func (m *Requests) forget(gone Gone) {
 	}
 }
 
-// remove removes what was counted with s.
+// remove deletes the series of s from all vectors.
 func (s *series) remove() {
 	m, k := s.owner, &s.key
 	for _, o := range *s.outcomes.Load() {

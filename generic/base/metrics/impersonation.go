@@ -6,8 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Impersonation is what is counted about users who act as others, by the mode that
-// allowed it (KEP 5284); the legacy mode is "".
+// Impersonation counts impersonations by the mode that allowed them (KEP-5284). The legacy mode is "".
 type Impersonation struct {
 	attempts, authorizations         *prometheus.CounterVec
 	attemptsTook, authorizationsTook *prometheus.HistogramVec
@@ -25,7 +24,7 @@ func newImpersonation(r prometheus.Registerer) *Impersonation {
 	m := &Impersonation{
 		attempts:           count("attempts", "Attempts to impersonate."),
 		attemptsTook:       took("attempts", "Seconds that deciding about an attempt to impersonate took."),
-		authorizations:     count("authorization_attempts", "Questions for authorization about an attempt to impersonate."),
+		authorizations:     count("authorization_attempts", "Authorization checks of an attempt to impersonate."),
 		authorizationsTook: took("authorization_attempts", "Seconds that the authorization of a mode took."),
 	}
 	r.MustRegister(m.attempts, m.attemptsTook, m.authorizations, m.authorizationsTook)
@@ -39,7 +38,7 @@ func decision(allowed bool) string {
 	return "denied"
 }
 
-// Attempt counts an attempt; nil counts nothing.
+// Attempt counts an attempt. It does nothing on nil.
 func (m *Impersonation) Attempt(mode string, allowed bool, took time.Duration) {
 	if m != nil {
 		m.attempts.WithLabelValues(mode, decision(allowed)).Inc()
@@ -47,7 +46,7 @@ func (m *Impersonation) Attempt(mode string, allowed bool, took time.Duration) {
 	}
 }
 
-// Authorization counts what authorizers said to one mode; nil counts nothing.
+// Authorization counts the authorization check of one mode. It does nothing on nil.
 func (m *Impersonation) Authorization(mode string, allowed bool, took time.Duration) {
 	if m != nil {
 		m.authorizations.WithLabelValues(mode, decision(allowed)).Inc()

@@ -9,16 +9,15 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// AllowedLabels are the values that a label of a metric may have (--allow-metric-labels),
-// by the name of the metric and that of the label. Metrics and labels without an entry
-// have any.
+// AllowedLabels are the allowed values of labels (--allow-metric-labels), by the names of metric and label.
+// Labels without an entry may have any value.
 type AllowedLabels map[string]map[string][]string
 
-// unexpected stands for all values that are not allowed.
+// unexpected replaces values that are not allowed.
 const unexpected = "unexpected"
 
-// Restrict returns what g gathers with the values that are not allowed replaced, and the
-// series that are the same from then on put together. A nil or empty a changes nothing.
+// Restrict returns a gatherer that replaces values of g that are not allowed, and merges series that have the
+// same labels afterwards. With an empty a it returns g.
 func (a AllowedLabels) Restrict(g prometheus.Gatherer) prometheus.Gatherer {
 	if len(a) == 0 {
 		return g
@@ -34,8 +33,7 @@ func (a AllowedLabels) Restrict(g prometheus.Gatherer) prometheus.Gatherer {
 	})
 }
 
-// restrict replaces the values of a family. What was gathered belongs to the caller, but
-// for the label pairs, which others share.
+// restrict replaces the values of a family. It modifies the family except its label pairs, which are shared.
 func restrict(f *dto.MetricFamily, allowed map[string][]string) {
 	merged := map[string]*dto.Metric{}
 	f.Metric = slices.DeleteFunc(f.Metric, func(m *dto.Metric) bool {
@@ -67,7 +65,7 @@ func labelKey(m *dto.Metric) string {
 	return b.String()
 }
 
-// add adds one series to another.
+// add adds the values of m to into.
 func add(into, m *dto.Metric) {
 	switch {
 	case into.Counter != nil:
@@ -80,19 +78,19 @@ func add(into, m *dto.Metric) {
 	case into.Histogram != nil:
 		h, other := into.Histogram, m.Histogram
 		h.SampleCount, h.SampleSum = sum(h.SampleCount, other.SampleCount), sum(h.SampleSum, other.SampleSum)
-		for i, b := range h.Bucket { // of one vector: the bounds are the same
+		for i, b := range h.Bucket { // the bounds are equal within a vector
 			if i < len(other.Bucket) {
 				b.CumulativeCount = sum(b.CumulativeCount, other.Bucket[i].CumulativeCount)
 				b.Exemplar = nil
 			}
 		}
-		// Native buckets have bounds of their own in each; without them the classic ones count.
+		// The bounds of native buckets differ between series, so only the classic ones are kept.
 		h.Schema, h.ZeroThreshold, h.ZeroCount = nil, nil, nil
 		h.PositiveSpan, h.PositiveDelta, h.NegativeSpan, h.NegativeDelta = nil, nil, nil, nil
 	case into.Summary != nil:
 		s, other := into.Summary, m.Summary
 		s.SampleCount, s.SampleSum = sum(s.SampleCount, other.SampleCount), sum(s.SampleSum, other.SampleSum)
-		s.Quantile = nil // those of two cannot be known from those of each
+		s.Quantile = nil // quantiles cannot be merged
 	}
 }
 

@@ -9,13 +9,12 @@ import (
 	"triplane/internal/worker"
 )
 
-// Registry is the metrics of one server. Further collectors are registered with
-// MustRegister.
+// Registry has the metrics of one server. Other packages register further collectors.
 type Registry struct {
 	*prometheus.Registry
-	// Requests counts what the filter chain sees.
+	// Requests counts requests in the filter chain.
 	Requests *Requests
-	// Chain counts requests by the server of the chain that answered.
+	// Chain counts requests by the responding server of the chain.
 	Chain *Chain
 	// Auth counts authentication and authorization.
 	Auth *Auth
@@ -23,44 +22,42 @@ type Registry struct {
 	Audit *Audit
 	// Admission counts plugins, webhooks and policies.
 	Admission *Admission
-	// Storage counts requests to etcd, Watches what watches send.
+	// Storage counts requests to etcd, Watches the events of watches.
 	Storage *Storage
 	Watches *Watches
-	// Expressions is how long the rules of custom resources take.
+	// Expressions measures the validation rules of custom resources.
 	Expressions *Expressions
-	// Impersonation counts users who act as others.
+	// Impersonation counts impersonations.
 	Impersonation *Impersonation
-	// Clients measures the clients of this process, Queues the work queues of its
-	// controllers.
+	// Clients measures the clients in this process, Queues the work queues of its controllers.
 	Clients *Clients
 	Queues  *Queues
-	// TokenCache, CertificateRequests, Allocation and PodSecurity are what their types say.
+	// TokenCache, CertificateRequests, Allocation and PodSecurity are documented at their types.
 	TokenCache          *TokenCache
 	CertificateRequests *CertificateRequests
 	Allocation          *Allocation
 	PodSecurity         *PodSecurity
 	// Stalls counts requests that wait for their clients.
 	Stalls *Stalls
-	// Peers counts what is passed on to other servers of the same storage.
+	// Peers counts requests that are proxied to peers.
 	Peers *Peers
-	// WebhookCertificates and AggregatorCertificates count the certificates of
-	// webhooks and of external API servers.
+	// WebhookCertificates and AggregatorCertificates count deprecated certificates of webhooks and of external
+	// API servers.
 	WebhookCertificates, AggregatorCertificates *Certificates
 
-	// perResource are vectors of others that have series for resources.
+	// perResource are the vectors that FollowResources added.
 	perResource []*prometheus.MetricVec
 }
 
-// New returns a registry with all of the server's metrics in it, and those of
-// the Go runtime and the process.
+// New returns a registry with all metrics of the server, the Go runtime and the process.
 func New() *Registry { return newRegistry(classic) }
 
-// NewNative is New with histograms that are native besides (gate NativeHistograms): scrapers that
-// take protobuf get them with both kinds of buckets. Those that kube-apiserver has so are, but for
-// those of priority and fairness, which are counted elsewhere.
+// NewNative is New with histograms that are also native (gate NativeHistograms): a scrape with protobuf returns
+// both kinds of buckets. The same histograms are native as in kube-apiserver, except those of priority and
+// fairness.
 func NewNative() *Registry { return newRegistry(native) }
 
-// scale is which buckets histograms have.
+// scale selects the buckets of histograms.
 type scale bool
 
 const (
@@ -68,10 +65,10 @@ const (
 	native  scale = true
 )
 
-// maxNativeBuckets bounds the buckets of a series.
+// maxNativeBuckets limits the buckets of a series.
 const maxNativeBuckets = 160
 
-// of completes a histogram's options.
+// of adds the options of native histograms.
 func (s scale) of(o prometheus.HistogramOpts) prometheus.HistogramOpts {
 	if s == native {
 		o.NativeHistogramBucketFactor, o.NativeHistogramMaxBucketNumber, o.NativeHistogramMinResetDuration = 1.1, maxNativeBuckets, time.Hour

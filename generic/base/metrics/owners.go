@@ -9,29 +9,28 @@ import (
 	"triplane/internal/worker"
 )
 
-// owners knows by the names of which objects series are labelled, and removes the series of those that were
-// deleted. What is under way may count for a deleted object once more, so that series are removed when metrics
-// are gathered, not only when something changes.
+// owners deletes the series of deleted objects, such as webhooks. Calls in progress may create a series again,
+// so that series are also deleted when metrics are gathered.
 type owners struct {
 	mu  sync.Mutex
 	all []owned
 }
 
-// owned are vectors of the same owners. exist returns the owners that there are now, as a function of a
-// series' labels.
+// owned are vectors with the same owners. exist returns a function that reports whether the owner in the labels
+// of a series exists.
 type owned struct {
 	exist   func() func(labels prometheus.Labels) bool
 	vectors []*prometheus.MetricVec
 }
 
-// follow has prune remove the series of vectors for which exist is false.
+// follow registers vectors. prune deletes their series for which exist returns false.
 func (o *owners) follow(exist func() func(prometheus.Labels) bool, vectors ...*prometheus.MetricVec) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.all = append(o.all, owned{exist, vectors})
 }
 
-// prune removes the series of owners that do not exist.
+// prune deletes the series of owners that do not exist.
 func (o *owners) prune() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,7 +67,7 @@ func labelsIn(v *prometheus.MetricVec) (found []prometheus.Labels) {
 	return found
 }
 
-// Gather implements prometheus.Gatherer, without the series of what was deleted.
+// Gather implements prometheus.Gatherer. It deletes the series of deleted objects first.
 func (r *Registry) Gather() ([]*dto.MetricFamily, error) {
 	r.Admission.owners.prune()
 	return r.Registry.Gather()

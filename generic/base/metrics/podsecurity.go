@@ -2,8 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// PodSecurity counts the decisions of the admission plugin of that name. A nil one counts
-// nothing.
+// PodSecurity counts the decisions of the admission plugin PodSecurity. A nil PodSecurity counts nothing.
 type PodSecurity struct{ evaluations, exemptions, errors *prometheus.CounterVec }
 
 func newPodSecurity(r prometheus.Registerer) *PodSecurity {
@@ -26,10 +25,10 @@ func newPodSecurity(r prometheus.Registerer) *PodSecurity {
 	return m
 }
 
-// PodSecurityRequest is what a decision is about; Resource is pod, controller or namespace.
+// PodSecurityRequest describes a request. Resource is pod, controller or namespace.
 type PodSecurityRequest struct{ Operation, Resource, Subresource string }
 
-// Evaluated counts a comparison in a mode, enforce, audit or warn.
+// Evaluated counts an evaluation in the mode enforce, audit or warn.
 func (m *PodSecurity) Evaluated(allowed bool, level, version, mode string, q PodSecurityRequest) {
 	if m == nil {
 		return
@@ -41,14 +40,14 @@ func (m *PodSecurity) Evaluated(allowed bool, level, version, mode string, q Pod
 	m.evaluations.WithLabelValues(decision, level, version, mode, q.Operation, q.Resource, q.Subresource).Inc()
 }
 
-// Exempt counts a request that is exempt.
+// Exempt counts an exempt request.
 func (m *PodSecurity) Exempt(q PodSecurityRequest) {
 	if m != nil {
 		m.exemptions.WithLabelValues(q.Operation, q.Resource, q.Subresource).Inc()
 	}
 }
 
-// Failed counts an error; fatal ones refuse the request.
+// Failed counts an error. A fatal one denies the request.
 func (m *PodSecurity) Failed(fatal bool, q PodSecurityRequest) {
 	if m == nil {
 		return

@@ -5,8 +5,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Queues measures work queues. It implements workqueue.MetricsProvider for queues that
-// are given it.
+// Queues measures work queues. It implements workqueue.MetricsProvider.
 type Queues struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
@@ -28,7 +27,7 @@ func newQueues(r prometheus.Registerer) *Queues {
 	}
 	q := &Queues{
 		depth:      gauge("depth", "Items that wait in a work queue."),
-		unfinished: gauge("unfinished_work_seconds", "Seconds of work in progress that work_duration_seconds does not know of yet."),
+		unfinished: gauge("unfinished_work_seconds", "Seconds of work in progress that work_duration_seconds does not include yet."),
 		longest:    gauge("longest_running_processor_seconds", "Seconds that the longest work in progress has taken so far."),
 		adds:       counter("adds_total", "Items added to a work queue."),
 		retries:    counter("retries_total", "Items put into a work queue again."),

@@ -9,20 +9,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxSeries bounds how many kinds of requests are counted apart, against clients
-// that invent resources.
+// maxSeries limits how many Series are counted separately, because clients could invent resources.
 const maxSeries = 8192
 
 const component = "apiserver"
 
-// Series identifies requests of one kind. Verb is in the metrics' own
-// spelling (GET, LIST, POST, APPLY…), Scope is cluster, namespace or resource.
+// Series identifies a kind of request. Verb is the verb in metrics (GET, LIST, POST, APPLY…). Scope is cluster,
+// namespace or resource.
 type Series struct {
 	Verb, Group, Version, Resource, Subresource, Scope string
 }
 
-// Requests is what is counted about requests. All methods are safe for
-// concurrent use and allocate nothing for a kind of request seen before.
+// Requests has the metrics of requests. All methods are safe for concurrent use and do not allocate for an
+// existing Series.
 type Requests struct {
 	total        *prometheus.CounterVec
 	duration     *prometheus.HistogramVec
@@ -41,12 +40,12 @@ type Requests struct {
 
 	mu     sync.RWMutex
 	series map[Series]*series
-	// counting is held shared while a request is counted, and alone while series are
-	// forgotten: one that is counted meanwhile would leave some of its series for ever.
+	// counting is locked for reading while a request is counted, and for writing while series are deleted.
+	// Otherwise a request could leave some of its series behind.
 	counting sync.RWMutex
 }
 
-// series is the observers of one Series, each found when it is first needed.
+// series has the observers of one Series. Each is created on first use.
 type series struct {
 	owner                        *Requests
 	key                          Series
@@ -54,7 +53,7 @@ type series struct {
 	running                      lazy[prometheus.Gauge]
 	body                         lazy[prometheus.Observer]
 	deprecated                   lazy[struct{}]
-	// outcomes is copied on write: there are few.
+	// outcomes is copied on write, because it is small.
 	outcomes atomic.Pointer[[]outcome]
 }
 
@@ -68,25 +67,24 @@ type outcome struct {
 // Done describes a finished request.
 type Done struct {
 	Series
-	// Known says that the request was authorized and for a resource that exists;
-	// others are counted by their verb alone.
+	// Known is set if the request was authorized and its resource exists. Other requests are counted by verb
+	// only.
 	Known    bool
 	Code     int
 	Bytes    int64
 	Duration time.Duration
-	// Outside is the part of Duration that is not this server's: webhooks, and the
-	// wait for a turn.
+	// Outside is the part of Duration for webhooks and for the wait in queues.
 	Outside time.Duration
 	DryRun  bool
-	// Client is kube-controller-manager or kube-scheduler, "" for others.
+	// Client is kube-controller-manager, kube-scheduler or "".
 	Client string
-	// LongRunning requests have no meaningful duration for service levels.
+	// LongRunning requests are excluded from durations.
 	LongRunning bool
-	// Body is the size of the request's body in bytes, where it is known.
+	// Body is the size of the request body in bytes, if known.
 	Body int64
-	// Validation is what a write does with unknown fields: Strict, Warn or Ignore.
+	// Validation is the field validation of a write: Strict, Warn or Ignore.
 	Validation string
-	// Deprecation is the warning about the requested kind.
+	// Deprecation is the deprecation warning for the requested kind.
 	Deprecation string
 }
 
@@ -100,7 +98,7 @@ func newRequests(r prometheus.Registerer, s scale) *Requests {
 		duration: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: seconds,
 			Help: "Seconds from a request's arrival to the end of its response."}), with("dry_run", "component")),
 		sli: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_request_sli_duration_seconds", Buckets: seconds,
-			Help: "Seconds that requests took, without long-running ones, webhooks and waits in queues."}), with("component")),
+			Help: "Seconds that requests took, without long-running ones, webhooks and the wait in queues."}), with("component")),
 		sizes: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_response_sizes", Buckets: prometheus.ExponentialBuckets(1000, 10, 7),
 			Help: "Bytes of response bodies."}), with("component")),
 		longRunning: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
@@ -120,11 +118,11 @@ func newRequests(r prometheus.Registerer, s scale) *Requests {
 	return m
 }
 
-// InFlight is the gauge of a kind of requests, "readOnly" or "mutating".
+// InFlight returns the gauge for requests of a kind, "readOnly" or "mutating".
 func (m *Requests) InFlight(kind string) prometheus.Gauge { return m.inflight.WithLabelValues(kind) }
 
-// Observe records a finished request. Labels come from requests for known resources
-// only, so that nobody fills the memory with invented ones.
+// Observe counts a finished request. Only requests for known resources create labels, so that clients cannot
+// fill the memory.
 func (m *Requests) Observe(d *Done) {
 	m.counting.RLock()
 	defer m.counting.RUnlock()
@@ -148,20 +146,18 @@ func (m *Requests) Observe(d *Done) {
 	}
 }
 
-// maxLabel is the longest name of a resource (a DNS label), group or version.
+// Limits for names of resources (a DNS label), versions and groups in labels.
 const (
 	maxLabel = 63
 	maxGroup = 253
 )
 
-// labelsAreShort is false for what no resource can be called: a remote server may
-// answer to anything.
+// labelsAreShort reports whether all names have a valid length. A remote server may respond to any path.
 func (k *Series) labelsAreShort() bool {
 	return len(k.Resource) <= maxLabel && len(k.Subresource) <= maxLabel && len(k.Version) <= maxLabel && len(k.Group) <= maxGroup
 }
 
-// LongRunning is the gauge of open long-running requests of a kind, for known
-// resources only.
+// LongRunning returns the gauge of open long-running requests of a Series, for known resources only.
 func (m *Requests) LongRunning(k Series) prometheus.Gauge {
 	m.counting.RLock()
 	defer m.counting.RUnlock()
@@ -172,7 +168,7 @@ func (m *Requests) LongRunning(k Series) prometheus.Gauge {
 	return s.running.get(s.makeRunning)
 }
 
-// Terminated counts a request that the server ended itself with a status code.
+// Terminated counts a request that the server ended with a status code.
 func (m *Requests) Terminated(k Series, code int) {
 	m.counting.RLock()
 	defer m.counting.RUnlock()
@@ -182,7 +178,7 @@ func (m *Requests) Terminated(k Series, code int) {
 	m.terminations.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component, strconv.Itoa(code)).Inc()
 }
 
-// Aborted counts a request that was cut off after its answer had begun.
+// Aborted counts a request that was aborted after the response had begun.
 func (m *Requests) Aborted(k Series) {
 	m.counting.RLock()
 	defer m.counting.RUnlock()
@@ -192,12 +188,13 @@ func (m *Requests) Aborted(k Series) {
 	m.aborts.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope).Inc()
 }
 
-// Self counts a request that the server made to itself.
+// Self counts a request of the server to itself.
 func (m *Requests) Self(k Series) {
 	m.self.WithLabelValues(k.Verb, k.Group, k.Resource, k.Subresource).Inc()
 }
 
-// find returns nil where there is no such series and none shall be made.
+// find returns the series of k. Without one it returns nil, or a new one if create is set and there are fewer
+// than maxSeries.
 func (m *Requests) find(k Series, create bool) *series {
 	m.mu.RLock()
 	s := m.series[k]

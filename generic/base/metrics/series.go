@@ -7,12 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// lazy holds an observer from its first use on. Two first users may both make
-// it: the vectors of package prometheus give both the same.
+// lazy creates an observer on first use. If two goroutines create it concurrently, the vector returns the same
+// one to both.
 type lazy[T any] struct{ p atomic.Pointer[T] }
 
-// current holds an observer from its first use until the series of some resources were
-// forgotten: its own may be among them.
+// current creates an observer on first use, and again after series were deleted, because its own may have been.
 type current[T any] struct{ p atomic.Pointer[since[T]] }
 
 type since[T any] struct {
@@ -20,7 +19,7 @@ type since[T any] struct {
 	forgotten uint64
 }
 
-// get takes how often series were forgotten, which is read before one is looked up.
+// get returns the observer. forgotten is the number of deletions so far, which the caller must read before.
 func (c *current[T]) get(forgotten uint64, find func() T) T {
 	if p := c.p.Load(); p != nil && p.forgotten == forgotten {
 		return p.value
@@ -70,7 +69,7 @@ func (s *series) makeRunning() prometheus.Gauge {
 	return s.owner.longRunning.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)
 }
 
-// counter finds the counter of a request's outcome.
+// counter returns the counter for a request's outcome.
 func (s *series) counter(d *Done) prometheus.Counter {
 	for {
 		known := s.outcomes.Load()

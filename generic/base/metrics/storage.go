@@ -7,13 +7,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Storage is what is counted about requests to etcd.
+// Storage has the metrics of requests to etcd.
 type Storage struct {
 	requests, errors *prometheus.CounterVec
 	duration         *prometheus.HistogramVec
-	forgotten        atomic.Uint64 // times that series were
-	// Of lists: how many there were, and how many objects they read, tested and returned,
-	// which is the same here: caches ask for all, and select afterwards.
+	forgotten        atomic.Uint64 // number of deletions of series
+	// The counters of lists: lists, and the objects that they read, evaluated and returned. The latter are
+	// equal, because caches list all objects and select afterwards.
 	lists, fetched, evaluated, returned *prometheus.CounterVec
 }
 
@@ -39,7 +39,7 @@ func newStorage(r prometheus.Registerer, s scale) *Storage {
 	return m
 }
 
-// Listed counts a list that storage has answered with so many objects.
+// Listed counts a list that returned this number of objects.
 func (m *Storage) Listed(group, resource string, objects int) {
 	m.lists.WithLabelValues(group, resource).Inc()
 	for _, c := range []*prometheus.CounterVec{m.fetched, m.evaluated, m.returned} {
@@ -47,8 +47,8 @@ func (m *Storage) Listed(group, resource string, objects int) {
 	}
 }
 
-// Operation counts one operation on one resource; its observers are made when they
-// are first needed. It may be used concurrently.
+// Operation counts one operation on one resource. Its observers are created on first use. It is safe for
+// concurrent use.
 type Operation struct {
 	owner                      *Storage
 	operation, group, resource string
@@ -61,8 +61,7 @@ func (m *Storage) Of(operation, group, resource string) *Operation {
 	return &Operation{owner: m, operation: operation, group: group, resource: resource}
 }
 
-// Done counts a request that has begun at a time; failed says that etcd could not
-// answer it.
+// Done counts a request that started at begun. failed is whether it returned an error.
 func (o *Operation) Done(begun time.Time, failed bool) {
 	forgotten := o.owner.forgotten.Load()
 	o.requests.get(forgotten, func() prometheus.Counter { return o.owner.requests.WithLabelValues(o.operation, o.group, o.resource) }).Inc()

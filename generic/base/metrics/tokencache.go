@@ -6,8 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TokenCache counts what the caches of tokens do whose authenticators ask somebody else. It
-// implements authentication.TokenCacheMetrics.
+// TokenCache has the metrics of token caches. It implements authentication.TokenCacheMetrics.
 type TokenCache struct {
 	hit, miss, fetched, failed prometheus.Counter
 	hitTook, missTook          prometheus.Observer
@@ -34,8 +33,8 @@ func newTokenCache(r prometheus.Registerer) *TokenCache {
 	}
 }
 
-// Asked counts a token that was looked up.
-func (m *TokenCache) Asked(hit bool, took time.Duration) {
+// Requested counts a token that was looked up.
+func (m *TokenCache) Requested(hit bool, took time.Duration) {
 	if hit {
 		m.hit.Inc()
 		m.hitTook.Observe(took.Seconds())
@@ -45,7 +44,7 @@ func (m *TokenCache) Asked(hit bool, took time.Duration) {
 	m.missTook.Observe(took.Seconds())
 }
 
-// Fetching counts a token that somebody else is asked for.
+// Fetching counts a call of the inner authenticator. The returned function must be called with its result.
 func (m *TokenCache) Fetching() func(error) {
 	m.fetching.Inc()
 	return func(err error) {

@@ -7,12 +7,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Watches is what is counted about watches.
+// Watches has the metrics of watches.
 type Watches struct {
 	events    *prometheus.CounterVec
 	sizes     *prometheus.HistogramVec
 	initial   *prometheus.HistogramVec
-	forgotten atomic.Uint64 // times that series were
+	forgotten atomic.Uint64 // number of deletions of series
 }
 
 func newWatches(r prometheus.Registerer, s scale) *Watches {
@@ -23,13 +23,13 @@ func newWatches(r prometheus.Registerer, s scale) *Watches {
 			Help: "Bytes of events sent to watches, by kind."}), []string{"group", "version", "resource"}),
 		initial: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_watch_list_duration_seconds",
 			Buckets: []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60},
-			Help:    "Seconds until a watch that asked for them had sent the initial events."}), []string{"group", "version", "resource", "scope"}),
+			Help:    "Seconds until a watch with sendInitialEvents had sent the initial events."}), []string{"group", "version", "resource", "scope"}),
 	}
 	r.MustRegister(m.events, m.sizes, m.initial)
 	return m
 }
 
-// WatchesOf observes the watches of one resource. It may be used concurrently.
+// WatchesOf has the metrics of one resource's watches. It is safe for concurrent use.
 type WatchesOf struct {
 	owner                    *Watches
 	group, version, resource string
@@ -37,8 +37,7 @@ type WatchesOf struct {
 	sizes                    current[prometheus.Observer]
 }
 
-// Of returns what observes the watches of a resource; nil, which observes nothing, from
-// nil metrics.
+// Of returns the metrics of a resource's watches. On a nil Watches it returns nil, which counts nothing.
 func (m *Watches) Of(group, version, resource string) *WatchesOf {
 	if m == nil {
 		return nil
@@ -46,7 +45,7 @@ func (m *Watches) Of(group, version, resource string) *WatchesOf {
 	return &WatchesOf{owner: m, group: group, version: version, resource: resource}
 }
 
-// Sent counts an event of a size in bytes.
+// Sent counts an event with its size in bytes.
 func (w *WatchesOf) Sent(bytes int) {
 	if w == nil {
 		return
@@ -56,8 +55,8 @@ func (w *WatchesOf) Sent(bytes int) {
 	w.sizes.get(forgotten, func() prometheus.Observer { return w.owner.sizes.WithLabelValues(w.group, w.version, w.resource) }).Observe(float64(bytes))
 }
 
-// Initialized records that a watch had sent its initial events after a time. Scope is
-// cluster, namespace or resource.
+// Initialized records how long a watch took to send its initial events. scope is cluster, namespace or
+// resource.
 func (w *WatchesOf) Initialized(scope string, took time.Duration) {
 	if w != nil {
 		w.owner.initial.WithLabelValues(w.group, w.version, w.resource, scope).Observe(took.Seconds())

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// addWrites makes the metrics of what requests bring, and of the filters.
+// addWrites creates the metrics of request bodies and filters.
 func (m *Requests) addWrites(r prometheus.Registerer, s scale) {
 	m.bodies = prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_request_body_size_bytes",
 		Buckets: prometheus.LinearBuckets(50000, 100000, 31), Help: "Bytes of request bodies, by resource and verb."}), []string{"resource", "verb", "group"})
@@ -29,14 +29,13 @@ func (m *Requests) addWrites(r prometheus.Registerer, s scale) {
 // HandshakeFailed counts a TLS handshake that failed.
 func (m *Requests) HandshakeFailed() { m.handshakes.Inc() }
 
-// Filter returns what observes the seconds that a filter takes.
+// Filter returns the observer of a filter's duration in seconds.
 func (m *Requests) Filter(name string) prometheus.Observer { return m.filters.WithLabelValues(name) }
 
-// removed finds the release that removes a kind in the warning about it.
+// removed matches the release that removes a kind in its deprecation warning.
 var removed = regexp.MustCompile(`unavailable in v(\d+\.\d+)\+`)
 
-// observeWrite records the body and the kind of a request that is for something that
-// exists.
+// observeWrite records the body and the kind of a request for a known resource.
 func (m *Requests) observeWrite(s *series, d *Done) {
 	if s.key.Resource == "" {
 		return
@@ -62,7 +61,7 @@ func (m *Requests) observeWrite(s *series, d *Done) {
 	}
 }
 
-// bodyVerb is the verb of the API for one of the metrics.
+// bodyVerb returns the API verb for a verb in metrics.
 func bodyVerb(verb string) string {
 	switch verb {
 	case "POST":
@@ -75,5 +74,5 @@ func bodyVerb(verb string) string {
 	return "delete"
 }
 
-// Took is the time since begun, in seconds.
+// Took returns the seconds since begun.
 func Took(begun time.Time) float64 { return time.Since(begun).Seconds() }

@@ -1,10 +1,8 @@
-// Package request is what travels with a request through the rooms: who makes
-// it, what its path says, how long it may take, and the warnings collected for
-// its answer.
+// Package request has the state of a request that all layers share: the user, the parsed path, the deadline,
+// and the warnings for the response.
 //
-// The filter chain keeps all of it in one State, which is itself the request's
-// context, so that a request pays for one allocation and not for a context a
-// fact. Everybody behind the chain uses the functions of this package
-// (InfoFrom, UserFrom, AddWarning) and need not know of State; WithInfo and
-// WithUser override for what is below them.
+// The filter chain stores all of it in one State, which is also the request's context. A request thus needs one
+// allocation instead of one context for each value. Code behind the chain uses the functions of this package
+// (InfoFrom, UserFrom, AddWarning) and does not depend on State. WithInfo and WithUser override values for a
+// derived context.
 package request

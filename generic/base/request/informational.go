@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// KeepHeaders returns a writer whose final answer has the headers that w has now, also behind
-// informational answers (1xx), after each of which httputil.ReverseProxy clears all headers.
+// KeepHeaders returns a writer that adds w's current headers to the final response. httputil.ReverseProxy
+// clears all headers after each informational response (1xx).
 func KeepHeaders(w http.ResponseWriter) http.ResponseWriter {
 	return &headerKeeper{ResponseWriter: w, own: maps.Clone(w.Header())}
 }
@@ -31,5 +31,5 @@ func (k *headerKeeper) WriteHeader(status int) {
 	k.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets http.ResponseController find what the connection can do.
+// Unwrap returns the inner writer for http.ResponseController.
 func (k *headerKeeper) Unwrap() http.ResponseWriter { return k.ResponseWriter }

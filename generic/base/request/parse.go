@@ -16,9 +16,8 @@ import (
 //	/api/VERSION/[watch|proxy/]namespaces/NAMESPACE/RESOURCE[/NAME[/SUBRESOURCE…]]
 //	/apis/GROUP/VERSION/…as above
 //
-// All else is a path, not a resource. Nothing is said about whether the
-// resource exists. An error means that the path promises a resource and names
-// none.
+// Other paths are not resource requests. Parse does not check whether the resource exists. It returns an error
+// if a path begins like that of a resource but names none.
 func (i *Info) Parse(method, path, rawQuery string) error {
 	i.Path = path
 	parts := i.split(path)
@@ -39,7 +38,7 @@ func (i *Info) Parse(method, path, rawQuery string) error {
 	if len(parts) >= 2 {
 		i.Name = parts[1]
 	}
-	// Behind proxy/ the path belongs to the target.
+	// After proxy/ the path belongs to the target.
 	if len(parts) >= 3 && i.Verb != "proxy" {
 		i.Subresource = parts[2]
 	}
@@ -47,7 +46,7 @@ func (i *Info) Parse(method, path, rawQuery string) error {
 	return nil
 }
 
-// split cuts the path at its slashes; those at its ends do not count.
+// split splits the path at its slashes, except leading and trailing ones.
 func (i *Info) split(path string) []string {
 	path = strings.Trim(path, "/")
 	if path == "" {
@@ -64,8 +63,8 @@ func (i *Info) split(path string) []string {
 	}
 }
 
-// consumePrefix takes api/VERSION or apis/GROUP/VERSION; false where the path
-// is no resource's.
+// consumePrefix consumes api/VERSION or apis/GROUP/VERSION. It returns false if the path is not that of a
+// resource.
 func (i *Info) consumePrefix(parts *[]string) bool {
 	p := *parts
 	if len(p) < 3 {
@@ -113,9 +112,8 @@ func (i *Info) consumeVerb(parts *[]string, method string) error {
 	return nil
 }
 
-// consumeNamespace takes namespaces/NAME when a resource follows. A namespace's
-// own subresources belong to the resource "namespaces"; a request for a
-// namespace is in that namespace.
+// consumeNamespace consumes namespaces/NAME if a resource follows. The subresources of a namespace belong to
+// the resource "namespaces". A request for a namespace object is in that namespace.
 func (i *Info) consumeNamespace(parts *[]string) {
 	p := *parts
 	if p[0] != "namespaces" || len(p) < 2 {
@@ -153,8 +151,8 @@ func (i *Info) refineVerb(rawQuery string) {
 	}
 }
 
-// exactName is the name that a list's field selector asks for, so that it can
-// be authorized like a get of that name.
+// exactName returns the name that a list's field selector requires, so that the list is authorized like a get
+// of that name.
 func exactName(rawQuery string) string {
 	raw, _ := QueryValue(rawQuery, "fieldSelector")
 	if !strings.Contains(raw, "metadata.name") {
@@ -178,8 +176,7 @@ func exactName(rawQuery string) string {
 	return name
 }
 
-// QueryValue returns the first value of a query parameter without parsing the
-// others. Pairs that url.ParseQuery would refuse do not count.
+// QueryValue returns the first value of a query parameter. It skips pairs that url.ParseQuery would reject.
 func QueryValue(rawQuery, name string) (string, bool) {
 	for rawQuery != "" {
 		pair := rawQuery

@@ -2,11 +2,11 @@ package request
 
 import "strings"
 
-// maxEcho bounds how much of a client's own words is in an error's text: what
-// names and paths are good for is shorter.
+// maxEcho limits how many bytes of a client's input an error message repeats. Valid names and paths are
+// shorter.
 const maxEcho = 1024
 
-// Shortened cuts a text that would make an answer as long as the question.
+// Shortened truncates client input for error messages, so that these stay short.
 func Shortened(s string) string {
 	if len(s) <= maxEcho {
 		return s

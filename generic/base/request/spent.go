@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Part is a part of the time that a request takes.
+// Part is a part of the duration of a request.
 type Part uint8
 
-// The parts, by what the time goes on. Of validating webhooks, which are asked side
-// by side, it is the longest; else parts add up.
+// The parts. Validating webhooks run concurrently, so their part is that of the longest call. Other parts are
+// sums.
 const (
 	Authentication Part = iota
 	Authorization
@@ -24,21 +24,20 @@ const (
 	parts
 )
 
-// String is the name of the part as audit annotations have it.
+// String returns the name of the part in audit annotations.
 func (p Part) String() string {
 	return [parts]string{"authentication", "authorization", "apf-queue-wait", "mutating-webhook", "validating-webhook",
 		"etcd", "transform-response-object", "serialize-response-object", "response-write"}[p]
 }
 
-// Spent notes how long a part of the request that ctx belongs to took. It may be
-// called concurrently.
+// Spent adds the duration of a part to the request that ctx belongs to. It is safe for concurrent use.
 func Spent(ctx context.Context, p Part, d time.Duration) {
 	if s := StateFrom(ctx); s != nil {
 		s.Spent(p, d)
 	}
 }
 
-// Spent is the function of this name.
+// Spent adds the duration of a part to the request.
 func (s *State) Spent(p Part, d time.Duration) {
 	if p != ValidatingWebhook {
 		s.spent[p].Add(int64(d))
@@ -59,8 +58,8 @@ type Timer struct {
 	begun time.Time
 }
 
-// Time begins to measure a part of the request that ctx belongs to, if the request
-// is audited; nobody else asks how long small things take.
+// Time starts the measurement of a part of the request that ctx belongs to. If the request is not audited, the
+// timer does nothing: only audit events report these parts.
 func Time(ctx context.Context, p Part) Timer {
 	s := StateFrom(ctx)
 	if s == nil || s.Audit == nil {
@@ -69,14 +68,14 @@ func Time(ctx context.Context, p Part) Timer {
 	return Timer{s, p, time.Now()}
 }
 
-// Stop notes the time since the timer began.
+// Stop adds the time since the start.
 func (t Timer) Stop() {
 	if t.state != nil {
 		t.state.Spent(t.part, time.Since(t.begun))
 	}
 }
 
-// Parts are those that took any time.
+// Parts returns the parts with a duration above 0.
 func (s *State) Parts() iter.Seq2[Part, time.Duration] {
 	return func(yield func(Part, time.Duration) bool) {
 		for p := range parts {
@@ -87,8 +86,7 @@ func (s *State) Parts() iter.Seq2[Part, time.Duration] {
 	}
 }
 
-// Outside is the part of the request's time that service levels leave out: what
-// webhooks took, and what the request waited for its turn.
+// Outside returns the duration that is excluded from service level indicators: webhooks and the wait in queues.
 func (s *State) Outside() time.Duration {
 	return time.Duration(s.spent[QueueWait].Load() + s.spent[MutatingWebhook].Load() + s.spent[ValidatingWebhook].Load())
 }

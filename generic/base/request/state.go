@@ -11,51 +11,49 @@ import (
 	"triplane/generic/base/user"
 )
 
-// State is a request's context and all that the filter chain found out about
-// the request. The filters set its fields on the way in; behind the chain they
-// are read-only.
+// State is a request's context with everything that the filter chain knows about the request. The filters set
+// its fields; behind the chain they are read-only.
 //
-// Its deadline is armed lazily: a request that never waits (a read from the
-// cache) never calls Done and so never pays for a timer.
+// The timer of its deadline starts on the first call of Done. A request that never blocks, such as a read from
+// the cache, has no timer.
 type State struct {
 	parent context.Context
 
 	Info *Info
 	User *user.Info
-	// AuditID names the request in logs, audit events and the Audit-Id header.
+	// AuditID is the request's ID in logs, audit events and the header Audit-Id.
 	AuditID string
-	// Received is when the request reached the filter chain.
+	// Received is when the filter chain received the request.
 	Received time.Time
-	// Audit is the request's audit record, of package audit; nil where the request is not audited.
+	// Audit is the request's audit record, of package audit; nil if the request is not audited.
 	Audit Annotator
-	// Deprecation is what clients of the requested kind are warned of; "" for most.
+	// Deprecation is the deprecation warning for the requested kind, or "".
 	Deprecation string
-	// Warnings of the answer; the filter chain writes them as headers.
+	// Warnings are the warnings of the response. The filter chain writes them as headers.
 	Warnings Warnings
 
-	// Server is the name of the server of the chain that was asked last, which is the
-	// one that answers; "" where no server has been asked.
+	// Server is the name of the last server of the chain that handled the request, which is the one that
+	// responds. It is "" if no server has handled it.
 	Server string
 
-	// OnServed, where set, is called by MarkServed.
+	// OnServed, if set, is called by MarkServed.
 	OnServed func()
 	served   bool
-	// Proxied says that the response is made by a pod, a service, a node or an external server.
+	// Proxied is set if a pod, service, node or external server responds.
 	Proxied bool
-	// Impersonated says that User is not who was authenticated.
+	// Impersonated is set if User is an impersonated user.
 	Impersonated bool
-	// Kept is how many bytes of the response its handler keeps until they are written, where that
-	// is more than what it writes at a time.
+	// Kept is how many bytes of the response the handler holds in memory until they are written, if that is
+	// more than one write.
 	Kept int32
 
-	// Initialized, where set, is called when a watch has sent its initial events,
-	// or has none to send: it gives back what it was lent for that.
+	// Initialized, if set, is called once a watch has sent its initial events, to release the seats for them.
 	Initialized func()
 
-	// Values, where set, has further values, as the span of a request that is traced.
+	// Values, if set, has further values, such as the span of a traced request.
 	Values context.Context //nolint:containedctx // it lasts as long as the request
 
-	// Timeslice schedules the request among those that use the processors for long.
+	// Timeslice schedules the request if it uses the processors for long.
 	Timeslice timeslice.Task
 
 	deadline time.Time
@@ -68,13 +66,11 @@ type State struct {
 	cancel context.CancelFunc
 }
 
-// Init makes s a context below parent. Only the filter chain calls it, before
-// anybody else knows of s.
+// Init sets the parent context. Only the filter chain calls it, before it passes s on.
 func (s *State) Init(parent context.Context) { s.parent = parent }
 
-// MarkServed notes that the request is authorized and for a resource that exists:
-// of such requests alone metrics get labels. The handler of the resource calls it,
-// in the request's goroutine.
+// MarkServed records that the request is authorized and its resource exists. Only such requests have labels in
+// metrics. The resource's handler calls it in the request's goroutine.
 func MarkServed(ctx context.Context) {
 	s := StateFrom(ctx)
 	if s == nil || s.served {
@@ -86,29 +82,29 @@ func MarkServed(ctx context.Context) {
 	}
 }
 
-// MarkProxied notes that the response is somebody else's.
+// MarkProxied records that another server responds.
 func MarkProxied(ctx context.Context) {
 	if s := StateFrom(ctx); s != nil {
 		s.Proxied = true
 	}
 }
 
-// MarkServer notes which server of the chain has the request now.
+// MarkServer records the server of the chain that handles the request.
 func MarkServer(ctx context.Context, name string) {
 	if s := StateFrom(ctx); s != nil {
 		s.Server = name
 	}
 }
 
-// Yield lets other requests go first where the one of ctx has worked for long. What
-// may last longer than timeslice.Quantum calls it between pieces of its work.
+// Yield lets other goroutines run if the request has used a processor for longer than timeslice.Quantum. Long
+// work must call it regularly.
 func Yield(ctx context.Context) {
 	if s := StateFrom(ctx); s != nil {
 		s.Timeslice.Yield(s)
 	}
 }
 
-// Keeps notes that the handler keeps so many bytes until the response is written.
+// Keeps sets how many bytes the handler holds in memory until the response is written.
 func Keeps(ctx context.Context, bytes int) {
 	if s := StateFrom(ctx); s != nil {
 		s.Kept = int32(min(bytes, math.MaxInt32))
@@ -118,17 +114,16 @@ func Keeps(ctx context.Context, bytes int) {
 // Served reports whether MarkServed was called.
 func (s *State) Served() bool { return s.served }
 
-// StateFrom returns the state of the request that ctx belongs to, nil where
-// there is none.
+// StateFrom returns the state of the request that ctx belongs to, or nil.
 func StateFrom(ctx context.Context) *State {
 	s, _ := ctx.Value(stateKey).(*State)
 	return s
 }
 
-// SetDeadline bounds the request. It must be called before the first Done.
+// SetDeadline sets the deadline. It must be called before the first call of Done.
 func (s *State) SetDeadline(t time.Time) { s.deadline = t }
 
-// Shorten brings the deadline forward. Who waits for Done of before waits for the former deadline.
+// Shorten brings the deadline forward. Channels that Done returned before still close at the former deadline.
 func (s *State) Shorten(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,15 +142,14 @@ func (s *State) Shorten(t time.Time) {
 	}
 }
 
-// bound is the deadline, zero for none.
+// bound returns the deadline, which is zero if there is none.
 func (s *State) bound() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.deadline
 }
 
-// Finish releases the timer, if one was armed, and the request's turn; contexts
-// below end.
+// Finish stops the timer, releases the request's timeslice, and cancels derived contexts.
 func (s *State) Finish() {
 	s.Timeslice.End()
 	s.mu.Lock()
@@ -203,7 +197,7 @@ func (s *State) Err() error {
 		return err
 	}
 	if !time.Now().Before(deadline) {
-		// A context that says it is over must have a closed Done.
+		// context.Context requires that Done is closed if Err is not nil.
 		<-s.Done()
 		return context.DeadlineExceeded
 	}
@@ -230,8 +224,8 @@ func (s *State) Value(k any) any {
 			return v
 		}
 	}
-	// Package context looks for its own cancellation behind a private key: it
-	// must find the armed context's, or it starts a goroutine for each child.
+	// Package context looks up its own cancellation with a private key. It must find the armed context, or it
+	// starts a goroutine for each derived context.
 	s.mu.Lock()
 	armed := s.armed
 	s.mu.Unlock()
@@ -241,12 +235,11 @@ func (s *State) Value(k any) any {
 	return s.parent.Value(k)
 }
 
-// isContext reports whether a value is what package context looks for to find its own
-// cancellation.
+// isContext reports whether a value is the one that package context looks up to find its own cancellation.
 func isContext(v any) bool {
 	_, ok := v.(context.Context)
 	return ok
 }
 
-// Parent is the context that Init was given.
+// Parent returns the context that was passed to Init.
 func (s *State) Parent() context.Context { return s.parent }

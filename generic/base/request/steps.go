@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// Step is something that was done for a request, and when.
+// Step is an operation that was completed for a request.
 type Step struct {
 	What string
 	At   time.Time
 }
 
-// maxSteps bounds what is noted of a request; further steps are not.
+// maxSteps limits the steps of a request. Further ones are dropped.
 const maxSteps = 12
 
-// Noted notes that something has just been done for the request that ctx belongs to,
-// for the log of requests that take long. It is meant for what may take long itself: a
-// write to storage, a webhook's answer. It may be called concurrently.
+// Noted records a completed operation of the request that ctx belongs to, for the log of slow requests. It is
+// for operations that may be slow: a write to storage, a call of a webhook. It is safe for concurrent use.
 func Noted(ctx context.Context, what string) {
 	if s := StateFrom(ctx); s != nil {
 		s.note(what)
@@ -32,7 +31,7 @@ func (s *State) note(what string) {
 	}
 }
 
-// Steps returns what was noted, in order.
+// Steps returns the recorded steps in their order.
 func (s *State) Steps() []Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// Warnings collects what the answer's Warning headers shall say (RFC 7234,
-// code 299), each text once, in order.
+// Warnings collects the texts of a response's Warning headers (RFC 7234, code 299), in order and without
+// duplicates.
 type Warnings struct {
 	mu    sync.Mutex
 	texts []string
 }
 
-// WithWarnings returns a context in which AddWarning collects into w.
+// WithWarnings returns a context in which AddWarning adds to w.
 func WithWarnings(ctx context.Context, w *Warnings) context.Context {
 	return context.WithValue(ctx, warningKey, w)
 }
 
-// AddWarning adds a warning to the answer of the request that ctx belongs to.
-// It does nothing where there is none, as for a controller's own calls.
+// AddWarning adds a warning to the response of the request that ctx belongs to. It does nothing if there is
+// none, for example in calls of controllers.
 func AddWarning(ctx context.Context, text string) {
 	w, _ := ctx.Value(warningKey).(*Warnings)
 	if w == nil || text == "" {
@@ -34,7 +34,7 @@ func AddWarning(ctx context.Context, text string) {
 	w.texts = append(w.texts, text)
 }
 
-// Texts returns what was collected so far, nil where there is nothing.
+// Texts returns the warnings so far, or nil.
 func (w *Warnings) Texts() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,11 +18,10 @@ import (
 
 // configuration is a TracingConfiguration of apiserver.config.k8s.io.
 type configuration struct {
-	// Endpoint is host:port of a collector that speaks OTLP over gRPC;
-	// localhost:4317 if absent.
+	// Endpoint is host:port of an OTLP collector with gRPC. It defaults to localhost:4317.
 	Endpoint *string `json:"endpoint,omitempty"`
-	// SamplingRatePerMillion is how many of a million requests are sampled that do
-	// not continue a trace; none if absent.
+	// SamplingRatePerMillion is how many of a million requests without a parent trace are sampled. It defaults
+	// to 0.
 	SamplingRatePerMillion *int32 `json:"samplingRatePerMillion,omitempty"`
 }
 
@@ -52,11 +51,11 @@ func (c *configuration) validate() field.ErrorList {
 	return errs
 }
 
-// Provider makes spans and exports them.
+// Provider creates and exports spans.
 type Provider struct{ *sdktrace.TracerProvider }
 
-// Load reads the configuration of --tracing-config-file, and returns nil where there is
-// none. instance is the name of this server.
+// Load reads the file of --tracing-config-file. It returns nil if file is "". instance is the name of this
+// server.
 func Load(ctx context.Context, file, instance string) (*Provider, error) {
 	if file == "" {
 		return nil, nil

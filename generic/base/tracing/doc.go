@@ -1,8 +1,7 @@
-// Package tracing exports spans of requests with OpenTelemetry (KEP 647): one of each
-// request that is sampled, and below it those of requests to etcd and of webhooks.
+// Package tracing exports spans of requests with OpenTelemetry (KEP-647): one for each sampled request, and
+// child spans for requests to etcd and to webhooks.
 //
-// There is nothing of it without --tracing-config-file. Whether a request is sampled is
-// decided at its beginning, by rate, or by who sent it: the traces of privileged clients
-// are continued, those of others are linked. Span and Start cost a look into the context
-// where nothing is recorded.
+// Without --tracing-config-file there are no spans. A request is sampled at its beginning, by rate or because
+// its client sampled it. Traces of privileged clients are continued; those of other clients are only linked. If
+// a request is not sampled, Did and Start only cost a lookup in the context.
 package tracing

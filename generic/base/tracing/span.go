@@ -12,26 +12,26 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// scope names the instrumentation.
+// scope is the name of the instrumentation.
 const scope = "triplane"
 
-// Tracer is for the spans of requests.
+// Tracer returns the tracer for spans of requests.
 func (p *Provider) Tracer() trace.Tracer { return p.TracerProvider.Tracer(scope) }
 
-// Remote returns the span that a request's header names, in the format of W3C Trace
-// Context; it is not valid where there is none.
+// Remote returns the span context of a request's headers, in the format of W3C Trace Context. It is invalid if
+// there is none.
 func Remote(h http.Header) trace.SpanContext {
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(h)))
 }
 
-// Inject names the span of ctx, if it is recorded, in the header of a request.
+// Inject adds the span of ctx to the headers of an outgoing request, if it is recorded.
 func Inject(ctx context.Context, h http.Header) {
 	if trace.SpanFromContext(ctx).IsRecording() {
 		propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(h))
 	}
 }
 
-// Start begins a span below that of ctx; it does nothing where that is not recorded.
+// Start starts a child of ctx's span. If that is not recorded, it returns a span that does nothing.
 func Start(ctx context.Context, name string, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -40,7 +40,7 @@ func Start(ctx context.Context, name string, attributes ...attribute.KeyValue) (
 	return parent.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithAttributes(attributes...), trace.WithSpanKind(trace.SpanKindClient))
 }
 
-// Did adds a span of something that is over to the trace of ctx, if that is recorded.
+// Did records a completed operation as a child of ctx's span, if that is recorded.
 func Did(ctx context.Context, name string, begun time.Time, err error, attributes ...attribute.KeyValue) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {

@@ -1,4 +1,3 @@
-// Package user describes the user of a request: what authenticators return and what
-// authorizers decide by. It also has the names of users and groups that Kubernetes
-// reserves ("system:…"). An Info is not changed after it has been made.
+// Package user describes the authenticated user of a request. It also has the names of users and groups that
+// Kubernetes reserves ("system:…"). An Info is immutable once it is passed on.
 package user

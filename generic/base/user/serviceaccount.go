@@ -6,8 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 )
 
-// ServiceAccount takes a service account's user name apart; false where it is
-// none, or none that could exist.
+// ServiceAccount splits the user name of a service account. ok is false if it is not a valid one.
 func ServiceAccount(userName string) (namespace, name string, ok bool) {
 	rest, ok := strings.CutPrefix(userName, ServiceAccountUser)
 	if !ok {
@@ -22,7 +21,7 @@ func ServiceAccount(userName string) (namespace, name string, ok bool) {
 	return namespace, name, true
 }
 
-// ServiceAccountName is the user name of a service account.
+// ServiceAccountName returns the user name of a service account.
 func ServiceAccountName(namespace, name string) string {
 	return ServiceAccountUser + namespace + ":" + name
 }

@@ -19,13 +19,13 @@ const (
 	AllUnauthenticated  = "system:unauthenticated"
 	NodesGroup          = "system:nodes"
 	AllServiceAccounts  = "system:serviceaccounts"
-	ServiceAccountUser  = "system:serviceaccount:"  // + NAMESPACE:NAME
-	ServiceAccountGroup = "system:serviceaccounts:" // + NAMESPACE
+	ServiceAccountUser  = "system:serviceaccount:"  // NAMESPACE:NAME follows
+	ServiceAccountGroup = "system:serviceaccounts:" // NAMESPACE follows
 	CredentialIDKey     = "authentication.kubernetes.io/credential-id"
-	NodeNameKey         = "authentication.kubernetes.io/node-name" // of the pod of a service account
+	NodeNameKey         = "authentication.kubernetes.io/node-name" // node of a service account's pod
 )
 
-// UserInfo is the user as the API shows them.
+// UserInfo returns the user as the API represents it.
 func (i *Info) UserInfo() authenticationv1.UserInfo {
 	info := authenticationv1.UserInfo{Username: i.Name, UID: i.UID, Groups: i.Groups}
 	for key, values := range i.Extra {
@@ -37,7 +37,7 @@ func (i *Info) UserInfo() authenticationv1.UserInfo {
 	return info
 }
 
-// InGroup reports whether the user belongs to a group.
+// InGroup reports whether the user is a member of a group.
 func (i *Info) InGroup(group string) bool {
 	for _, g := range i.Groups {
 		if g == group {

@@ -8,37 +8,35 @@ import (
 	"triplane/generic/base/request"
 )
 
-// Backend stores events. It must not change them, and may keep them.
+// Backend stores events. It may keep them but must not change them.
 type Backend interface {
-	// Process reports whether all events were stored, or will be as far as the
-	// backend knows. A false refuses a request whose first event it was. It is
-	// called from many goroutines, within requests.
+	// Process stores events. It returns false if it knows that one was not stored; if that is the first event
+	// of a request, the request is rejected. It is called concurrently, while the requests wait.
 	Process(events ...*Event) bool
-	// Close stores what waits, as far as ctx allows, and ends the backend's
-	// goroutines. It is called once, after the last Process.
+	// Close stores buffered events until ctx ends, and stops the backend's goroutines. It is called once, after
+	// the last Process.
 	Close(ctx context.Context)
 }
 
-// Auditor records requests as a policy says. It is safe for concurrent use.
+// Auditor records requests according to a policy. It is safe for concurrent use.
 type Auditor struct {
 	policy  *Policy
 	backend Backend
 	metrics *metrics.Audit
 }
 
-// New returns an auditor that sends events to a backend; m may be nil.
+// New returns an Auditor that sends events to a backend. m may be nil.
 func New(p *Policy, b Backend, m *metrics.Audit) *Auditor {
 	return &Auditor{policy: p, backend: b, metrics: m}
 }
 
-// Close closes the backend, after the last request.
+// Close closes the backend. It must be called after the last request.
 func (a *Auditor) Close(ctx context.Context) { a.backend.Close(ctx) }
 
-// Begin returns the record of a request that nothing is known of yet.
+// Begin returns an empty record for a request.
 func (a *Auditor) Begin() *Record { return &Record{auditor: a} }
 
-// RecordFrom returns the record of the request that ctx belongs to; nil, whose methods do nothing,
-// where the request is not audited.
+// RecordFrom returns the record of the request that ctx belongs to. It is nil if the request is not audited.
 func RecordFrom(ctx context.Context) *Record {
 	if s := request.StateFrom(ctx); s != nil {
 		return RecordOf(s)
@@ -46,11 +44,11 @@ func RecordFrom(ctx context.Context) *Record {
 	return nil
 }
 
-// RecordOf is RecordFrom of the request's state.
+// RecordOf returns the record of a request's state. It is nil if the request is not audited.
 func RecordOf(s *request.State) *Record {
 	r, _ := s.Audit.(*Record)
 	return r
 }
 
-// Level is how much the policy has recorded of a request.
+// Level returns the audit level of the policy for a request.
 func (a *Auditor) Level(of *authorizer.Attributes) Level { return a.policy.Decide(of).Level }

@@ -1,19 +1,16 @@
-// Package audit records who did what, in the events of audit.k8s.io/v1.
+// Package audit records requests as events of audit.k8s.io/v1.
 //
-// A Policy says how much of which request is recorded. An Auditor applies it:
-// the filter chain begins a Record for each request, opens it when it knows who
-// makes the request, and completes it with the response. In between whoever
-// finds out something adds it: handlers the objects that travel, admission and
-// authorization annotations. They reach the Record through package request, and
-// all its methods do nothing on a nil Record, which is what a request has that
-// is not audited. So nothing is paid for auditing without a policy.
+// A Policy defines the level of detail for each request. An Auditor applies it: the filter chain begins a
+// Record for each request, opens it once the user is known, and completes it with the response. In between,
+// handlers add the objects of request and response, and admission and authorization add annotations. They get
+// the Record through package request. All its methods do nothing on a nil Record, which is that of a request
+// that is not audited. Auditing therefore costs nothing without a policy.
 //
-// A Record emits an event at each stage that the policy does not omit:
-// RequestReceived, ResponseStarted (long-running requests, and those whose
-// credentials are wrong), ResponseComplete or Panic. Events go to a Backend, which
-// may keep them; they are not changed afterwards. Package audit/backend has them:
-// log, webhook, batching, truncation.
+// A Record emits an event at each stage that the policy does not omit: RequestReceived, ResponseStarted (for
+// long-running requests and those with invalid credentials), ResponseComplete or Panic. Events are immutable
+// afterwards, so that a Backend may keep them. Package audit/backend has the backends: log, webhook, batching,
+// truncation.
 //
-// The types have the JSON form of k8s.io/apiserver's; see
+// The types have the same JSON form as those of k8s.io/apiserver:
 // https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/.
 package audit

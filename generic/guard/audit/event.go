@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The group version of events and policies.
+// Names of the API of events and policies.
 const (
 	GroupVersion = "audit.k8s.io/v1"
 	eventKind    = "Event"
@@ -16,10 +16,10 @@ const (
 	policyKind   = "Policy"
 )
 
-// Level is how much of a request is recorded.
+// Level is the level of detail that is recorded.
 type Level string
 
-// The levels, each with more than the one before.
+// Levels, in the order of increasing detail.
 const (
 	LevelNone            Level = "None"
 	LevelMetadata        Level = "Metadata"
@@ -27,10 +27,10 @@ const (
 	LevelRequestResponse Level = "RequestResponse"
 )
 
-// Stage is the point of a request's life at which an event is made.
+// Stage is the stage of a request at which an event is emitted.
 type Stage string
 
-// The stages, in order. A request ends with ResponseComplete or Panic.
+// Stages, in their order. The last stage of a request is ResponseComplete or Panic.
 const (
 	StageRequestReceived  Stage = "RequestReceived"
 	StageResponseStarted  Stage = "ResponseStarted"
@@ -38,8 +38,7 @@ const (
 	StagePanic            Stage = "Panic"
 )
 
-// Event is what is known of a request at one stage. Objects are JSON in the
-// version that travelled.
+// Event describes a request at one stage. Its objects are JSON in the version of the request.
 type Event struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -62,15 +61,13 @@ type Event struct {
 	Annotations              map[string]string          `json:"annotations,omitempty"`
 }
 
-// AuthenticationMetadata says how the user came to be whom the request is made
-// as.
+// AuthenticationMetadata describes how the request was authenticated.
 type AuthenticationMetadata struct {
-	// ImpersonationConstraint is the verb that allowed a constrained
-	// impersonation.
+	// ImpersonationConstraint is the verb that allowed a constrained impersonation.
 	ImpersonationConstraint string `json:"impersonationConstraint,omitempty"`
 }
 
-// ObjectReference is what a request is about.
+// ObjectReference identifies the object of a request.
 type ObjectReference struct {
 	Resource        string    `json:"resource,omitempty"`
 	Namespace       string    `json:"namespace,omitempty"`
@@ -83,15 +80,13 @@ type ObjectReference struct {
 }
 
 const (
-	// eventOverhead is about what the parts of an event take that have no length of
-	// their own, in bytes.
+	// eventOverhead estimates the fixed part of an event's size in bytes.
 	eventOverhead = 1024
-	// textOverhead is what a text of a list takes beside its bytes.
+	// textOverhead is the size of a string in a slice, without its bytes.
 	textOverhead = 16
 )
 
-// Size is about what the event occupies, in bytes: all that clients can make long is
-// in it. It costs next to nothing.
+// Size estimates the memory of the event in bytes. It counts all fields whose length clients control.
 func (e *Event) Size() int {
 	n := eventOverhead + len(e.RequestURI) + len(e.Verb) + len(e.UserAgent) + len(e.AuditID) + len(e.RequestObject) + len(e.ResponseObject)
 	n += textsSize(e.SourceIPs) + userSize(&e.User)
@@ -123,14 +118,14 @@ func textsSize(list []string) int {
 	return n
 }
 
-// Encode returns the event as a JSON document of its own.
+// Encode returns the event as a JSON document with apiVersion and kind.
 func (e *Event) Encode() ([]byte, error) {
 	whole := *e
 	whole.Kind, whole.APIVersion = eventKind, GroupVersion
 	return json.Marshal(&whole)
 }
 
-// EncodeList returns events as the JSON of an EventList.
+// EncodeList returns an EventList as JSON.
 func EncodeList(events []*Event) ([]byte, error) {
 	return json.Marshal(&struct {
 		metav1.TypeMeta `json:",inline"`

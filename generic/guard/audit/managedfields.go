@@ -5,11 +5,9 @@ import (
 	"slices"
 )
 
-// dropManagedFields returns a JSON document without the managed fields of the
-// objects in it: its own, those of the items of a list and those of the objects
-// in the rows of a table. Everything else stays as it is written. A document
-// without any, or that is not understood, is returned itself; no byte of doc is
-// changed.
+// dropManagedFields returns a JSON document without the metadata.managedFields of its objects: the document
+// itself, the items of a list, and the objects in the rows of a table. All other bytes stay the same. A
+// document without managed fields, or that cannot be parsed, is returned unchanged. doc is not modified.
 func dropManagedFields(doc []byte) []byte {
 	if !bytes.Contains(doc, managedFieldsKey) {
 		return doc
@@ -32,7 +30,7 @@ func dropManagedFields(doc []byte) []byte {
 
 var managedFieldsKey = []byte(`"managedFields"`)
 
-// place is where in a document a value stands, as far as it matters.
+// place is the position of a value in the document.
 type place int
 
 const (
@@ -45,7 +43,7 @@ const (
 	atManagedFields
 )
 
-// member is the place of a member of a value at p.
+// member returns the place of an object's member, for an object at p.
 func (p place) member(key []byte) place {
 	switch {
 	case p == atObject && bytes.Equal(key, []byte(`"metadata"`)):
@@ -62,7 +60,7 @@ func (p place) member(key []byte) place {
 	return elsewhere
 }
 
-// element is the place of an element of an array at p.
+// element returns the place of an array's element, for an array at p.
 func (p place) element() place {
 	switch p {
 	case atItems:
@@ -75,10 +73,10 @@ func (p place) element() place {
 
 type cut struct{ from, to int }
 
-// maxDepth bounds the recursion into a document.
+// maxDepth limits the recursion into a document.
 const maxDepth = 1000
 
-// fieldScanner finds what to cut out of valid JSON.
+// fieldScanner finds the managed fields in valid JSON.
 type fieldScanner struct {
 	doc   []byte
 	at    int
@@ -92,7 +90,7 @@ func (s *fieldScanner) space() {
 	}
 }
 
-// take passes a byte if it is the next one.
+// take skips c if it is the next byte, and reports whether it is.
 func (s *fieldScanner) take(c byte) bool {
 	s.space()
 	if s.at < len(s.doc) && s.doc[s.at] == c {
@@ -102,7 +100,7 @@ func (s *fieldScanner) take(c byte) bool {
 	return false
 }
 
-// value passes a value; false means that it is not understood.
+// value skips a value. It returns false if it cannot parse it.
 func (s *fieldScanner) value(p place) bool {
 	s.depth++
 	defer func() { s.depth-- }()
@@ -123,7 +121,7 @@ func (s *fieldScanner) value(p place) bool {
 	return true
 }
 
-// text passes a string and returns it with its quotes.
+// text skips a string and returns it with its quotes.
 func (s *fieldScanner) text() []byte {
 	from := s.at
 	for s.at++; s.at < len(s.doc); s.at++ {
@@ -152,13 +150,13 @@ func (s *fieldScanner) elements(p place) bool {
 	}
 }
 
-// members passes the members of an object and cuts those at atManagedFields out,
-// with one of the commas around each.
+// members skips the members of an object. It cuts those at atManagedFields, each with one of the commas around
+// it.
 func (s *fieldScanner) members(p place) bool {
 	if s.take('}') {
 		return true
 	}
-	// Where the last member that stays ends, and what was cut out up to there.
+	// begin is the end of the last member that stays; mark is the number of cuts before it.
 	begin, mark := s.at, len(s.cuts)
 	for {
 		s.space()

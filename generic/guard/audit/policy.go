@@ -10,34 +10,30 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Policy says what is recorded of which requests: the first rule that matches a
-// request decides, and what none matches is not recorded.
+// Policy defines how requests are recorded. The first rule that matches a request applies. Requests that no
+// rule matches are not recorded.
 type Policy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Rules []PolicyRule `json:"rules"`
-	// OmitStages are the stages without an event, whatever the rule.
+	// OmitStages are stages at which no event is emitted, in addition to those of the rule.
 	OmitStages []Stage `json:"omitStages,omitempty"`
-	// OmitManagedFields leaves managed fields out of the recorded objects, where
-	// the rule does not say otherwise.
+	// OmitManagedFields omits managed fields from recorded objects, unless the rule sets the field itself.
 	OmitManagedFields bool `json:"omitManagedFields,omitempty"`
 }
 
-// PolicyRule matches a request that each of its lists matches; an empty list
-// matches everything.
+// PolicyRule matches a request if each of its lists matches. An empty list matches everything.
 type PolicyRule struct {
 	Level      Level    `json:"level"`
 	Users      []string `json:"users,omitempty"`
 	UserGroups []string `json:"userGroups,omitempty"`
 	Verbs      []string `json:"verbs,omitempty"`
 
-	// Resources and Namespaces match only requests for resources; the namespace
-	// "" is that of resources outside of namespaces.
+	// Resources and Namespaces only match resource requests. The namespace "" matches cluster-scoped resources.
 	Resources  []GroupResources `json:"resources,omitempty"`
 	Namespaces []string         `json:"namespaces,omitempty"`
-	// NonResourceURLs match only other paths: each is a path, a prefix that ends
-	// in "*", or "*".
+	// NonResourceURLs only match non-resource requests: "/path", "/prefix*" or "*".
 	NonResourceURLs []string `json:"nonResourceURLs,omitempty"`
 
 	OmitStages        []Stage `json:"omitStages,omitempty"`
@@ -46,11 +42,11 @@ type PolicyRule struct {
 
 const anyGroup = "*"
 
-// GroupResources are resources of one group, or with the group "*" of all groups.
+// GroupResources are resources of one group, or of all groups if Group is "*".
 type GroupResources struct {
 	Group string `json:"group,omitempty"`
-	// Resources are "pods", "pods/log", "pods/*" (pods and all their
-	// subresources), "*/scale" or "*"; none means all of the group.
+	// Resources are "pods", "pods/log", "pods/*" (pods and all their subresources), "*/scale" or "*". Empty
+	// means all resources of the group.
 	Resources     []string `json:"resources,omitempty"`
 	ResourceNames []string `json:"resourceNames,omitempty"`
 }
@@ -68,14 +64,13 @@ func LoadPolicy(path string) (*Policy, error) {
 	return p, nil
 }
 
-// ParsePolicy reads and validates a policy. Unknown and duplicate fields are
-// errors.
+// ParsePolicy parses and validates a policy. Unknown and duplicate fields are errors.
 func ParsePolicy(raw []byte) (*Policy, error) {
 	doc, err := yaml.YAMLToJSONStrict(raw)
 	if err != nil {
 		return nil, fmt.Errorf("failed decoding: %w", err)
 	}
-	// The kind first: fields of something else say nothing.
+	// The kind is checked first: errors about the fields of another kind would mislead.
 	var kind metav1.TypeMeta
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(doc, &kind); err != nil {
 		return nil, fmt.Errorf("failed decoding: %w", err)

@@ -8,7 +8,7 @@ import (
 	"triplane/generic/base/user"
 )
 
-// Decision is how a request is recorded.
+// Decision is the result of a policy for one request.
 type Decision struct {
 	Level             Level
 	OmitManagedFields bool
@@ -16,13 +16,12 @@ type Decision struct {
 	policyOmits, ruleOmits []Stage
 }
 
-// Omits reports whether there is no event at a stage.
+// Omits reports whether no event is emitted at a stage.
 func (d *Decision) Omits(s Stage) bool {
 	return slices.Contains(d.policyOmits, s) || slices.Contains(d.ruleOmits, s)
 }
 
-// Decide returns how a request is recorded. a.User is nil where nobody knows who
-// makes the request.
+// Decide returns the decision for a request. a.User is nil if authentication failed.
 func (p *Policy) Decide(a *authorizer.Attributes) Decision {
 	for i := range p.Rules {
 		r := &p.Rules[i]
@@ -91,7 +90,7 @@ func (g *GroupResources) matches(a *authorizer.Attributes) bool {
 	return false
 }
 
-// matchesName compares a resource and its subresource with a pattern.
+// matchesName reports whether a pattern matches a resource and its subresource.
 func matchesName(pattern, resource, subresource string) bool {
 	if pattern == "*" {
 		return true

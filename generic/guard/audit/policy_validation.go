@@ -81,7 +81,7 @@ func validateResources(list []GroupResources, path *field.Path) field.ErrorList 
 	for i, g := range list {
 		at := path.Index(i)
 		if g.Group != "" && g.Group != anyGroup {
-			// The core group is "", and versions are no part of a group.
+			// The core group is "". A group never contains a version.
 			for _, why := range utilvalidation.IsDNS1123Subdomain(g.Group) {
 				errs = append(errs, field.Invalid(at.Child("group"), g.Group, why))
 			}

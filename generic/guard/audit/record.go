@@ -19,22 +19,22 @@ import (
 )
 
 const (
-	// maxUserAgent is how many bytes of a User-Agent are kept.
+	// maxUserAgent is how many bytes of the User-Agent are recorded.
 	maxUserAgent = 1024
 	cutUserAgent = "...TRUNCATED"
-	// maxAnnotations bounds the bytes of all annotations of a request.
+	// maxAnnotations limits the bytes of all annotations of a request.
 	maxAnnotations = 256 << 10
 )
 
-// MaxObject is the size in bytes of the largest object that is recorded. Where one
-// is left out, TruncatedAnnotation says so.
+// MaxObject is the size in bytes of the largest recorded object. Events without a larger one have the
+// annotation TruncatedAnnotation.
 const (
 	MaxObject           = 10 << 20
 	TruncatedAnnotation = "audit.k8s.io/truncated"
 )
 
-// Record is what is recorded of one request. Its methods may be called from any
-// goroutine, and do nothing on nil.
+// Record collects the events of one request. Its methods are safe for concurrent use and do nothing on a nil
+// Record.
 type Record struct {
 	auditor *Auditor
 
@@ -44,25 +44,23 @@ type Record struct {
 	ref         ObjectReference
 	annotated   int // bytes
 	longRunning bool
-	began       bool // the response has
+	began       bool // the response has begun
 	ended       bool
 }
 
-// Request is what is known of a request when its record is opened.
+// Request describes a request when its record is opened.
 type Request struct {
 	ID       string
 	HTTP     *http.Request
 	Received time.Time
-	// Attributes are not kept; their user is nil where the credentials are wrong.
+	// Attributes are not retained. Their user is nil if authentication failed.
 	Attributes *authorizer.Attributes
-	// LongRunning requests have an event when their response begins.
+	// LongRunning requests emit ResponseStarted.
 	LongRunning bool
 }
 
-// Open decides by the policy how the request is recorded and emits
-// RequestReceived. audited is false where the request is not recorded: the
-// record is to be dropped then. stored is false where the event could not be
-// stored and the request has to be refused.
+// Open applies the policy and emits RequestReceived. audited is false if the request is not recorded: then the
+// record must be dropped. stored is false if the event was not stored: then the request must be rejected.
 func (r *Record) Open(q *Request) (audited, stored bool) {
 	if !r.describe(q) {
 		return false, true
@@ -78,8 +76,8 @@ func (r *Record) Open(q *Request) (audited, stored bool) {
 	return true, stored
 }
 
-// OpenUnauthenticated is Open for a request whose credentials are wrong. Its one
-// event is emitted when the response begins.
+// OpenUnauthenticated is Open for a request whose authentication failed. Its only event is emitted with the
+// response.
 func (r *Record) OpenUnauthenticated(q *Request) (audited bool) {
 	if !r.describe(q) {
 		return false
@@ -90,7 +88,7 @@ func (r *Record) OpenUnauthenticated(q *Request) (audited bool) {
 	return true
 }
 
-// describe fills in the event, unless the policy says not to record anything.
+// describe fills in the event. It returns false if the policy does not record the request.
 func (r *Record) describe(q *Request) bool {
 	a := q.Attributes
 	decision := r.auditor.policy.Decide(a)
@@ -125,8 +123,7 @@ func (r *Record) describe(q *Request) bool {
 	return true
 }
 
-// Annotate adds an annotation. The first value of a key stays; where there are
-// too many bytes of annotations already, it is left out.
+// Annotate adds an annotation. It keeps the first value of a key. It drops annotations beyond the size limit.
 func (r *Record) Annotate(key, value string) {
 	if r == nil {
 		return
@@ -142,13 +139,13 @@ func (r *Record) annotate(key, value string) {
 	}
 	if before, there := r.event.Annotations[key]; there {
 		if before != value {
-			klog.InfoS("An audit annotation is there already", "auditID", r.event.AuditID, "key", key)
+			klog.InfoS("Skipped audit annotation, the key is already set", "auditID", r.event.AuditID, "key", key)
 		}
 		return
 	}
 	size := len(key) + len(value)
 	if r.annotated+size > maxAnnotations {
-		klog.InfoS("An audit annotation is left out, there are too many", "auditID", r.event.AuditID, "key", key)
+		klog.InfoS("Skipped audit annotation, the limit for all annotations is reached", "auditID", r.event.AuditID, "key", key)
 		return
 	}
 	r.annotated += size
@@ -158,8 +155,8 @@ func (r *Record) annotate(key, value string) {
 	r.event.Annotations[key] = value
 }
 
-// Impersonates records whom the request is made as. constraint is the verb that
-// allowed it, "" for legacy impersonation.
+// Impersonates records the impersonated user. constraint is the verb that allowed a constrained impersonation,
+// or "".
 func (r *Record) Impersonates(u *user.Info, constraint string) {
 	if r == nil {
 		return
@@ -173,14 +170,12 @@ func (r *Record) Impersonates(u *user.Info, constraint string) {
 	}
 }
 
-// Records reports whether a level of detail is recorded. It lets callers make
-// only what is.
+// Records reports whether the record includes a level, so that callers compute only what is recorded.
 func (r *Record) Records(l Level) bool {
 	return r != nil && slices.Index(levels, r.decision.Level) >= slices.Index(levels, l)
 }
 
-// Names completes the reference of what the request is about with the metadata
-// of the object that it carries.
+// Names completes the object reference with the metadata of the request's object.
 func (r *Record) Names(m metav1.Object) {
 	if r == nil {
 		return
@@ -204,16 +199,16 @@ func (r *Record) Names(m metav1.Object) {
 	}
 }
 
-// RequestObject records the JSON that the request carries, at the level Request
-// and above. What is no JSON is left out. doc is kept and must not be changed.
+// RequestObject records the request body, at level Request and above. A doc that is not JSON is dropped. doc is
+// retained and must not be changed.
 func (r *Record) RequestObject(doc []byte) {
 	if r.Records(LevelRequest) && json.Valid(doc) {
 		r.object(&r.event.RequestObject, doc)
 	}
 }
 
-// ResponseObject records the JSON of the response, at the level RequestResponse.
-// doc is kept and must not be changed.
+// ResponseObject records the response body, which is JSON, at level RequestResponse. doc is retained and must
+// not be changed.
 func (r *Record) ResponseObject(doc []byte) {
 	if r.Records(LevelRequestResponse) {
 		r.object(&r.event.ResponseObject, doc)
@@ -236,7 +231,7 @@ func (r *Record) object(to *json.RawMessage, doc []byte) {
 	}
 }
 
-// ResponseStatus records a Status that is the response.
+// ResponseStatus records the Status of a response.
 func (r *Record) ResponseStatus(s *metav1.Status) {
 	if r == nil {
 		return
@@ -257,7 +252,7 @@ func (r *Record) ResponseStatus(s *metav1.Status) {
 	}
 }
 
-// Responds records that the response begins.
+// Responds records that the response has begun.
 func (r *Record) Responds(code int) {
 	if r == nil {
 		return
@@ -277,7 +272,7 @@ func (r *Record) Responds(code int) {
 	}
 }
 
-// Complete emits the last event. Nothing is recorded afterwards.
+// Complete emits the last event. Later calls of methods do nothing.
 func (r *Record) Complete() {
 	if r == nil {
 		return
@@ -288,7 +283,7 @@ func (r *Record) Complete() {
 		return
 	}
 	if !r.began {
-		// The client went away, or net/http answers for a handler that did not.
+		// The handler wrote no response, for example because the client closed the connection.
 		r.event.ResponseStatus = &metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"}
 		if r.longRunning {
 			r.emit(StageResponseStarted)
@@ -314,8 +309,8 @@ func (r *Record) Panicked(cause any) {
 	r.ended = true
 }
 
-// emit sends an event unless the policy omits its stage. The last one is the
-// record's own, which does not change any more.
+// emit sends an event unless the policy omits its stage. The last event is r.event itself, which no longer
+// changes; earlier ones are copies.
 func (r *Record) emit(s Stage) bool {
 	if r.decision.Omits(s) {
 		return true
@@ -331,7 +326,7 @@ func (r *Record) emit(s Stage) bool {
 	return r.auditor.backend.Process(e)
 }
 
-// snapshot is a copy of the event that shares nothing that changes.
+// snapshot returns a copy of the event that shares no memory that changes later.
 func (r *Record) snapshot() *Event {
 	e := r.event
 	e.Annotations = maps.Clone(e.Annotations)

@@ -7,8 +7,8 @@ import (
 	"triplane/generic/base/user"
 )
 
-// Anonymous accepts everybody as system:anonymous. With paths, only requests
-// for exactly those.
+// Anonymous authenticates requests without credentials as system:anonymous. If paths are given, it only does so
+// for exactly these paths.
 func Anonymous(paths ...string) Request {
 	response := &Response{User: &user.Info{
 		Name:   user.Anonymous,

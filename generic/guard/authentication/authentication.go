@@ -11,30 +11,31 @@ import (
 // Response is a successful authentication.
 type Response struct {
 	User *user.Info
-	// Audiences that the credential is good for, where it says.
+	// Audiences are the audiences of the credential; nil if it has none.
 	Audiences []string
-	// Annotations are for the audit events of the request; nil of most.
+	// Annotations are added to the audit events of the request.
 	Annotations map[string]string
 }
 
-// Request authenticates HTTP requests. It returns nil and no error where it has
-// no opinion, an error where there is a credential that is wrong.
+// Request authenticates HTTP requests. It returns (nil, nil) if the request has no credential of its type, and
+// an error if the credential is invalid.
 type Request interface {
 	AuthenticateRequest(r *http.Request) (*Response, error)
 }
 
-// Token authenticates bearer tokens.
+// Token authenticates bearer tokens. It returns (nil, nil) for tokens of another type, and an error for invalid
+// ones.
 type Token interface {
 	AuthenticateToken(ctx context.Context, token string) (*Response, error)
 }
 
-// RequestFunc is a function that authenticates requests.
+// RequestFunc is a function that implements Request.
 type RequestFunc func(r *http.Request) (*Response, error)
 
 // AuthenticateRequest implements Request.
 func (f RequestFunc) AuthenticateRequest(r *http.Request) (*Response, error) { return f(r) }
 
-// TokenFunc is a function that authenticates tokens.
+// TokenFunc is a function that implements Token.
 type TokenFunc func(ctx context.Context, token string) (*Response, error)
 
 // AuthenticateToken implements Token.
@@ -49,9 +50,8 @@ const (
 	loopbackKey
 )
 
-// WithAudiences returns a context in which tokens have to be good for one of
-// the audiences (TokenReview). Without it each authenticator uses the API
-// server's own.
+// WithAudiences returns a context that requires tokens to be valid for one of the audiences, for TokenReviews.
+// Without it tokens must be valid for the API server's own audiences.
 func WithAudiences(ctx context.Context, audiences []string) context.Context {
 	return context.WithValue(ctx, audiencesKey, audiences)
 }
@@ -62,8 +62,8 @@ func AudiencesFrom(ctx context.Context) ([]string, bool) {
 	return a, ok
 }
 
-// ForAudiences has tokens that name no audience be good for the API server's
-// own: where the context asks for others alone, nobody knows them.
+// ForAudiences treats tokens without an audience as valid for own, the API server's audiences. If the context
+// requires only other audiences, it has no opinion on these tokens.
 func ForAudiences(own []string, tokens Token) Token {
 	return TokenFunc(func(ctx context.Context, token string) (*Response, error) {
 		wanted, ok := AudiencesFrom(ctx)
@@ -82,7 +82,7 @@ func ForAudiences(own []string, tokens Token) Token {
 	})
 }
 
-// Intersect returns those of wanted that are among offered.
+// Intersect returns the elements of wanted that are in offered.
 func Intersect(wanted, offered []string) []string {
 	var both []string
 	for _, w := range wanted {

@@ -15,10 +15,10 @@ import (
 	"triplane/generic/base/request"
 )
 
-// errInvalidBearer is said of tokens that nobody knows.
+// errInvalidBearer is the error for tokens that no authenticator accepts.
 var errInvalidBearer = errors.New("invalid bearer token")
 
-// Bearer authenticates the token of the Authorization header.
+// Bearer authenticates requests with the token of their Authorization header.
 func Bearer(tokens Token) Request {
 	return RequestFunc(func(r *http.Request) (*Response, error) {
 		header := r.Header.Get("Authorization")
@@ -33,9 +33,8 @@ func Bearer(tokens Token) Request {
 	})
 }
 
-// BearerToken returns the token of an Authorization header's value, "" where
-// there is none. The scheme's case and what follows the token do not matter;
-// two spaces before it do.
+// BearerToken returns the token of an Authorization header, or "". It ignores the case of the scheme and
+// everything after the token. Two spaces before the token make the header invalid.
 func BearerToken(header string) string {
 	header = strings.TrimSpace(header)
 	scheme, rest, found := strings.Cut(header, " ")
@@ -46,7 +45,7 @@ func BearerToken(header string) string {
 	return token
 }
 
-// spaceBeforeToken reports whether a token is not seen as two spaces precede it.
+// spaceBeforeToken reports whether the token is ignored because two spaces precede it.
 func spaceBeforeToken(header string) bool {
 	parts := strings.Split(strings.TrimSpace(header), " ")
 	return len(parts) == 3 && strings.EqualFold(parts[0], "bearer") && parts[1] == ""
@@ -59,15 +58,14 @@ func acceptOrInvalid(response *Response, err error) (*Response, error) {
 	return response, err
 }
 
-// WebSocketPrefix begins the subprotocol in which a browser, which cannot set
-// headers on a WebSocket, offers its token.
+// WebSocketPrefix is the prefix of the WebSocket subprotocol that contains a token. Browsers use it because
+// they cannot set headers.
 const WebSocketPrefix = "base64url.bearer.authorization.k8s.io."
 
 const protocolHeader = "Sec-WebSocket-Protocol"
 
-// WebSocket authenticates the token that a WebSocket request offers among its
-// subprotocols. Where it is accepted the subprotocol is taken away, so that no
-// backend sees it.
+// WebSocket authenticates requests with the token in a WebSocket subprotocol. If the token is valid, it removes
+// the subprotocol, so that backends do not receive the token.
 func WebSocket(tokens Token) Request {
 	return RequestFunc(func(r *http.Request) (*Response, error) {
 		if !isWebSocket(r) {
@@ -85,7 +83,7 @@ func WebSocket(tokens Token) Request {
 	})
 }
 
-// protocolToken finds the token among subprotocols and returns the others.
+// protocolToken returns the token among the subprotocols, and the other subprotocols.
 func protocolToken(headers []string) (token string, others []string, err error) {
 	found := false
 	for _, header := range headers {
@@ -127,24 +125,22 @@ func isWebSocket(r *http.Request) bool {
 	return false
 }
 
-// HeaderToken has requests authenticated that bring nothing but a token in their
-// Authorization header: what TokenReviews ask. A token that is no token there,
-// as it begins with a space, is anonymous if that is allowed.
+// HeaderToken authenticates tokens, for TokenReviews, like requests with the token in the Authorization header
+// and no other credential. A token with a leading space is therefore ignored, and may be anonymous.
 func HeaderToken(requests Request) Token {
 	return TokenFunc(func(ctx context.Context, token string) (*Response, error) {
-		// What is wrong with the token is no fault of the request that asks.
+		// Warnings about the token must not reach the client of the TokenReview.
 		ctx = request.WithWarnings(ctx, &request.Warnings{})
 		r := (&http.Request{Header: http.Header{"Authorization": {"Bearer " + token}}, URL: &url.URL{}}).WithContext(ctx)
 		return requests.AuthenticateRequest(r)
 	})
 }
 
-// Review authenticates a token for a TokenReview. The error is worded for the
-// review's status.
+// Review authenticates a token for a TokenReview. The error has the wording of the review's status.
 func Review(ctx context.Context, tokens Token, token string) (*Response, error) {
 	response, err := acceptOrInvalid(tokens.AuthenticateToken(ctx, token))
 	if err != nil {
-		// Aggregates drop what they would repeat.
+		// NewAggregate removes duplicates.
 		return nil, utilerrors.NewAggregate([]error{errInvalidBearer, err})
 	}
 	return withAuthenticated(response), nil

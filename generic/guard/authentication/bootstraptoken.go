@@ -24,12 +24,10 @@ var (
 	bootstrapExtra = regexp.MustCompile(`\Asystem:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\z`)
 )
 
-// SecretGetter returns the secret of a name in kube-system, an error where there
-// is none.
+// SecretGetter returns a Secret of kube-system by name, or an error if it does not exist.
 type SecretGetter func(ctx context.Context, name string) (*corev1.Secret, error)
 
-// BootstrapToken authenticates the tokens with which nodes join, which are
-// Secrets in kube-system.
+// BootstrapToken authenticates bootstrap tokens, with which nodes join. They are Secrets in kube-system.
 func BootstrapToken(secrets SecretGetter) Token {
 	return TokenFunc(func(ctx context.Context, token string) (*Response, error) {
 		match := bootstrapToken.FindStringSubmatch(token)
@@ -39,7 +37,7 @@ func BootstrapToken(secrets SecretGetter) Token {
 		id, secret := match[1], match[2]
 		s, err := secrets(ctx, "bootstrap-token-"+id)
 		if err != nil || s == nil || !usableBootstrapSecret(s, id, secret, time.Now()) {
-			// Nobody learns from the answer which tokens there are.
+			// No error: the response must not reveal which token IDs exist.
 			return nil, nil
 		}
 		groups, ok := bootstrapGroups(s)
@@ -66,8 +64,8 @@ func usableBootstrapSecret(s *corev1.Secret, id, secret string, now time.Time) b
 	return string(s.Data["usage-bootstrap-authentication"]) == "true"
 }
 
-// bootstrapGroups returns the token's groups; false where one is not a
-// bootstrapper's.
+// bootstrapGroups returns the groups of a token, and false if one of them has not the prefix of bootstrap
+// groups.
 func bootstrapGroups(s *corev1.Secret) ([]string, bool) {
 	groups := []string{bootstrapGroup}
 	for _, g := range strings.Split(string(s.Data["auth-extra-groups"]), ",") {
@@ -75,7 +73,7 @@ func bootstrapGroups(s *corev1.Secret) ([]string, bool) {
 			continue
 		}
 		if !bootstrapExtra.MatchString(g) {
-			klog.InfoS("Bootstrap token has a group that is no bootstrapper's", "secret", s.Name, "group", g)
+			klog.InfoS("Ignored bootstrap token, a group does not have the required prefix", "secret", s.Name, "group", g)
 			return nil, false
 		}
 		groups = append(groups, g)

@@ -10,15 +10,13 @@ import (
 	"time"
 )
 
-// recheck is how often a bundle's file is looked at, while it is in use.
-const recheck = time.Second
+// recheckInterval is the minimum time between checks of a bundle's file.
+const recheckInterval = time.Second
 
-// CABundle is the certificate authorities in a PEM file. It follows changes of
-// the file when it is used; a file that became unreadable, or holds nothing,
-// leaves the last good authorities in place. A bundle without a file has those that
-// were set.
+// CABundle is a set of certificate authorities, from a PEM file or from Set. It checks the file for changes
+// when it is used. If the file cannot be read or has no certificate, the last valid authorities stay in effect.
 type CABundle struct {
-	file    string // "" where authorities are set
+	file    string // "" for NewSetBundle
 	current atomic.Pointer[caGeneration]
 
 	mu      sync.Mutex
@@ -27,28 +25,28 @@ type CABundle struct {
 	size    int64
 }
 
-// caGeneration is one content of the file.
+// caGeneration is one version of the authorities.
 type caGeneration struct {
 	pool   *x509.CertPool
 	number uint64
 	pem    []byte
 }
 
-// NewCABundle reads a bundle; it must hold at least one certificate.
+// NewCABundle reads a PEM file, which must have at least one certificate.
 func NewCABundle(file string) (*CABundle, error) {
 	b := &CABundle{file: file}
 	return b, b.load()
 }
 
-// NewSetBundle returns a bundle that trusts nobody until authorities are set.
+// NewSetBundle returns a bundle without authorities, for use with Set.
 func NewSetBundle() *CABundle {
 	b := &CABundle{}
 	b.current.Store(&caGeneration{pool: x509.NewCertPool()})
 	return b
 }
 
-// Set replaces the authorities by those in pem, none if it is empty. What was verified by
-// the former ones is verified again, even if they are the same.
+// Set replaces the authorities by the certificates in pem, which may be empty. Cached verifications become
+// invalid, even if the authorities are the same.
 func (b *CABundle) Set(pem []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,17 +56,17 @@ func (b *CABundle) Set(pem []byte) error {
 // Pool returns the current authorities.
 func (b *CABundle) Pool() *x509.CertPool { return b.generation().pool }
 
-// PEM returns the current content of the file.
+// PEM returns the current authorities as PEM.
 func (b *CABundle) PEM() []byte { return b.generation().pem }
 
 func (b *CABundle) generation() *caGeneration {
 	if b.file == "" {
 		return b.current.Load()
 	}
-	if now := time.Now().UnixNano(); now-b.checked.Load() > int64(recheck) && b.mu.TryLock() {
+	if now := time.Now().UnixNano(); now-b.checked.Load() > int64(recheckInterval) && b.mu.TryLock() {
 		b.checked.Store(now)
 		if b.changed() {
-			// The last good content stays where this fails.
+			// On an error the last valid content stays in effect.
 			_ = b.loadLocked()
 		}
 		b.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxCachedTokens bounds each of a token cache's two generations.
+// maxCachedTokens limits the size of each of the cache's two generations.
 const maxCachedTokens = 2048
 
 type cachedToken struct {
@@ -17,11 +17,10 @@ type cachedToken struct {
 	expires  time.Time
 }
 
-// TokenCache remembers for a short time which tokens were accepted, for
-// authenticators that ask somebody else. Tokens are kept as keyed hashes, so
-// that memory does not reveal them.
+// TokenCache caches successful authentications, for authenticators that call a remote service. Its keys are
+// keyed hashes, so that a memory dump does not reveal tokens.
 //
-// Refusals are not remembered: a token that becomes good is good at once.
+// Failures are not cached: a token that becomes valid is accepted at once.
 type TokenCache struct {
 	inner Token
 	ttl   time.Duration
@@ -31,23 +30,22 @@ type TokenCache struct {
 	count TokenCacheMetrics
 }
 
-// TokenCacheMetrics learn what a token cache does. They are safe for concurrent use.
+// TokenCacheMetrics observes a token cache. Implementations must be safe for concurrent use.
 type TokenCacheMetrics interface {
-	// Asked is called for each token, with whether it was known and how long the answer
-	// took.
-	Asked(hit bool, took time.Duration)
-	// Fetching is called before who knows is asked, and what it returns with the result.
+	// Requested is called for each token: with whether the cache had it, and the duration of the call.
+	Requested(hit bool, took time.Duration)
+	// Fetching is called before the inner authenticator is called. done is called with its result.
 	Fetching() (done func(err error))
 }
 
-// Count has what the cache does counted. It is called before the cache is used.
+// Count sets the metrics of the cache. It must be called before the first token.
 func (c *TokenCache) Count(m TokenCacheMetrics) { c.count = m }
 
-// NewTokenCache caches what inner accepts for ttl.
+// NewTokenCache returns a cache that keeps the successful results of inner for ttl.
 func NewTokenCache(inner Token, ttl time.Duration) *TokenCache {
 	c := &TokenCache{inner: inner, ttl: ttl, now: time.Now}
 	c.known.limit = maxCachedTokens
-	// crypto/rand never fails on the systems that Go supports.
+	// crypto/rand.Read never returns an error.
 	_, _ = rand.Read(c.key[:])
 	return c
 }
@@ -70,7 +68,7 @@ func (c *TokenCache) AuthenticateToken(ctx context.Context, token string) (*Resp
 
 func (c *TokenCache) asked(hit bool, start time.Time) {
 	if c.count != nil {
-		c.count.Asked(hit, time.Since(start))
+		c.count.Requested(hit, time.Since(start))
 	}
 }
 
@@ -84,7 +82,7 @@ func (c *TokenCache) fetch(ctx context.Context, token string) (*Response, error)
 	return response, err
 }
 
-// hash is the key of a token with the audiences asked for.
+// hash returns the cache key of a token and the required audiences.
 func (c *TokenCache) hash(ctx context.Context, token string) (key [sha256.Size]byte) {
 	text := appendCounted(make([]byte, 0, len(token)+64), token)
 	if audiences, ok := AudiencesFrom(ctx); ok {
@@ -99,7 +97,7 @@ func (c *TokenCache) hash(ctx context.Context, token string) (key [sha256.Size]b
 	return key
 }
 
-// appendCounted appends a text behind its length, so that no other texts look the same together.
+// appendCounted appends the length of a text and the text, so that concatenations are unambiguous.
 func appendCounted(dst []byte, text string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }

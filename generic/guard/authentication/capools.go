@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// UnionPool returns a function that gives the authorities of all bundles as they
-// are now, the same pool as long as none of them changes.
+// UnionPool returns a function that returns the current authorities of all bundles. The function returns the
+// same pool until one of the bundles changes.
 func UnionPool(bundles ...*CABundle) func() *x509.CertPool {
 	var (
 		mu      sync.Mutex

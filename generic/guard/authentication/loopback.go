@@ -7,9 +7,8 @@ import (
 	"triplane/generic/base/user"
 )
 
-// WithLoopback marks a request as the server's own. Only the loopback transport
-// calls it, which hands requests to the handler chain without a socket; nothing
-// that arrives from a network can carry the mark.
+// WithLoopback marks a request as the server's own. Only the loopback transport calls it, which passes requests
+// to the handler chain without a socket. Requests from the network cannot have this mark.
 func WithLoopback(ctx context.Context) context.Context {
 	return context.WithValue(ctx, loopbackKey, true)
 }
@@ -20,8 +19,7 @@ func IsLoopback(ctx context.Context) bool {
 	return own
 }
 
-// Loopback authenticates the server's own requests as system:apiserver, with
-// all rights.
+// Loopback authenticates the server's own requests as system:apiserver, which is in system:masters.
 func Loopback(uid string) Request {
 	response := &Response{User: &user.Info{
 		Name:   user.APIServerUser,

@@ -2,8 +2,8 @@ package authentication
 
 import "sync"
 
-// recent is a bounded map that forgets what was stored longest ago: when a
-// generation is full it becomes the old one, and the old one goes.
+// recent is a bounded map with two generations. When the fresh generation reaches limit, it replaces the old
+// one, whose entries are dropped.
 type recent[K comparable, V any] struct {
 	limit int // of a generation
 

@@ -11,27 +11,26 @@ import (
 	"triplane/generic/base/user"
 )
 
-// RequestHeaderConfig names the headers in which a front proxy says for whom it
-// asks, most important first.
+// RequestHeaderConfig names the headers in which a front proxy sends the user. In each list the first header
+// that is set counts.
 type RequestHeaderConfig struct {
 	UsernameHeaders     []string
 	UIDHeaders          []string
 	GroupHeaders        []string
 	ExtraHeaderPrefixes []string
-	// AllowedNames are the common names of proxies; empty means any that the
-	// bundle's authorities certify.
+	// AllowedNames are the common names of front proxies. If empty, every certificate of the bundle's
+	// authorities is accepted.
 	AllowedNames []string
 }
 
-// RequestHeader believes a front proxy that proves itself with a certificate. The
-// headers are taken away afterwards, whoever sent them, so that nobody behind this
-// server believes them.
+// RequestHeader authenticates requests of front proxies, which have a client certificate that the bundle
+// verifies. It removes the headers from every request, so that no backend trusts them.
 func RequestHeader(bundle *CABundle, c RequestHeaderConfig) Request {
 	return RequestHeaderNow(bundle, func() *RequestHeaderConfig { return &c })
 }
 
-// RequestHeaderNow is RequestHeader with a configuration that changes: now returns that of the
-// present. After a change the bundle has to be set, since who was a proxy is remembered.
+// RequestHeaderNow is RequestHeader with a configuration that may change: now returns the current one. After a
+// change the bundle must be set again, because results of verification are cached.
 func RequestHeaderNow(bundle *CABundle, now func() *RequestHeaderConfig) Request {
 	v := &certificateVerifier{bundle: bundle}
 	v.known.limit = maxKnownCertificates
@@ -54,10 +53,10 @@ func RequestHeaderNow(bundle *CABundle, now func() *RequestHeaderConfig) Request
 	})
 }
 
-// RemoteHeaders is how the usual headers about users begin, of which none is passed on.
+// RemoteHeaders is the prefix of the standard headers. The server never passes them on.
 const RemoteHeaders = "X-Remote-"
 
-// drop takes the other headers away.
+// drop removes configured headers without the prefix RemoteHeaders.
 func (c *RequestHeaderConfig) drop(h http.Header) {
 	for _, names := range [][]string{c.UsernameHeaders, c.UIDHeaders, c.GroupHeaders} {
 		for _, n := range names {
@@ -78,7 +77,7 @@ func (c *RequestHeaderConfig) drop(h http.Header) {
 	}
 }
 
-// begins reports whether a header's name has a prefix, in whatever case.
+// begins reports whether a header name has a prefix, ignoring case.
 func begins(name, prefix string) bool {
 	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
 }
@@ -110,7 +109,7 @@ func first(h http.Header, names []string) string {
 	return ""
 }
 
-// extra collects the headers with the extra prefixes and takes them away.
+// extra returns the values of the headers with the extra prefixes and removes these headers.
 func (c *RequestHeaderConfig) extra(h http.Header) map[string][]string {
 	var extra map[string][]string
 	for _, prefix := range c.ExtraHeaderPrefixes {

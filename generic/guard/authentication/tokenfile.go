@@ -15,21 +15,21 @@ import (
 	"triplane/generic/base/user"
 )
 
-// TokenFile knows the tokens of a file that is read once, by their digests: how
-// long a lookup takes reveals nothing about a token.
+// TokenFile maps the SHA-256 digests of tokens to users. Because of the digests, the time of a lookup reveals
+// nothing about a token.
 type TokenFile map[[sha256.Size]byte]*Response
 
-// ReadTokenFile reads --token-auth-file: lines of
+// ReadTokenFile reads --token-auth-file, which has lines of the form
 //
 //	token,user name,user UID,"group,group"
 //
-// where the groups may be left out. Lines without a token are skipped.
+// The groups are optional. Lines without a token are skipped.
 func ReadTokenFile(file string) (TokenFile, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // read-only
 	return parseTokens(f, file)
 }
 
@@ -49,17 +49,16 @@ func parseTokens(r io.Reader, file string) (TokenFile, error) {
 			return nil, fmt.Errorf("token file '%s' must have at least 3 columns (token, user name, user uid), found %d", file, len(fields))
 		}
 		if fields[0] == "" {
-			klog.InfoS("Token file has an empty token", "file", file, "record", number)
+			klog.InfoS("Skipped token file record, the token is empty", "file", file, "record", number)
 			continue
 		}
 		digest := sha256.Sum256([]byte(fields[0]))
 		if _, twice := tokens[digest]; twice {
-			klog.InfoS("Token file has a token twice; the last counts", "file", file, "record", number)
+			klog.InfoS("Replaced duplicate token of token file", "file", file, "record", number)
 		}
 		u := &user.Info{Name: fields[1], UID: fields[2]}
 		if len(fields) >= 4 {
-			// A column that is there and empty is one group without a name, as it
-			// is for kube-apiserver.
+			// An empty column is one group with an empty name, as in kube-apiserver.
 			u.Groups = strings.Split(fields[3], ",")
 		}
 		tokens[digest] = &Response{User: u}

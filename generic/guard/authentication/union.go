@@ -14,11 +14,11 @@ type unionRequest struct {
 	failFirst bool
 }
 
-// Union asks authenticators in order until one accepts. What refused is
-// reported only where none accepts.
+// Union tries authenticators in order until one accepts the request. It returns their errors only if none
+// accepts.
 func Union(all ...Request) Request { return unionRequest{all: all} }
 
-// UnionFailFirst asks authenticators in order until one accepts or refuses.
+// UnionFailFirst tries authenticators in order until one accepts the request or returns an error.
 func UnionFailFirst(all ...Request) Request { return unionRequest{all: all, failFirst: true} }
 
 // AuthenticateRequest implements Request.
@@ -41,7 +41,7 @@ func (u unionRequest) AuthenticateRequest(r *http.Request) (*Response, error) {
 
 type unionToken []Token
 
-// UnionToken asks token authenticators in order until one accepts.
+// UnionToken tries token authenticators in order until one accepts the token.
 func UnionToken(all ...Token) Token { return unionToken(all) }
 
 // AuthenticateToken implements Token.
@@ -59,8 +59,7 @@ func (u unionToken) AuthenticateToken(ctx context.Context, token string) (*Respo
 	return nil, utilerrors.NewAggregate(errs)
 }
 
-// AuthenticatedGroup adds system:authenticated to whom inner accepts, unless
-// they are known to be nobody.
+// AuthenticatedGroup adds the group system:authenticated to users, except anonymous ones.
 func AuthenticatedGroup(inner Request) Request {
 	g := newGroupAdder()
 	return RequestFunc(func(r *http.Request) (*Response, error) {
@@ -72,7 +71,7 @@ func AuthenticatedGroup(inner Request) Request {
 	})
 }
 
-// AuthenticatedTokenGroup does the same for tokens.
+// AuthenticatedTokenGroup is AuthenticatedGroup for tokens.
 func AuthenticatedTokenGroup(inner Token) Token {
 	g := newGroupAdder()
 	return TokenFunc(func(ctx context.Context, token string) (*Response, error) {
@@ -84,9 +83,8 @@ func AuthenticatedTokenGroup(inner Token) Token {
 	})
 }
 
-// groupAdder remembers what it made of a user: authenticators mostly return the
-// same one for the same credential. Users are never changed, so that the
-// pointer identifies them, and being a key keeps it from being used again.
+// groupAdder caches users with the added group, by the pointer of the original user. Authenticators return the
+// same immutable user for the same credential. As a key of the map the pointer is not reused.
 type groupAdder struct {
 	known recent[*user.Info, *user.Info]
 }
@@ -111,7 +109,7 @@ func withAuthenticated(response *Response) *Response {
 	return &Response{User: authenticatedUser(response.User), Audiences: response.Audiences, Annotations: response.Annotations}
 }
 
-// authenticatedUser returns u itself where there is nothing to add.
+// authenticatedUser returns u if it has the group or is anonymous, and a copy with the group otherwise.
 func authenticatedUser(u *user.Info) *user.Info {
 	if u.Name == user.Anonymous || u.InGroup(user.AllAuthenticated) || u.InGroup(user.AllUnauthenticated) {
 		return u

@@ -12,17 +12,17 @@ import (
 	"triplane/generic/base/user"
 )
 
-// refusalHolds is how long a refused certificate is not looked at again.
-const refusalHolds = 10 * time.Second
+// failureTTL is how long a failed verification is cached.
+const failureTTL = 10 * time.Second
 
-// maxKnownCertificates bounds each generation of verified certificates.
+// maxKnownCertificates limits each generation of cached verifications.
 const maxKnownCertificates = 2048
 
-// uidOID is the subject attribute that carries a user's UID.
+// uidOID is the subject attribute with the user's UID.
 var uidOID = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}
 
-// verifiedChain is what a client's certificates came to. It holds for the CA
-// bundle's generation and until the first certificate of the chain ends.
+// verifiedChain is the cached result of a verification. It is valid for one generation of the CA bundle and, if
+// successful, while all certificates of the chain are valid.
 type verifiedChain struct {
 	response   *Response
 	err        error
@@ -30,14 +30,14 @@ type verifiedChain struct {
 	from, to   time.Time
 }
 
-// certificateVerifier checks client certificates against a CA bundle and
-// remembers what it checked: a client sends the same ones with each connection.
+// certificateVerifier verifies client certificates with a CA bundle. It caches the results, because clients
+// send the same certificates on each connection.
 type certificateVerifier struct {
 	bundle *CABundle
 	known  recent[[sha256.Size]byte, verifiedChain]
 }
 
-// verify returns the leaf's chain as far as it is verified.
+// verify verifies the chain of a leaf certificate and returns the result of userOf for the leaf.
 func (v *certificateVerifier) verify(certs []*x509.Certificate, userOf func(*x509.Certificate) (*Response, error)) (*Response, error) {
 	g := v.bundle.generation()
 	key := hashChain(certs)
@@ -45,7 +45,7 @@ func (v *certificateVerifier) verify(certs []*x509.Certificate, userOf func(*x50
 	if k, ok := v.known.get(key); ok && k.generation == g.number && now.After(k.from) && now.Before(k.to) {
 		return k.response, k.err
 	}
-	k := verifiedChain{generation: g.number, from: now.Add(-time.Nanosecond), to: now.Add(refusalHolds)}
+	k := verifiedChain{generation: g.number, from: now.Add(-time.Nanosecond), to: now.Add(failureTTL)}
 	if chains, err := v.chains(certs, g, now); err != nil {
 		k.err = err
 	} else if k.response, k.err = userOf(certs[0]); k.err == nil {
@@ -71,7 +71,7 @@ func (v *certificateVerifier) chains(certs []*x509.Certificate, g *caGeneration,
 	return chains, nil
 }
 
-// validity is the time in which all certificates of a chain are valid.
+// validity returns the period in which all certificates of a chain are valid.
 func validity(chain []*x509.Certificate) (from, to time.Time) {
 	from, to = chain[0].NotBefore, chain[0].NotAfter
 	for _, c := range chain[1:] {
@@ -102,9 +102,8 @@ func describeCertificate(c *x509.Certificate) string {
 	return fmt.Sprintf("SN=%d, SKID=%s, AKID=%s", c.SerialNumber, hex.EncodeToString(c.SubjectKeyId), hex.EncodeToString(c.AuthorityKeyId))
 }
 
-// X509 authenticates clients by their TLS certificates: the common name is the
-// user, each organization a group. With uids, an attribute of the subject is the user's
-// UID.
+// X509 authenticates requests by their client certificate. The common name is the user name, each organization
+// a group. If uids is set, the attribute uidOID is the UID.
 func X509(bundle *CABundle, uids bool) Request {
 	v := &certificateVerifier{bundle: bundle}
 	v.known.limit = maxKnownCertificates

@@ -8,7 +8,7 @@ import (
 	"triplane/generic/base/user"
 )
 
-// AlwaysAllow lets everybody do everything.
+// AlwaysAllow allows every request.
 type AlwaysAllow struct{}
 
 // Authorize implements authorizer.Authorizer.
@@ -23,7 +23,7 @@ func (AlwaysAllow) RulesFor(context.Context, *user.Info, string) (resource, nonR
 		[]authorizer.Rule{{Verbs: all, NonResourceURLs: all}}, false, nil
 }
 
-// AlwaysDeny has no opinion about anything, which comes to a refusal.
+// AlwaysDeny has no opinion on any request. The request is denied unless another authorizer allows it.
 type AlwaysDeny struct{}
 
 // Authorize implements authorizer.Authorizer.
@@ -36,8 +36,8 @@ func (AlwaysDeny) RulesFor(context.Context, *user.Info, string) (resource, nonRe
 	return nil, nil, false, nil
 }
 
-// NoRules is the rule resolver of an authorizer that cannot list rules: what it
-// lists is incomplete, and it says so in its name ("node", "webhook").
+// NoRules is the rule resolver of an authorizer that cannot list its rules. Its value is the name of the
+// authorizer in the error, "node" or "webhook".
 type NoRules string
 
 // RulesFor implements authorizer.RuleResolver.

@@ -9,8 +9,8 @@ import (
 	"triplane/generic/base/user"
 )
 
-// AttributesOf fills in what a request asks to be allowed. Selectors that do
-// not parse are left out: the authorizers then decide about all objects.
+// AttributesOf sets a to the attributes of a request. Selectors that do not parse are omitted: authorizers then
+// decide as for a request without selectors.
 func AttributesOf(info *request.Info, who *user.Info, a *authorizer.Attributes) {
 	*a = authorizer.Attributes{
 		User:            who,

@@ -8,8 +8,8 @@ import (
 	"triplane/generic/base/authorizer"
 )
 
-// Decisions counts who decided: apiserver_authorization_decisions_total. A nil
-// Decisions counts nothing.
+// Decisions counts the decisions of authorizers in apiserver_authorization_decisions_total. A nil Decisions
+// counts nothing.
 type Decisions struct {
 	total *prometheus.CounterVec
 }
@@ -22,7 +22,7 @@ func NewDecisions(registry prometheus.Registerer) *Decisions {
 	return d
 }
 
-// Of returns a that is counted under a type and a name.
+// Of wraps an authorizer so that its decisions are counted with a type and a name.
 func (d *Decisions) Of(a authorizer.Authorizer, kind, name string) authorizer.Authorizer {
 	if d == nil {
 		return a

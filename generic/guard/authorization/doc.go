@@ -1,7 +1,7 @@
-// Package authorization combines authorizers and has the simple ones: always,
-// never, privileged groups, and paths that everybody may read. The others are
-// packages below: rbac, node, abac and webhook.
+// Package authorization combines authorizers. It has the simple ones: AlwaysAllow, AlwaysDeny, PrivilegedGroups
+// and Paths. Packages below it have the others: rbac, abac and webhook; the node authorizer is
+// kubeapi/nodeauthorizer.
 //
-// An authorizer without an opinion leaves the decision to the next; a request
-// on which none has an opinion is denied.
+// If an authorizer has no opinion, the next one decides. A request on which no authorizer has an opinion is
+// denied.
 package authorization

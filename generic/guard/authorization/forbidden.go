@@ -11,8 +11,7 @@ import (
 	"triplane/generic/base/request"
 )
 
-// Forbidden returns the 403 status of what a user may not do; reason may be empty.
-// Names of any length are shortened.
+// Forbidden returns the 403 status for a request. reason may be empty. Long names are shortened.
 func Forbidden(a *authorizer.Attributes, reason string) *apierrors.StatusError {
 	message := forbiddenMessage(a)
 	if reason != "" {

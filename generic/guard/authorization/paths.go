@@ -6,8 +6,8 @@ import (
 	"triplane/generic/base/authorizer"
 )
 
-// Paths lets everybody do everything at paths that are no resources: "/healthz" is that path,
-// "/healthz/*" all below it.
+// Paths allows everyone all verbs at non-resource paths: "/healthz" is one path, "/healthz/*" all paths below
+// it.
 type Paths []string
 
 // Authorize implements authorizer.Authorizer.

@@ -7,10 +7,10 @@ import (
 	"triplane/generic/base/user"
 )
 
-// PrivilegedGroups lets the members of groups do everything.
+// PrivilegedGroups allows members of the groups every request.
 type PrivilegedGroups []string
 
-// SystemMasters are the groups that no other authorizer is asked about.
+// SystemMasters returns the group system:masters, which no other authorizer can restrict.
 func SystemMasters() PrivilegedGroups { return PrivilegedGroups{user.SystemPrivileged} }
 
 // Authorize implements authorizer.Authorizer.

@@ -8,9 +8,8 @@ import (
 	"triplane/generic/base/user"
 )
 
-// Replaceable is authorizers that are replaced as a whole while requests are
-// authorized: a request is decided by the ones or the others. Call Replace before
-// it is used.
+// Replaceable delegates to authorizers that can be replaced at run time. Each request is decided by one
+// generation of authorizers. Replace must be called before the first request.
 type Replaceable struct {
 	current atomic.Pointer[generation]
 }
@@ -20,7 +19,7 @@ type generation struct {
 	authorizer.RuleResolver
 }
 
-// Replace puts others into force.
+// Replace sets the authorizers for the following requests.
 func (r *Replaceable) Replace(a authorizer.Authorizer, rules authorizer.RuleResolver) {
 	r.current.Store(&generation{a, rules})
 }

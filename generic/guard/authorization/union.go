@@ -12,8 +12,8 @@ import (
 
 type union []authorizer.Authorizer
 
-// Union asks the authorizers in order until one allows or denies. Where none
-// does, their reasons are joined, a line each.
+// Union returns an authorizer that tries authorizers in order until one allows or denies. Without a decision it
+// joins their reasons, one per line.
 func Union(authorizers ...authorizer.Authorizer) authorizer.Authorizer {
 	if len(authorizers) == 1 {
 		return authorizers[0]
@@ -42,7 +42,7 @@ func (u union) Authorize(ctx context.Context, a *authorizer.Attributes) (authori
 
 type ruleUnion []authorizer.RuleResolver
 
-// RuleUnion lists the rules of all resolvers, in order.
+// RuleUnion returns a resolver of the rules of all resolvers in order.
 func RuleUnion(resolvers ...authorizer.RuleResolver) authorizer.RuleResolver {
 	return ruleUnion(resolvers)
 }

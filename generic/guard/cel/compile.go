@@ -9,15 +9,16 @@ import (
 	"github.com/google/cel-go/common/decls"
 )
 
-// maxUnifications bounds what the type checker does with the type parameters of an expression: it copies the types
-// that it knows of all of them for each value that it compares with a type. This many take a second; an expression of
-// the 100,000 characters that the parser reads would take minutes, and nothing interrupts the checker.
+// maxUnifications limits the type checker's work on the type parameters of an expression. For each value whose
+// type it compares, the checker copies the types of all parameters. This limit takes about a second. An
+// expression with the parser's maximum of 100,000 characters could take minutes, and the checker cannot be
+// interrupted.
 const maxUnifications = 6_000_000
 
-// ErrComplex refuses an expression.
+// ErrComplex is the error for an expression beyond maxUnifications.
 var ErrComplex = errors.New("compilation failed: the expression is too complex: split it, or compare with the elements of one list")
 
-// Compile parses and checks an expression. The error has the words of the API.
+// Compile parses and checks an expression. The error has kube-apiserver's wording.
 func Compile(e *cel.Env, source string) (*cel.Ast, error) {
 	parsed, issues := e.Parse(source)
 	if issues.Err() != nil {
@@ -33,14 +34,15 @@ func Compile(e *cel.Env, source string) (*cel.Ast, error) {
 	return checked, nil
 }
 
-// tooComplex estimates from its syntax how long an expression is checked. An expression with few nodes is not counted.
+// tooComplex reports whether checking an expression would exceed maxUnifications, which it estimates from the
+// syntax tree.
 func tooComplex(e *cel.Env, parsed *ast.AST) bool {
 	c := &complexity{functions: e.Functions()}
 	ast.PostOrderVisit(parsed.Expr(), ast.NewExprVisitor(c.count))
 	return c.parameters*c.checks > maxUnifications
 }
 
-// complexity counts the type parameters of an expression and the values whose types are compared.
+// complexity counts the type parameters of an expression, and the values whose types the checker compares.
 type complexity struct {
 	functions          map[string]*decls.FunctionDecl
 	parameters, checks int

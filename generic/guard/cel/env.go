@@ -10,11 +10,10 @@ import (
 	"triplane/generic/guard/cel/library"
 )
 
-// PerCallLimit bounds the cost of one evaluation.
+// PerCallLimit limits the cost of one evaluation.
 const PerCallLimit = 1000000
 
-// Base returns the environment that all expressions have in common. It is made
-// once, on first use, and never changes.
+// Base returns the environment that all expressions extend. It is created on first use and immutable.
 var Base = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(
 		cel.HomogeneousAggregateLiterals(),
@@ -34,8 +33,7 @@ var Base = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// ProgramOptions bound an expression's evaluation: by cost, and by the context
-// that it is evaluated with.
+// ProgramOptions limit an evaluation: by cost, and by the context that is passed to it.
 func ProgramOptions() []cel.ProgramOption {
 	return []cel.ProgramOption{
 		cel.CostLimit(PerCallLimit), cel.InterruptCheckFrequency(100),

@@ -8,12 +8,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// desc describes a metric of flow control. Metrics are named as kube-apiserver's.
+// desc returns the description of a flow control metric, which has kube-apiserver's name.
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("apiserver_flowcontrol_"+name, help, labels, nil)
 }
 
-// descriptions of the metrics.
+// descriptions are the descriptions of all metrics.
 type descriptions struct {
 	rejected, dispatched, noRoom                           *prometheus.Desc
 	executing, seats, waiting, waitingSeats                *prometheus.Desc
@@ -30,14 +30,14 @@ func newDescriptions() *descriptions {
 	return &descriptions{
 		rejected:     desc("rejected_requests_total", "Requests that were not executed.", level, flow, "reason"),
 		dispatched:   desc("dispatched_requests_total", "Requests that were let in.", level, flow),
-		noRoom:       desc("request_dispatch_no_accommodation_total", "Attempts to let a request in that found too few free seats.", level, flow),
-		executing:    desc("current_executing_requests", "Requests that execute; of watches those that initialize.", level, flow),
+		noRoom:       desc("request_dispatch_no_accommodation_total", "Attempts to dispatch a request that found too few free seats.", level, flow),
+		executing:    desc("current_executing_requests", "Executing requests. A watch counts only during its initialization.", level, flow),
 		seats:        desc("current_executing_seats", "Seats that are taken.", level, flow),
 		waiting:      desc("current_inqueue_requests", "Requests that wait in queues.", level, flow),
 		waitingSeats: desc("current_inqueue_seats", "Seats that the requests in queues will take.", level, flow),
 		wait:         desc("request_wait_duration_seconds", "Seconds that requests waited in a queue.", level, flow, "execute"),
 		execution:    desc("request_execution_seconds", "Seconds that requests executed.", level, flow, "type"),
-		queueLength:  desc("request_queue_length_after_enqueue", "Requests in a queue, seen by each that comes to it.", level, flow),
+		queueLength:  desc("request_queue_length_after_enqueue", "Length of a queue, observed after each request that is added to it.", level, flow),
 		estimates:    desc("work_estimated_seats", "Seats that requests are estimated to need at most.", level, flow),
 		watchCounts:  desc("watch_count_samples", "Watches that see a write, for each write.", level, flow),
 
@@ -46,42 +46,42 @@ func newDescriptions() *descriptions {
 		upper:         desc("upper_limit_seats", "The most seats that borrowing may give a level.", level),
 		limit:         desc("current_limit_seats", "Seats of a level at present.", level),
 		target:        desc("target_seats", "Seats that a level should have by its demand.", level),
-		demand:        desc("demand_seats", "Seats that a level's requests would take, over its own, each nanosecond.", level),
+		demand:        desc("demand_seats", "Demand of seats relative to the level's nominal seats, observed each nanosecond.", level),
 		demandHigh:    desc("demand_seats_high_watermark", "The highest demand of the last adjustment period.", level),
 		demandAverage: desc("demand_seats_average", "The average demand of the last adjustment period.", level),
-		demandDev:     desc("demand_seats_stdev", "The standard deviation of the demand in the last adjustment period.", level),
+		demandDev:     desc("demand_seats_stdev", "Standard deviation of the demand in the last adjustment period.", level),
 		smoothed:      desc("demand_seats_smoothed", "The demand, smoothed over periods.", level),
-		seatUse:       desc("priority_level_seat_utilization", "Seats in use over those that there are, each nanosecond.", level, "phase"),
-		requestUse:    desc("priority_level_request_utilization", "Requests over the room for them, each nanosecond.", level, "phase"),
+		seatUse:       desc("priority_level_seat_utilization", "Seats in use relative to the level's seats, observed each nanosecond.", level, "phase"),
+		requestUse:    desc("priority_level_request_utilization", "Requests relative to the room for them, observed each nanosecond.", level, "phase"),
 
 		currentR:       desc("current_r", "Virtual time of a level's queues, in seat-seconds.", level),
 		dispatchR:      desc("dispatch_r", "Virtual time of the last dispatch.", level),
 		latestS:        desc("latest_s", "Virtual start of the request that was dispatched last.", level),
-		nextS:          desc("next_s_bounds", "Least and greatest virtual start of the first requests in queues.", level, "bound"),
-		nextDiscounted: desc("next_discounted_s_bounds", "The same, less the estimates of what executes.", level, "bound"),
+		nextS:          desc("next_s_bounds", "Smallest and largest virtual start time of the first requests in queues.", level, "bound"),
+		nextDiscounted: desc("next_discounted_s_bounds", "Smallest and largest virtual start time, less the estimated work that is executing.", level, "bound"),
 
 		fair:  desc("seat_fair_frac", "The fraction of their targets that levels get."),
-		mixed: desc("read_vs_write_current_requests", "Requests of a kind over the limit of that kind.", "phase", "request_kind"),
+		mixed: desc("read_vs_write_current_requests", "Requests of a kind relative to the limit for that kind.", "phase", "request_kind"),
 		inQueue: prometheus.NewDesc("apiserver_current_inqueue_requests", "Requests that wait in queues, by kind.",
 			[]string{"request_kind"}, nil),
 	}
 }
 
-// collector reads a controller when metrics are scraped.
+// collector collects a controller's metrics on each scrape.
 type collector struct {
 	*descriptions
 	controller *Controller
 }
 
-// Collector returns the controller's metrics.
+// Collector returns a collector of the controller's metrics.
 func (c *Controller) Collector() prometheus.Collector { return collector{newDescriptions(), c} }
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(out chan<- *prometheus.Desc) {
-	out <- c.fair // enough to find a second registration
+	out <- c.fair // one description is enough to detect a duplicate registration
 }
 
-// sink sends metrics of a level.
+// sink sends metrics with common labels.
 type sink struct {
 	out    chan<- prometheus.Metric
 	labels []string
@@ -148,14 +148,14 @@ func (c collector) level(s sink, l *level) {
 	}
 }
 
-// virtual sends what concerns the virtual time.
+// virtual sends the metrics of virtual time.
 func (c collector) virtual(s sink, l *level) {
 	s.gauge(c.currentR, l.r)
 	s.gauge(c.dispatchR, l.stats.dispatchR)
 	s.gauge(c.latestS, l.stats.latestS)
 	low, high, lowDiscounted, highDiscounted := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, q := range l.backlogged {
-		start, discounted := q.next, q.next-guess*float64(q.seats)
+		start, discounted := q.next, q.next-estimatedSeconds*float64(q.seats)
 		low, high = min(low, start), max(high, start)
 		lowDiscounted, highDiscounted = min(lowDiscounted, discounted), max(highDiscounted, discounted)
 	}
@@ -180,7 +180,7 @@ func (c collector) flow(s sink, f *flowStats) {
 		}
 	}
 	s.histogram(c.wait, &f.waited, "true")
-	s.histogram(c.wait, &f.waitedInVain, "false")
+	s.histogram(c.wait, &f.waitedRejected, "false")
 	s.histogram(c.execution, &f.regular, "regular")
 	s.histogram(c.execution, &f.watches, "watch")
 	s.histogram(c.queueLength, &f.queueLength)
@@ -188,7 +188,7 @@ func (c collector) flow(s sink, f *flowStats) {
 	s.histogram(c.watchCounts, &f.watchCounts)
 }
 
-// sorted are the levels by name.
+// sorted returns the levels ordered by name.
 func (c *Controller) sorted() []*level {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,19 +13,18 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Config is what a Controller is made of.
+// Config configures a Controller.
 type Config struct {
-	// Reads and Writes are --max-requests-inflight and
-	// --max-mutating-requests-inflight; their sum is the server's seats.
+	// Reads and Writes are --max-requests-inflight and --max-mutating-requests-inflight. Their sum is the
+	// number of the server's seats.
 	Reads, Writes int
-	// Schemas and Levels are in force until Update is called. The mandatory ones
-	// among them (named exempt and catch-all) are in force whenever Update leaves
-	// them out; they must be there.
+	// Schemas and Levels are the initial objects. They must include the mandatory objects (named exempt and
+	// catch-all), which are also used whenever Update does not pass them.
 	Schemas []*flowv1.FlowSchema
 	Levels  []*flowv1.PriorityLevelConfiguration
-	// Objects is for estimates; nil takes every request for one seat.
+	// Objects provides counts for estimates. With nil every request is estimated to need one seat.
 	Objects Objects
-	// Clock is nil for the real one.
+	// Clock is the clock; nil is the real one.
 	Clock clock.WithTickerAndDelayedExecution
 }
 
@@ -36,27 +35,27 @@ const (
 )
 
 const (
-	// sampleEvery is how often reads and writes are compared.
+	// sampleEvery is the interval at which the numbers of reads and writes are sampled.
 	sampleEvery = time.Second
-	// adjustEvery is how often seats are lent and borrowed.
+	// adjustEvery is the interval at which seats are lent and borrowed.
 	adjustEvery = 10 * time.Second
 )
 
-// Controller holds the priority levels of a server.
+// Controller decides when requests may execute, by the priority levels of a server.
 type Controller struct {
 	config Config
 	clock  clock.WithTickerAndDelayedExecution
 	seed   maphash.Seed
-	// schemas are those in force, in the order in which they are tried.
+	// schemas are sorted in the order in which they are tried.
 	schemas atomic.Pointer[[]*schema]
 
-	mu     sync.Mutex // of what follows; a level's is taken below it
+	mu     sync.Mutex // guards the following fields; locked before the mutex of a level
 	levels map[string]*level
 	fair   float64
-	mixed  [4]timing // reads and writes that execute, then those that wait
+	mixed  [4]timing // executing reads and writes, then waiting reads and writes
 }
 
-// New returns a controller that is ready to classify.
+// New returns a controller with the initial schemas and levels.
 func New(c Config) *Controller {
 	f := &Controller{config: c, clock: c.Clock, seed: maphash.MakeSeed(), levels: map[string]*level{}}
 	if f.clock == nil {
@@ -69,7 +68,7 @@ func New(c Config) *Controller {
 	return f
 }
 
-// Run has levels lend and borrow seats until ctx ends.
+// Run adjusts the seats of levels periodically until ctx ends.
 func (c *Controller) Run(ctx context.Context) {
 	ticker := c.clock.NewTicker(sampleEvery)
 	defer ticker.Stop()
@@ -86,8 +85,8 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// Classify finds the request's schema, level and flow and estimates its width.
-// The request's User and Info must not change as long as the ticket is in use.
+// Classify sets t's schema, level and flow, and estimates the request's width. User and Info of the request
+// must not change as long as the ticket is used.
 func (c *Controller) Classify(r Request, t *Ticket) {
 	t.request = r
 	for _, s := range *c.schemas.Load() {
@@ -96,7 +95,7 @@ func (c *Controller) Classify(r Request, t *Ticket) {
 			break
 		}
 	}
-	if t.schema == nil { // of a user without the groups that all users have
+	if t.schema == nil { // the user lacks both system:authenticated and system:unauthenticated
 		all := *c.schemas.Load()
 		t.schema = all[len(all)-1]
 	}
@@ -106,8 +105,7 @@ func (c *Controller) Classify(r Request, t *Ticket) {
 	t.width = estimate(&t.request, c.config.Objects, t.schema.nominal)
 }
 
-// Counted reports whether lists of a resource are estimated by how many objects
-// there are of it.
+// Counted reports whether the estimate for lists of a resource depends on the number of its objects.
 func (c *Controller) Counted(group, resource string) bool {
 	if c.config.Objects == nil {
 		return false
@@ -116,8 +114,8 @@ func (c *Controller) Counted(group, resource string) bool {
 	return known
 }
 
-// Update puts the objects in force. Schemas that name no level are left out;
-// levels that are no longer there end with their last request.
+// Update replaces the schemas and levels. A schema whose level does not exist is ignored. A removed level stays
+// until its last request ends.
 func (c *Controller) Update(schemas []*flowv1.FlowSchema, levels []*flowv1.PriorityLevelConfiguration) {
 	schemas = withMandatory(schemas, c.config.Schemas)
 	levels = withMandatory(levels, c.config.Levels)
@@ -133,7 +131,7 @@ func (c *Controller) Update(schemas []*flowv1.FlowSchema, levels []*flowv1.Prior
 	}
 }
 
-// withMandatory adds the mandatory defaults that are not there.
+// withMandatory adds missing mandatory objects.
 func withMandatory[T interface{ GetName() string }](objects, defaults []T) []T {
 	have := map[string]bool{}
 	for _, o := range objects {
@@ -148,7 +146,7 @@ func withMandatory[T interface{ GetName() string }](objects, defaults []T) []T {
 	return objects
 }
 
-// wantedLevel is a level with what its object says of it.
+// wantedLevel is a level with the limits and UID of its object.
 type wantedLevel struct {
 	*level
 	limits
@@ -210,7 +208,7 @@ func (c *Controller) updateSchemas(objects []*flowv1.FlowSchema, levels map[stri
 	}
 }
 
-// flow finds the counters of a schema's requests.
+// flow returns the counters for the requests of a schema.
 func (l *level) flow(schema string) *flowStats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,14 +220,14 @@ func (l *level) flow(schema string) *flowStats {
 	return f
 }
 
-// forget drops the counters of schemas that are no more.
+// forget deletes the counters of removed schemas.
 func (l *level) forget(but map[string]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.DeleteFunc(l.stats.flows, func(name string, _ *flowStats) bool { return !but[name] })
 }
 
-// adjust ends a period: levels get the seats that their demand calls for.
+// adjust ends a period and sets the seats of levels by their demand.
 func (c *Controller) adjust() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -247,8 +245,8 @@ func (l *level) isQuiescing() bool {
 	return l.quiescing
 }
 
-// divide gives each level its seats, by the demand of the period that ends, or
-// by that of the one before.
+// divide sets the seats of each level, by the demand of the period that ends, or by that of the previous
+// period.
 func (c *Controller) divide(endPeriod bool) {
 	levels := slices.Collect(maps.Values(c.levels))
 	shares := make([]share, len(levels))
@@ -261,7 +259,7 @@ func (c *Controller) divide(endPeriod bool) {
 	}
 }
 
-// share is the level's part in a division.
+// share returns the level's input for divide.
 func (l *level) share(endPeriod bool) share {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -273,7 +271,7 @@ func (l *level) share(endPeriod bool) share {
 	return share{limits: l.limits, exempt: l.exempt, high: p.high, smooth: p.smooth}
 }
 
-// sample compares how many reads and writes execute and wait with their limits.
+// sample observes the numbers of executing and waiting reads and writes relative to their limits.
 func (c *Controller) sample() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -284,7 +282,7 @@ func (c *Controller) sample() {
 	}
 }
 
-// mixture counts the reads and the writes that execute, then those that wait.
+// mixture counts the executing reads and writes, then the waiting reads and writes.
 func (c *Controller) mixture() (n [4]int) {
 	for _, l := range c.levels {
 		l.mu.Lock()

@@ -12,7 +12,7 @@ func flowMeta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Generation: 1, Annotations: map[string]string{flowv1.AutoUpdateAnnotationKey: "true"}}
 }
 
-// queues is how requests of a level wait.
+// queues configures the queuing of a level.
 type queues struct{ count, hand, length int32 }
 
 func limited(name string, shares, lendable int32, q *queues) *flowv1.PriorityLevelConfiguration {
@@ -28,8 +28,7 @@ func limited(name string, shares, lendable int32, q *queues) *flowv1.PriorityLev
 	}}
 }
 
-// DefaultLevels returns every default priority level, the mandatory ones
-// ("exempt" and "catch-all") among them.
+// DefaultLevels returns all default priority levels, including the mandatory ones ("exempt" and "catch-all").
 func DefaultLevels() []*flowv1.PriorityLevelConfiguration {
 	exempt := &flowv1.PriorityLevelConfiguration{ObjectMeta: flowMeta("exempt"), Spec: flowv1.PriorityLevelConfigurationSpec{
 		Type:   flowv1.PriorityLevelEnablementExempt,
@@ -67,7 +66,7 @@ func flowPaths(verbs, urls string) flowv1.NonResourcePolicyRule {
 	return flowv1.NonResourcePolicyRule{Verbs: strings.Fields(verbs), NonResourceURLs: strings.Fields(urls)}
 }
 
-// everythingOf matches all requests of the subjects.
+// everythingOf returns rules that match all requests of the subjects.
 func everythingOf(subjects ...flowv1.Subject) flowv1.PolicyRulesWithSubjects {
 	return flowv1.PolicyRulesWithSubjects{
 		Subjects:         subjects,
@@ -89,7 +88,7 @@ func flowAccounts(namespace string) flowv1.Subject {
 		ServiceAccount: &flowv1.ServiceAccountSubject{Namespace: namespace, Name: flowv1.NameAll}}
 }
 
-// DefaultSchemas returns every default flow schema.
+// DefaultSchemas returns all default flow schemas.
 func DefaultSchemas() []*flowv1.FlowSchema {
 	byUser, byNamespace := flowv1.FlowDistinguisherMethodByUserType, flowv1.FlowDistinguisherMethodByNamespaceType
 	nobody, everybody := flowGroup("system:unauthenticated"), flowGroup("system:authenticated")

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// demand integrates how many seats a level's requests would occupy, executing or
-// waiting, over a period.
+// demand integrates over a period how many seats a level's executing and waiting requests need.
 type demand struct {
 	now       float64
 	high      float64
@@ -27,18 +26,16 @@ func (d *demand) set(seats int) {
 	d.high = max(d.high, d.now)
 }
 
-// demandStats is what a period showed.
+// demandStats are the statistics of a period.
 type demandStats struct{ high, average, deviation, smooth float64 }
 
-// smoothing is how much of the smoothed demand is left after a period when the
-// demand falls: half of it after five minutes.
+// smoothing is the decay of the smoothed demand per period: it halves in five minutes.
 const smoothing = 0.977
 
-// envelope is the demand that the period is taken for: what it hardly exceeded.
+// envelope is the demand that was rarely exceeded in the period.
 func (s *demandStats) envelope() float64 { return min(s.high, s.average+s.deviation) }
 
-// next ends a period: the smoothed demand follows a rise at once and a fall
-// slowly.
+// next ends a period and returns its statistics. The smoothed demand follows a rise at once and a fall slowly.
 func (d *demand) next(before *demandStats) demandStats {
 	s := demandStats{high: d.high, average: d.now}
 	if d.elapsed > 0 {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// DebugPath is below which the state of flow control is shown.
+// DebugPath is the prefix of the paths of Dumps.
 const DebugPath = "/debug/api_priority_and_fairness/"
 
-// Dumps are the handlers of the paths below DebugPath, in the formats that the
-// documentation of API priority and fairness shows.
+// Dumps returns handlers by their path below DebugPath. They write the formats that the documentation of API
+// priority and fairness shows.
 func (c *Controller) Dumps() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"dump_priority_levels": func(w http.ResponseWriter, _ *http.Request) { writeTable(w, c.dumpLevels()) },
@@ -25,8 +25,8 @@ func (c *Controller) Dumps() map[string]http.HandlerFunc {
 	}
 }
 
-// writeTable writes rows, the head first; each cell but the last of a row ends in
-// a comma.
+// writeTable writes rows, the first of which is the header. Each cell except the last of a row ends with a
+// comma.
 func writeTable(w http.ResponseWriter, rows [][]string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -40,7 +40,7 @@ func writeTable(w http.ResponseWriter, rows [][]string) {
 		}
 		fmt.Fprintln(t)
 	}
-	_ = t.Flush() // the client is gone, or not
+	_ = t.Flush() // fails if the client has disconnected
 }
 
 func cells(values ...any) []string {
@@ -120,11 +120,11 @@ func (l *level) requestRows(details bool) (rows [][]string) {
 	for t := l.requests; t != nil; t = t.after {
 		running = append(running, t.row(-1, details))
 	}
-	slices.Reverse(running) // the oldest first
+	slices.Reverse(running) // oldest first
 	return append(rows, running...)
 }
 
-// row shows a request; its level's mutex is held.
+// row returns the cells for a request. The caller holds the level's mutex.
 func (t *Ticket) row(place int, details bool) []string {
 	queue := -1
 	if t.queue != nil {
@@ -134,7 +134,7 @@ func (t *Ticket) row(place int, details bool) []string {
 		t.seats, t.finalSeats, t.extra, stamp(t.started))
 	if details {
 		i := t.request.Info
-		path := url.URL{Path: i.Path} // a path may hold line feeds
+		path := url.URL{Path: i.Path} // escapes line feeds
 		row = append(row, t.request.User.Name, i.Verb, path.EscapedPath(), i.Namespace, i.Name, i.APIVersion, i.Resource, i.Subresource)
 	}
 	return row

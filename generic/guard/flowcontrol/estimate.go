@@ -8,39 +8,38 @@ import (
 	"triplane/generic/base/request"
 )
 
-// Objects knows how much there is of a resource. Its methods are called for each
-// list and each write, and must not wait.
+// Objects provides counts of objects and watches. Its methods are called for each list and each write and must
+// not block.
 type Objects interface {
-	// Count is how many objects of a resource are stored; false where that is
-	// not known.
+	// Count returns how many objects of a resource are stored, and false if that is unknown.
 	Count(group, resource string) (int64, bool)
-	// Watchers is how many watches see a change of the object.
+	// Watchers returns how many watches receive a change of the object.
 	Watchers(group, resource, namespace, name string) int
 }
 
-// width is what a request is estimated to occupy: seats while it executes, and
-// finalSeats for the time extra after it, in which its watchers get the event.
+// width is the estimated cost of a request: seats while it executes, then finalSeats for the duration extra, in
+// which watchers receive the event.
 type width struct {
 	seats, finalSeats int
 	extra             time.Duration
-	watchers          int // -1 where the request is no write of an object
+	watchers          int // -1 if the request is not a write of an object
 }
 
 const (
-	// maxSeats bounds the width of a request.
+	// maxSeats limits the seats of a request.
 	maxSeats = 10
-	// maxPart bounds it to this part of its level's own seats, so that a few wide
+	// maxPart limits the seats of a request to this part of its level's nominal seats, so that a few wide
 	// requests do not fill a small level.
 	maxPart = 0.15
-	// objectsPerSeat is how many objects of a list are the work of one seat.
+	// objectsPerSeat is how many objects of a list count as one seat.
 	objectsPerSeat = 100
-	// watchersPerSeat is how many watchers' events are the work of one seat for
-	// the time eventTime; fewer watchers are not counted.
+	// watchersPerSeat is how many watchers of a write count as one seat for the duration eventTime. Fewer
+	// watchers count as none.
 	watchersPerSeat = 10
 	eventTime       = 5 * time.Millisecond
 )
 
-// estimate says how wide a request is at a level with so many seats of its own.
+// estimate returns the width of a request at a level with the given nominal seats.
 func estimate(r *Request, objects Objects, nominal int) width {
 	w := width{seats: 1, watchers: -1}
 	if !r.Info.IsResourceRequest || objects == nil {
@@ -63,8 +62,8 @@ func estimate(r *Request, objects Objects, nominal int) width {
 	return w
 }
 
-// deliver widens a write by its watchers' share: as many seats for as long as the
-// work takes; what would need more than most seats takes longer instead.
+// deliver adds the delivery of events to watchers to the width of a write. Beyond most seats, the duration
+// grows instead.
 func (w *width) deliver(most int) {
 	if w.watchers < watchersPerSeat {
 		return
@@ -77,8 +76,8 @@ func (w *width) deliver(most int) {
 	}
 }
 
-// seatsOfList counts the objects that have to be looked at: all of the resource,
-// or a page of them where no selector has to find them.
+// seatsOfList estimates the seats of a list by the objects that are read: all of the resource, or one page if
+// no selector filters them.
 func seatsOfList(r *Request, objects Objects, most int) int {
 	if r.Info.Name != "" {
 		return 1
@@ -105,7 +104,7 @@ func limitOf(query string) int64 {
 	return n
 }
 
-// asksForInitialEvents reports whether a watch begins with what there is.
+// asksForInitialEvents reports whether a watch begins with events for the existing objects.
 func asksForInitialEvents(query string) bool {
 	if v, ok := request.QueryValue(query, "sendInitialEvents"); ok {
 		return v != "false" && v != "0"

@@ -10,14 +10,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Follow puts the flow schemas and priority levels of another API server into force, when it knows
-// all of them and after each change, until ctx ends. It is for servers that have none themselves.
+// Follow applies the flow schemas and priority levels of another API server, once they are synced and after
+// each change, until ctx ends. It is for servers that do not have these objects themselves.
 func (c *Controller) Follow(ctx context.Context, client kubernetes.Interface) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	kinds := factory.Flowcontrol().V1()
 	schemas, levels := kinds.FlowSchemas(), kinds.PriorityLevelConfigurations()
-	var mu sync.Mutex // keeps an older list from coming after a newer one
-	inForce := func() {
+	var mu sync.Mutex // prevents an older list from overwriting a newer one
+	apply := func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if !schemas.Informer().HasSynced() || !levels.Informer().HasSynced() {
@@ -30,16 +30,16 @@ func (c *Controller) Follow(ctx context.Context, client kubernetes.Interface) {
 		}
 	}
 	changed := cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { inForce() }, UpdateFunc: func(any, any) { inForce() }, DeleteFunc: func(any) { inForce() },
+		AddFunc: func(any) { apply() }, UpdateFunc: func(any, any) { apply() }, DeleteFunc: func(any) { apply() },
 	}
 	for _, i := range []cache.SharedIndexInformer{schemas.Informer(), levels.Informer()} {
 		if _, err := i.AddEventHandler(changed); err != nil {
-			return // they are new
+			return // does not happen: the informers are not stopped
 		}
 	}
 	factory.StartWithContext(ctx)
 	factory.WaitForCacheSync(ctx.Done())
-	inForce()
+	apply()
 	<-ctx.Done()
 	factory.Shutdown()
 }

@@ -5,26 +5,24 @@ import (
 	"math/bits"
 )
 
-// maxHand is the largest hand that is dealt: the validation of priority levels
-// bounds the bits that dealing takes to 60, which a hand of 60 cards needs of the
-// smallest deck of more than one.
+// maxHand is the largest hand size. The validation of priority levels limits the bits of a hand to 60, so that
+// the largest hand has 60 queues, out of a deck of more than one.
 const maxHand = 60
 
-// flowHash is the number by which a flow's queues are chosen. The seed is secret,
-// so that nobody can choose a name that shares the queues of another.
+// flowHash returns the hash that selects a flow's queues. Its seed is secret, so that clients cannot choose
+// names that share the queues of another flow.
 func flowHash(seed maphash.Seed, schema, distinguisher string) uint64 {
 	return maphash.String(seed, distinguisher) ^ bits.RotateLeft64(maphash.String(seed, schema), 32)
 }
 
-// deal is shuffle sharding: it draws size different cards of a deck, which are
-// the same for the same hash, and each hand is as likely as any other.
+// deal implements shuffle sharding: it returns size different queues out of deck. The same hash results in the
+// same hand; all hands are equally likely.
 //
-// The hash is read as digits: the first chooses one of all cards, the next one of
-// those left, and so on. A digit counts the cards that are still in the deck, so
-// that those drawn before it have to be skipped.
+// The digits of the hash select the queues: the first digit one of all queues, the next one of the rest, and so
+// on. A digit is an index into the queues that are not yet selected.
 func deal(hash uint64, deck, size int, hand *[maxHand]int) []int {
 	size = min(size, deck, maxHand)
-	var drawn [maxHand]int // the cards of the hand in ascending order
+	var drawn [maxHand]int // the selected queues in ascending order
 	for i := range size {
 		left := uint64(deck - i)
 		card := int(hash % left)

@@ -6,10 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// histogram counts observations by bucket. Whoever has it guards it.
+// histogram counts observations by bucket. It is not safe for concurrent use.
 type histogram struct {
 	bounds []float64
-	counts []uint64 // one a bound, and one for what is above
+	counts []uint64 // one for each bound, and one for larger values
 	total  uint64
 	sum    float64
 }
@@ -18,7 +18,7 @@ func newHistogram(bounds []float64) histogram {
 	return histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
 }
 
-// bucket is the first whose bound is not below v.
+// bucket returns the index of the first bound that is not less than v.
 func (h *histogram) bucket(v float64) int {
 	for i, b := range h.bounds {
 		if v <= b {
@@ -36,7 +36,7 @@ func (h *histogram) add(bucket int, v float64, times uint64) {
 	h.sum += v * float64(times)
 }
 
-// metric is the histogram as it is now.
+// metric returns a snapshot as a Prometheus histogram.
 func (h *histogram) metric(d *prometheus.Desc, labels ...string) prometheus.Metric {
 	buckets := make(map[float64]uint64, len(h.bounds))
 	below := uint64(0)
@@ -47,7 +47,7 @@ func (h *histogram) metric(d *prometheus.Desc, labels ...string) prometheus.Metr
 	return prometheus.MustNewConstHistogram(d, h.total, h.sum, buckets, labels...)
 }
 
-// timing is a histogram of a value over time: each nanosecond is an observation.
+// timing is a histogram of a value over time. Each nanosecond is one observation.
 type timing struct {
 	histogram
 	value float64
@@ -56,7 +56,7 @@ type timing struct {
 
 func newTiming(bounds []float64) timing { return timing{histogram: newHistogram(bounds)} }
 
-// elapse counts the time that the value was as it is.
+// elapse counts the time in which the value was constant.
 func (t *timing) elapse(d time.Duration) { t.add(t.at, t.value, uint64(d)) }
 
 func (t *timing) set(v float64) {

@@ -17,23 +17,23 @@ type level struct {
 	mu     sync.Mutex
 	exempt bool
 	limits
-	limit int // seats at present
-	// quiescing says that the object is gone; the level ends with its requests.
+	limit int // current seats, after lending and borrowing
+	// quiescing is set after the object is deleted. The level is removed with its last request.
 	quiescing bool
 
-	queues                []*queue // none where requests are rejected rather than queued
+	queues                []*queue // empty if the level rejects requests instead of queuing them
 	handSize, lengthLimit int
-	backlogged            []*queue // those with requests that wait
-	active                int      // queues that take part in the sharing
+	backlogged            []*queue // queues with waiting requests
+	active                int      // number of active queues
 
-	requests                  *Ticket // those that execute, a list
+	requests                  *Ticket // list of executing requests
 	executing, seatsInUse     int
-	passed                    int // of the requests that execute, those that passed others
+	passed                    int // executing requests that have passed a wide one
 	waiting, waitingSeats     int
 	readsIn, writesIn         int // executing
 	readsQueued, writesQueued int // waiting
 
-	at    time.Time // of the last advance
+	at    time.Time // time of the last advance
 	r     float64   // virtual time, in seat-seconds of a queue
 	stats levelStats
 }
@@ -42,8 +42,7 @@ func newLevel(name string, c clock.WithDelayedExecution) *level {
 	return &level{name: name, clock: c, at: c.Now(), stats: newLevelStats()}
 }
 
-// configure makes the level what the object says. Requests that wait in queues
-// that are no more stay in them.
+// configure applies the object of the level. Requests stay in their queues even if these are removed.
 func (l *level) configure(o *flowv1.PriorityLevelConfiguration, x limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +62,7 @@ func (l *level) configure(o *flowv1.PriorityLevelConfiguration, x limits) {
 	l.queues = slices.Clip(l.queues[:want])
 }
 
-// resize sets the seats, and lets in who can be let in now.
+// resize sets the seats and dispatches requests that fit now.
 func (l *level) resize(seats int, target float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +72,7 @@ func (l *level) resize(seats int, target float64) {
 	l.changed()
 }
 
-// quiesce lets the level end with its last request; it reports whether it has.
+// quiesce marks the level for removal and reports whether it has no requests.
 func (l *level) quiesce() (idle bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +80,7 @@ func (l *level) quiesce() (idle bool) {
 	return l.executing == 0 && l.waiting == 0
 }
 
-// advance brings the clocks of the level up to now. It comes before any change.
+// advance updates the clocks of the level. It must be called before any change.
 func (l *level) advance() {
 	now := l.clock.Now()
 	d := now.Sub(l.at)
@@ -95,13 +94,12 @@ func (l *level) advance() {
 	}
 }
 
-// changed notes the level's state for the statistics. It comes after any change.
+// changed updates the statistics. It must be called after any change.
 func (l *level) changed() {
 	l.stats.note(l.seatsInUse, l.waitingSeats, l.executing, l.waiting, l.nominal, l.limit, len(l.queues)*l.lengthLimit)
 }
 
-// fits reports whether a request may execute beside those that do. One that is
-// wider than the level executes alone.
+// fits reports whether a request may execute now. A request that is wider than the level executes alone.
 func (l *level) fits(t *Ticket) bool {
 	if l.exempt {
 		return true
@@ -109,19 +107,18 @@ func (l *level) fits(t *Ticket) bool {
 	if t.narrow() {
 		return l.seatsInUse+t.seats <= l.limit
 	}
-	// The seats of those that passed it are none that a wide request would get.
+	// Seats of requests that have passed a wide one are spare: a wide request could not use them.
 	inUse := l.seatsInUse - l.passed
 	return inUse+t.seats <= l.limit-l.spare() || inUse == 0 && l.limit > 0
 }
 
-// spare is how many of the level's seats only narrow requests may take, so that
-// those need not wait for a wide one to end.
+// spare is how many seats only narrow requests may use, so that they need not wait for wide ones.
 func (l *level) spare() int { return l.limit / spareOf }
 
-// spareOf is the part of a level's seats that is spare; small levels have none.
+// spareOf is the divisor of a level's seats for spare. Levels with fewer seats have none.
 const spareOf = 10
 
-// arrive lets a request execute, or rejects it, or queues it.
+// arrive executes, rejects or queues a request.
 func (l *level) arrive(t *Ticket) (reason Rejection, waits bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,14 +153,14 @@ func (l *level) arrive(t *Ticket) (reason Rejection, waits bool) {
 }
 
 func (l *level) reject(t *Ticket, reason Rejection) Rejection {
-	t.phase = gone
+	t.phase = done
 	t.left.Store(true)
 	t.schema.flow.rejected(reason, l.at.Sub(t.arrived))
 	l.stats.rejected(reason)
 	return reason
 }
 
-// join has an idle queue take part in the sharing from now on.
+// join makes an idle queue active.
 func (l *level) join(q *queue) {
 	if !q.active() {
 		q.next = max(q.next, l.r)
@@ -195,8 +192,8 @@ func (l *level) countWaiting(t *Ticket, by int) {
 	}
 }
 
-// dispatch lets requests execute as long as the next one in virtual time fits.
-// Where that is too wide, narrow ones may pass it on the spare seats.
+// dispatch executes requests in the order of virtual finish times while the next one fits. If that is too wide,
+// narrow ones may pass it and use spare seats.
 func (l *level) dispatch() {
 	for l.waiting > 0 {
 		t := l.nextQueue(func(*Ticket) bool { return true }).waiting[0]
@@ -214,8 +211,7 @@ func (l *level) dispatch() {
 	}
 }
 
-// passing is the next narrow request for which there is a spare seat, nil where
-// there is none.
+// passing returns the next narrow request for which there is a spare seat, or nil.
 func (l *level) passing() *Ticket {
 	if l.passed >= l.spare() {
 		return nil
@@ -227,8 +223,8 @@ func (l *level) passing() *Ticket {
 	return q.waiting[0]
 }
 
-// dequeue takes a request out of its queue. It has to be followed by execute or
-// idle, which see to the queue's part in the sharing.
+// dequeue removes a request from its queue. The caller must then call execute or idle, which update whether the
+// queue is active.
 func (l *level) dequeue(t *Ticket) {
 	q := t.queue
 	q.remove(t)
@@ -238,7 +234,7 @@ func (l *level) dequeue(t *Ticket) {
 	l.countWaiting(t, -1)
 }
 
-// execute gives the request its seats.
+// execute occupies the request's seats.
 func (l *level) execute(t *Ticket) {
 	t.phase, t.started = executing, l.at
 	l.occupy(t, t.seats)
@@ -266,7 +262,7 @@ func (l *level) countExecuting(t *Ticket, by int) {
 	}
 }
 
-// occupy changes the number of seats in use for the request's sake.
+// occupy adds to the seats in use by a request.
 func (l *level) occupy(t *Ticket, by int) {
 	l.seatsInUse += by
 	t.schema.flow.seats += by
@@ -275,7 +271,7 @@ func (l *level) occupy(t *Ticket, by int) {
 	}
 }
 
-// giveUp ends a request that waits, unless it may execute since a moment ago.
+// giveUp rejects a waiting request. If it was dispatched in the meantime, it returns "".
 func (l *level) giveUp(t *Ticket, reason Rejection) Rejection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -291,7 +287,7 @@ func (l *level) giveUp(t *Ticket, reason Rejection) Rejection {
 	return reason
 }
 
-// idle ends the part of a queue in the sharing when it has nothing left to do.
+// idle marks a queue as inactive if it has no requests.
 func (l *level) idle(q *queue) {
 	if !q.active() {
 		l.active--
@@ -310,7 +306,7 @@ func (l *level) leave(t *Ticket) {
 	t.schema.flow.executed(t, took)
 	l.countExecuting(t, -1)
 	if q := t.queue; q != nil {
-		q.next += (took.Seconds() - guess) * float64(t.seats)
+		q.next += (took.Seconds() - estimatedSeconds) * float64(t.seats)
 	}
 	if t.extra <= 0 || t.finalSeats == 0 {
 		l.end(t, t.seats)
@@ -330,9 +326,9 @@ func (l *level) leave(t *Ticket) {
 	l.changed()
 }
 
-// end gives the request's last seats back.
+// end releases the last seats of a request.
 func (l *level) end(t *Ticket, seats int) {
-	t.phase = gone
+	t.phase = done
 	l.occupy(t, -seats)
 	if t.passed {
 		l.passed--

@@ -2,46 +2,43 @@ package flowcontrol
 
 import "slices"
 
-// queue is one of a level's queues. The level's mutex guards it.
+// queue is one queue of a level. The level's mutex guards it.
 type queue struct {
 	index   int
 	waiting []*Ticket
-	// executing and seats are of the requests that came through the queue.
+	// executing and seats count the executing requests that were dispatched from the queue.
 	executing, seats int
-	// next is the virtual time, in seat-seconds, at which the queue may dispatch
-	// again: what its requests took so far, counted from when it became active.
-	// Requests that execute are in it with an estimate until they end.
+	// next is the virtual time, in seat-seconds, of the next dispatch: the work of the queue's requests since
+	// it became active. Executing requests count with their estimate.
 	next float64
 }
 
-// guess is the duration in seconds that a request is taken to need until it has
-// ended.
-const guess = 0.003
+// estimatedSeconds is the assumed duration of a request before it ends.
+const estimatedSeconds = 0.003
 
-// active reports whether the queue takes part in the sharing of seats.
+// active reports whether the queue takes part in fair queuing.
 func (q *queue) active() bool { return q.executing > 0 || len(q.waiting) > 0 }
 
-// finish is the virtual time at which the first request that waits would end.
+// finish is the virtual finish time of the first waiting request.
 func (q *queue) finish() float64 { return q.next + q.waiting[0].work() }
 
-// backlog is by how much work, in seat-seconds, a new request would have to wait.
+// backlog is the work, in seat-seconds, before a new request.
 func (q *queue) backlog() float64 {
-	work := guess * float64(q.seats)
+	work := estimatedSeconds * float64(q.seats)
 	for _, t := range q.waiting {
 		work += t.work()
 	}
 	return work
 }
 
-// remove takes out a request that waits no longer.
+// remove removes a waiting request.
 func (q *queue) remove(t *Ticket) {
 	if i := slices.Index(q.waiting, t); i >= 0 {
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 	}
 }
 
-// choose finds the queue for a new request: of the flow's hand the one with the
-// least to do.
+// choose returns the queue for a new request: the one with the smallest backlog in the flow's hand.
 func (l *level) choose(hash uint64) *queue {
 	var hand [maxHand]int
 	var best *queue
@@ -58,8 +55,8 @@ func (l *level) choose(hash uint64) *queue {
 	return best
 }
 
-// nextQueue is the one whose first request has the earliest virtual finish time, of
-// the requests that are wanted; nil where none is.
+// nextQueue returns the queue whose first request has the earliest virtual finish time, among requests for
+// which wanted returns true, or nil.
 func (l *level) nextQueue(wanted func(*Ticket) bool) *queue {
 	var best *queue
 	least := 0.0

@@ -11,7 +11,7 @@ import (
 	"triplane/generic/base/user"
 )
 
-// schema is a FlowSchema whose priority level exists.
+// schema is a FlowSchema with an existing priority level.
 type schema struct {
 	name  string
 	order int32
@@ -19,21 +19,20 @@ type schema struct {
 	by    flowv1.FlowDistinguisherMethodType
 	level *level
 	flow  *flowStats
-	// nominal is how many seats the level has of its own.
+	// nominal is the number of the level's nominal seats.
 	nominal int
-	// uid and levelUID are values of headers, nil where the object has none.
+	// uid and levelUID are header values; nil if the object is not stored.
 	uid, levelUID []string
 }
 
-// sortSchemas puts them in the order in which they are tried: by precedence, and
-// by name where that is the same.
+// sortSchemas sorts schemas in the order in which they are tried: by precedence, then by name.
 func sortSchemas(all []*schema) {
 	slices.SortFunc(all, func(a, b *schema) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), strings.Compare(a.name, b.name))
 	})
 }
 
-// matches reports whether one of the schema's rules covers the request.
+// matches reports whether one of the schema's rules matches the request.
 func (s *schema) matches(u *user.Info, info *request.Info) bool {
 	for i := range s.rules {
 		r := &s.rules[i]
@@ -44,7 +43,7 @@ func (s *schema) matches(u *user.Info, info *request.Info) bool {
 	return false
 }
 
-// distinguisher names the request's flow within the schema.
+// distinguisher returns the name of the request's flow within the schema.
 func (s *schema) distinguisher(u *user.Info, info *request.Info) string {
 	switch s.by {
 	case flowv1.FlowDistinguisherMethodByUserType:
@@ -109,7 +108,7 @@ func resourceRuleCovers(r *flowv1.ResourcePolicyRule, info *request.Info) bool {
 	return hasOrAll(r.Namespaces, info.Namespace)
 }
 
-// anyResourceIs compares "pods" and "pods/status" without joining the two.
+// anyResourceIs compares "pods" and "pods/status" with the resource of a request without allocating.
 func anyResourceIs(resources []string, info *request.Info) bool {
 	for _, r := range resources {
 		if r == flowv1.ResourceAll {
@@ -131,7 +130,7 @@ func hasOrAll(list []string, s string) bool {
 	return slices.Contains(list, s) || slices.Contains(list, "*")
 }
 
-// anyPathCovers: a rule that ends in "*" covers what begins like it.
+// anyPathCovers reports whether a path is in rules. A rule that ends in "*" is a prefix.
 func anyPathCovers(rules []string, path string) bool {
 	for _, r := range rules {
 		if prefix, ok := strings.CutSuffix(r, "*"); r == path || ok && strings.HasPrefix(path, prefix) {

@@ -8,18 +8,18 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// limits are the seats of a level: what it has by its shares, and the least and
-// the most that lending and borrowing may make of that.
+// limits are the seats of a level: the nominal ones from its shares, and the bounds that lending and borrowing
+// may reach.
 type limits struct{ nominal, lower, upper int }
 
-// unlimited is the upper limit of a level that may borrow all there is.
+// unlimited is the upper limit of a level without a borrowing limit.
 const unlimited = math.MaxInt32
 
-// defaultShares are those of a limited level that does not say (API reference).
+// defaultShares are the shares of a level without nominalConcurrencyShares (API reference).
 const defaultShares = 30
 
-// sharesOf are a level's nominal shares, the percentage of its seats that it
-// lends, and the percentage that it may borrow, negative where that is unlimited.
+// sharesOf returns a level's nominal shares, the percentage of its seats that it lends, and the percentage that
+// it may borrow, which is negative without a limit.
 func sharesOf(l *flowv1.PriorityLevelConfiguration) (shares, lends, borrows int32) {
 	switch {
 	case l.Spec.Exempt != nil:
@@ -32,7 +32,7 @@ func sharesOf(l *flowv1.PriorityLevelConfiguration) (shares, lends, borrows int3
 	return 0, 0, -1
 }
 
-// limitsOf divides the server's seats.
+// limitsOf returns the limits of a level that has its part of all shares in total seats.
 func limitsOf(l *flowv1.PriorityLevelConfiguration, total int, allShares float64) limits {
 	shares, lends, borrows := sharesOf(l)
 	if shares <= 0 || allShares <= 0 {
@@ -50,7 +50,7 @@ func limitsOf(l *flowv1.PriorityLevelConfiguration, total int, allShares float64
 	return x
 }
 
-// share is one level in a division of the seats.
+// share is the input and the result of divide for one level.
 type share struct {
 	limits
 	exempt       bool
@@ -60,15 +60,15 @@ type share struct {
 	seats  int
 }
 
-// least is what a level keeps: its own seats as far as it used them, and those
-// that it does not lend.
+// least is the minimum of a level's seats: the seats that it does not lend, and its nominal seats as far as it
+// used them.
 func (s *share) least() float64 {
 	return max(float64(s.lower), min(float64(s.nominal), s.high))
 }
 
-// divide sets each level's seats for the next period, as KEP-1040 defines it:
-// the fair fraction f is that for which the levels' min(upper, max(least,
-// f*target)) are as many as there are seats to divide. It returns f.
+// divide sets the seats of each level for the next period, as KEP-1040 defines it. The fair fraction f is the
+// one for which the sum of min(upper, max(least, f*target)) over all levels equals the seats to divide. divide
+// returns f.
 func divide(total int, levels []share) (fair float64) {
 	left, bottom := float64(total), 0.0
 	var limited []*share
@@ -76,7 +76,7 @@ func divide(total int, levels []share) (fair float64) {
 		s := &levels[i]
 		s.target = max(s.least(), s.smooth)
 		if s.exempt {
-			s.seats = int(math.Round(s.target)) // it takes what it wants
+			s.seats = int(math.Round(s.target)) // exempt levels are not limited
 			left -= s.target
 			continue
 		}
@@ -91,15 +91,14 @@ func divide(total int, levels []share) (fair float64) {
 	return fair
 }
 
-// at is what the level gets for a fraction.
+// at returns the level's seats for a fraction.
 func (s *share) at(fraction float64) float64 {
 	return min(float64(s.upper), max(s.least(), fraction*s.target))
 }
 
-// fairFraction finds the fraction at which the seats are divided without a rest.
-// What a level gets grows with the fraction in one straight piece, between that
-// where it leaves its least and that where it meets its upper limit; between two
-// neighbouring ends of such pieces the sum is a straight line.
+// fairFraction returns the fraction for which the levels' seats add up to seats. A level's seats are a
+// piecewise linear function of the fraction, with bends at its least and its upper limit. Between two
+// neighbouring bends of all levels the sum is linear.
 func fairFraction(seats float64, levels []*share) float64 {
 	sum := func(f float64) (total float64) {
 		for _, s := range levels {

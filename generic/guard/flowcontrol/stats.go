@@ -2,7 +2,7 @@ package flowcontrol
 
 import "time"
 
-// Bounds of the histograms.
+// Bounds of histograms.
 var (
 	waitBounds      = []float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30}
 	executionBounds = []float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60}
@@ -15,15 +15,14 @@ var (
 	readWriteBounds = []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1}
 )
 
-// flowStats is what is counted about the requests of a schema at a level. The
-// level's mutex guards it.
+// flowStats are the counters for the requests of a schema at a level. The level's mutex guards them.
 type flowStats struct {
 	executing, seats, waiting, waitingSeats int
 	dispatches                              uint64
 	refusals                                [len(rejections)]uint64
 	noRoom                                  uint64 // dispatches that found too few seats
 
-	waited, waitedInVain   histogram
+	waited, waitedRejected histogram
 	regular, watches       histogram // durations
 	queueLength            histogram
 	estimates, watchCounts histogram
@@ -31,7 +30,7 @@ type flowStats struct {
 
 func newFlowStats() *flowStats {
 	return &flowStats{
-		waited: newHistogram(waitBounds), waitedInVain: newHistogram(waitBounds),
+		waited: newHistogram(waitBounds), waitedRejected: newHistogram(waitBounds),
 		regular: newHistogram(executionBounds), watches: newHistogram(executionBounds),
 		queueLength: newHistogram(lengthBounds), estimates: newHistogram(widthBounds), watchCounts: newHistogram(watcherBounds),
 	}
@@ -55,7 +54,7 @@ func (f *flowStats) rejected(reason Rejection, waited time.Duration) {
 			f.refusals[i]++
 		}
 	}
-	f.waitedInVain.observe(waited.Seconds())
+	f.waitedRejected.observe(waited.Seconds())
 }
 
 func (f *flowStats) executed(t *Ticket, took time.Duration) {
@@ -66,11 +65,11 @@ func (f *flowStats) executed(t *Ticket, took time.Duration) {
 	}
 }
 
-// levelStats is what is counted about a level. The level's mutex guards it.
+// levelStats are the counters of a level. The level's mutex guards them.
 type levelStats struct {
 	flows      map[string]*flowStats // by schema
 	dispatches uint64
-	refused    uint64 // for want of room
+	refused    uint64 // rejected because queues or seats were full
 	timedOut   uint64
 	cancelled  uint64
 	dispatchR  float64 // virtual time of the last dispatch
@@ -122,5 +121,5 @@ func (s *levelStats) rejected(reason Rejection) {
 	}
 }
 
-// ratio of a level that has nothing to divide by is that to one seat.
+// ratio returns n relative to of, which counts as 1 if it is 0.
 func ratio(n, of int) float64 { return float64(n) / float64(max(1, of)) }

@@ -9,15 +9,15 @@ import (
 	"triplane/generic/base/user"
 )
 
-// Request is what flow control has to know about a request.
+// Request is the input of flow control.
 type Request struct {
 	User *user.Info
 	Info *request.Info
-	// Query is the raw query, by which lists and watches are estimated.
+	// Query is the raw query. The estimates for lists and watches depend on it.
 	Query string
 }
 
-// watch reports whether the request is only controlled while it initializes.
+// watch reports whether the request occupies seats only during its initialization.
 func (r *Request) watch() bool { return r.Info.IsResourceRequest && r.Info.Verb == "watch" }
 
 // mutating reports whether the request counts as a write.
@@ -29,17 +29,17 @@ func (r *Request) mutating() bool {
 	return true
 }
 
-// Rejection says why a request was not executed; the empty one means that it is.
+// Rejection is the reason why a request must not execute. "" means that it may.
 type Rejection string
 
 const (
-	// QueueFull says that the flow's queues are as long as they may be.
+	// QueueFull means that the flow's queues are full.
 	QueueFull Rejection = "queue-full"
-	// ConcurrencyLimit says that the level has no free seats and does not queue.
+	// ConcurrencyLimit means that the level has no free seats and does not queue requests.
 	ConcurrencyLimit Rejection = "concurrency-limit"
-	// TimeOut says that no seats came free in the time that the request could wait.
+	// TimeOut means that no seats were free within the time that the request may wait.
 	TimeOut Rejection = "time-out"
-	// Cancelled says that the client went away while its request waited.
+	// Cancelled means that the client disconnected while the request waited.
 	Cancelled Rejection = "cancelled"
 )
 
@@ -51,12 +51,11 @@ const (
 	classified phase = iota
 	waiting
 	executing
-	lingering // ended, but its final seats are still taken
-	gone
+	lingering // ended, but still occupies finalSeats
+	done
 )
 
-// Ticket is a request's place in its priority level. The zero value is ready for
-// Classify.
+// Ticket is the state of a request in its priority level. The zero Ticket is ready for Classify.
 type Ticket struct {
 	request       Request
 	schema        *schema
@@ -65,51 +64,51 @@ type Ticket struct {
 	hash          uint64
 	width
 
-	waited time.Duration // by Enter
+	waited time.Duration // in Enter
 	left   atomic.Bool
 
-	// Below guarded by the level's mutex.
+	// The level's mutex guards the following fields.
 	phase            phase
-	passed           bool // executes before wide ones that came earlier
+	passed           bool // has passed a wide request that arrived earlier
 	queue            *queue
 	arrived, started time.Time
-	wake             chan struct{} // of a request that has to wait; closed when it may execute
-	before, after    *Ticket       // in the level's list of requests that execute
+	wake             chan struct{} // closed when a waiting request may execute
+	before, after    *Ticket       // neighbours in the level's list of executing requests
 }
 
-// narrow reports whether the request needs no more than one seat at any time.
+// narrow reports whether the request never needs more than one seat.
 func (t *Ticket) narrow() bool { return t.seats <= 1 && t.finalSeats <= 1 }
 
-// work is the estimate of what the request costs, in seat-seconds.
+// work is the estimated work of the request in seat-seconds.
 func (t *Ticket) work() float64 {
-	return guess*float64(t.seats) + t.extra.Seconds()*float64(t.finalSeats)
+	return estimatedSeconds*float64(t.seats) + t.extra.Seconds()*float64(t.finalSeats)
 }
 
-// FlowSchemaUID is the uid of the request's flow schema as the value of a header;
-// nil while the schema is not stored.
+// FlowSchemaUID returns the uid of the request's flow schema as a header value, or nil if the schema is not
+// stored.
 func (t *Ticket) FlowSchemaUID() []string { return t.schema.uid }
 
-// PriorityLevelUID is the uid of the request's priority level likewise.
+// PriorityLevelUID returns the uid of the request's priority level as a header value, or nil if the level is
+// not stored.
 func (t *Ticket) PriorityLevelUID() []string { return t.schema.levelUID }
 
-// FlowSchema and PriorityLevel are the names of what the request was classified by.
+// FlowSchema returns the name of the request's flow schema.
 func (t *Ticket) FlowSchema() string { return t.schema.name }
 
-// PriorityLevel is the name of the level that lends the seats.
+// PriorityLevel returns the name of the request's priority level.
 func (t *Ticket) PriorityLevel() string { return t.level.name }
 
-// Account is how a request was handled.
+// Account describes how a request was handled.
 type Account struct {
 	Schema, Level     string
 	Seats, FinalSeats int
-	// Waited is how long it was in a queue; Started is when it began to execute, zero
-	// where it did not.
+	// Waited is the time in the queue. Started is the start of the execution; it is zero if the request has not
+	// executed.
 	Waited  time.Duration
 	Started time.Time
 }
 
-// Account returns how the request was handled so far; false where it has not been
-// classified.
+// Account returns how the request was handled so far, and false before Classify.
 func (t *Ticket) Account() (Account, bool) {
 	if t.schema == nil {
 		return Account{}, false
@@ -123,9 +122,8 @@ func (t *Ticket) Account() (Account, bool) {
 	return a, true
 }
 
-// Enter returns "" when the request may execute, which may be after it waited in
-// a queue, at most for limit and as long as ctx lasts; else the reason why not.
-// After "" the seats have to be given back by Leave.
+// Enter returns "" when the request may execute, and the rejection otherwise. It waits in a queue for at most
+// limit, and until ctx ends. After "" Leave must be called.
 func (t *Ticket) Enter(ctx context.Context, limit time.Duration) Rejection {
 	l := t.level
 	reason, waits := l.arrive(t)
@@ -142,25 +140,25 @@ func (t *Ticket) Enter(ctx context.Context, limit time.Duration) Rejection {
 	case <-timer.C():
 		return l.giveUp(t, TimeOut)
 	case <-ctx.Done():
-		if context.Cause(ctx) == context.DeadlineExceeded { //nolint:errorlint // the standard library's own value
+		if context.Cause(ctx) == context.DeadlineExceeded { //nolint:errorlint // returned unwrapped by package context
 			return l.giveUp(t, TimeOut)
 		}
 		return l.giveUp(t, Cancelled)
 	}
 }
 
-// Waited is how long Enter waited.
+// Waited returns how long Enter waited.
 func (t *Ticket) Waited() time.Duration { return t.waited }
 
-// Leave gives the seats back, once; those that the estimate says a write's
-// watchers occupy are given back later.
+// Leave releases the seats; further calls do nothing. Seats for the delivery of events are released after their
+// estimated duration.
 func (t *Ticket) Leave() {
 	if t.left.CompareAndSwap(false, true) {
 		t.level.leave(t)
 	}
 }
 
-// Forgo has Leave give all seats back at once: the request has written nothing that watchers could see.
+// Forgo makes Leave release all seats at once, because the request has not written anything.
 func (t *Ticket) Forgo() {
 	t.level.mu.Lock()
 	defer t.level.mu.Unlock()

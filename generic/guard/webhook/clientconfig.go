@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateURL validates the URL of a webhook outside the cluster: https, with a
-// host, and with neither user, query nor fragment.
+// ValidateURL validates the URL of a webhook: https with a host, without user, query and fragment.
 func ValidateURL(text string, path *field.Path) field.ErrorList {
 	const form = "; desired format: https://host[/path]"
 	u, err := url.Parse(text)
@@ -36,9 +35,8 @@ func ValidateURL(text string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// ValidateEndpoint validates the port and the URL path of the Service that a
-// webhook runs behind; nil stands for the defaults. The field path is the
-// Service's.
+// ValidateEndpoint validates the port and the path of a webhook's Service; nil means their defaults. path is
+// the field path of the Service.
 func ValidateEndpoint(port *int32, urlPath *string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if port != nil {
@@ -64,7 +62,7 @@ func validateURLPath(text string, path *field.Path) field.ErrorList {
 	if !strings.HasPrefix(text, "/") {
 		errs = append(errs, field.Invalid(path, text, "must start with a '/'"))
 	}
-	// Without a slash the first byte is not looked at, as in kube-apiserver.
+	// The first byte is a slash, or not checked, as in kube-apiserver.
 	for i, segment := range strings.Split(strings.TrimSuffix(text[1:], "/"), "/") {
 		if segment == "" {
 			errs = append(errs, field.Invalid(path, text, fmt.Sprintf("segment[%d] may not be empty", i)))

@@ -4,9 +4,8 @@ import (
 	"triplane/generic/storage"
 )
 
-// apply takes changes that follow one another. It reports whether watches have
-// to be woken that did not have to before. All changes of one revision come in
-// one call, so that no reader sees half of them.
+// apply applies changes in their order. It reports whether wake must be called. All changes of one revision are
+// in one call, so that readers never see a part of them.
 func (c *Cache) apply(changes []storage.Change) bool {
 	if c.cfg.View != nil {
 		changes = c.decode(changes)
@@ -27,15 +26,14 @@ func (c *Cache) apply(changes []storage.Change) bool {
 			c.store(e)
 		}
 		c.history.add(e)
-		c.history.fade()
+		c.history.releaseReplaced()
 		c.dispatch(e)
 		c.last = changes[i].Revision
 	}
 	return clean && len(c.watchers.dirty) > 0
 }
 
-// event makes the shared event of a change; nil when it changes nothing that
-// anybody could have seen.
+// event returns the shared event for a change. It is nil for the deletion of an unknown key.
 func (c *Cache) event(change *storage.Change) *event {
 	previous := c.previous(change)
 	e := &event{Event: storage.Event{Revision: change.Revision}, at: c.mux.clock.now(), previous: previous}
@@ -49,10 +47,9 @@ func (c *Cache) event(change *storage.Change) *event {
 		e.Type = storage.Deleted
 		e.Record = &storage.Record{Key: change.Key, Value: previous.Value, Revision: change.Revision}
 	case c.filled.Load():
-		return nil // deleted before it was ever seen
+		return nil // created and deleted within the batch
 	default:
-		// What was deleted is not known any more: nobody may watch from
-		// before.
+		// The deleted record is unknown, so no watch may start before the deletion.
 		c.history.reset(change.Revision)
 		c.last = change.Revision
 		c.watchers.end(storage.ErrStopped)
@@ -61,7 +58,7 @@ func (c *Cache) event(change *storage.Change) *event {
 	return e
 }
 
-// previous is the record before a change, nil if there was none.
+// previous returns the record before a change, or nil.
 func (c *Cache) previous(change *storage.Change) *storage.Record {
 	if c.filled.Load() {
 		r, _ := c.tree.Get(change.Key)
@@ -73,7 +70,7 @@ func (c *Cache) previous(change *storage.Change) *storage.Record {
 	return &storage.Record{Key: change.Key, Value: change.Previous, Revision: change.PrevRev}
 }
 
-// store puts an event into the tree.
+// store applies an event to the tree.
 func (c *Cache) store(e *event) {
 	if c.snapshot != nil {
 		c.snapshot.next = e.Revision
@@ -86,7 +83,7 @@ func (c *Cache) store(e *event) {
 	c.tree.Set(e.Record.Key, e.Record)
 }
 
-// dispatch queues an event with the watches it may concern.
+// dispatch queues an event with the watches whose scope may include it.
 func (c *Cache) dispatch(e *event) {
 	w := &c.watchers
 	if w.count == 0 {
@@ -109,7 +106,7 @@ func (c *Cache) dispatch(e *event) {
 	}
 }
 
-// value is what a record has in the index field.
+// value returns a record's value of the index field.
 func (c *Cache) value(r *storage.Record) string {
 	if r == nil {
 		return ""
@@ -121,8 +118,7 @@ func (c *Cache) value(r *storage.Record) string {
 	return fields.Get(c.cfg.IndexField)
 }
 
-// wake signals the watches that got events in the batch. Only the multiplexer's goroutine
-// calls it.
+// wake wakes the watches that received events in the batch. Only the multiplexer's goroutine calls it.
 func (c *Cache) wake() {
 	c.mu.Lock()
 	dirty := c.watchers.dirty

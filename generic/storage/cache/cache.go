@@ -10,22 +10,22 @@ import (
 	"triplane/generic/storage"
 )
 
-// Cache is the cache of one resource; a Multiplexer makes it.
+// Cache is the cache of one resource. Multiplexer.Cache creates it.
 type Cache struct {
 	mux     *Multiplexer
 	cfg     Config
-	backend storage.Backend // the multiplexer's, or the view of it
+	backend storage.Backend // the multiplexer's, or the View
 
-	filled atomic.Bool // the tree holds everything; written under mu
+	filled atomic.Bool // the tree has all records; written with mu held
 	counts cacheCounts
 
 	mu       sync.RWMutex
 	stopped  bool
-	epoch    int // counts resets, so that a fill notices one
+	epoch    int // number of resets, so that a fill notices one
 	filling  *filling
 	lost     lost
 	tree     *btree.Map[string, *storage.Record]
-	last     int64 // revision of the latest event; before any, where the history begins
+	last     int64 // revision of the last event, or the start of the history
 	snapshot *snapshot
 	kept     []*snapshot
 	history  history
@@ -38,22 +38,22 @@ type cacheCounts struct {
 	waits                                                     waits
 }
 
-// Stats are a cache's numbers since it was made.
+// Stats are the statistics of a cache since its creation.
 type Stats struct {
 	Filled  bool
-	Records int   // held, 0 while not filled
-	Events  int64 // received
+	Records int   // 0 if not filled
+	Events  int64 // received events
 	Fills   int64
 	Lists   int64
-	Listed  int64 // records in the answers of lists
-	Initial int64 // events that watches began with
-	// Consistent counts consistent reads, and Behind those that failed since the cache did not
-	// become as new as the backend.
+	Listed  int64 // records in results of lists
+	Initial int64 // initial events of watches
+	// Consistent counts consistent reads. Behind counts those that failed because the cache did not catch up
+	// with the backend.
 	Consistent, Behind int64
 	Waits              Waits
-	Watches            int   // running
-	Capacity           int   // room for events before the history grows
-	Revision           int64 // of the latest event, or up to which there is none
+	Watches            int   // running watches
+	Capacity           int   // of the history, in events
+	Revision           int64 // of the last event, or up to which there are none
 }
 
 func newCache(m *Multiplexer, cfg Config) *Cache {
@@ -71,7 +71,7 @@ func newTree() *btree.Map[string, *storage.Record] {
 
 var _ storage.Cache = (*Cache)(nil)
 
-// reset begins anew: nothing is known before the revision. Watches end.
+// reset drops all records and the history up to a revision, and ends all watches.
 func (c *Cache) reset(revision int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (c *Cache) reset(revision int64) {
 	c.watchers.end(storage.ErrStopped)
 }
 
-// clear forgets all records and the history.
+// clear drops all records and the history.
 func (c *Cache) clear(revision int64) {
 	c.filled.Store(false)
 	c.tree = newTree()
@@ -89,7 +89,7 @@ func (c *Cache) clear(revision int64) {
 	c.last = revision
 }
 
-// stop ends the cache for good.
+// stop stops the cache for good.
 func (c *Cache) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +121,7 @@ func (c *Cache) Watching(namespace, name string) int {
 	return n
 }
 
-// Stats returns the cache's numbers.
+// Stats returns the cache's statistics.
 func (c *Cache) Stats() Stats {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -144,8 +144,7 @@ func (c *Cache) Stats() Stats {
 	}
 }
 
-// namespace returns the part of a key that a list or watch of its namespace has
-// as its Prefix; "" if the resource has no namespaces.
+// namespace returns the Prefix of lists and watches of the key's namespace, or "" for cluster-scoped resources.
 func (c *Cache) namespace(key string) string {
 	if !c.cfg.Namespaced || len(key) < len(c.cfg.Prefix) {
 		return ""

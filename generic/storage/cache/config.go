@@ -2,19 +2,18 @@ package cache
 
 import "triplane/generic/storage"
 
-// Config describes a cache of a Multiplexer.
+// Config configures a cache of a Multiplexer.
 type Config struct {
 	storage.CacheConfig
-	// View, where set, reads what the multiplexer's backend holds of the resource.
+	// View, if set, reads and writes the values of the resource in place of the multiplexer's backend.
 	View View
 }
 
-// View is a backend of one resource whose values are stored in another form than
-// they are read in, such as encrypted.
+// View is a backend for one resource that transforms values, for example encrypts them.
 type View interface {
 	storage.Backend
-	// Decode turns a change of the underlying backend into the view's. A Previous
-	// that cannot be decrypted is left out.
+	// Decode transforms a change of the underlying backend in place. It omits a Previous that cannot be
+	// decrypted.
 	//
 	//   - *storage.TransformError: the change's new value cannot be decrypted.
 	Decode(change *storage.Change) error

@@ -9,24 +9,22 @@ import (
 	"triplane/generic/storage"
 )
 
-// lostFor is for how long readers get the error of a fill that failed since a
-// value cannot be decrypted, before another one is tried.
-const lostFor = time.Second
+// unreadableTTL is how long a fill that failed because of an undecryptable value is not retried. Readers get
+// its error.
+const unreadableTTL = time.Second
 
-// lost is the state of a cache whose view cannot read all values. Cache.mu guards
-// it.
+// lost is the state of a cache whose view cannot decrypt all values. Cache.mu guards it.
 type lost struct {
-	// changes is set when a change could not be read: those that follow are not
-	// looked at, which may take long, before somebody fills the cache.
+	// changes is set after a change could not be decrypted. Following changes are not decrypted, which may be
+	// slow, until the next fill.
 	changes bool
-	// err is why the last fill failed, and until the multiplexer's time to which it is
-	// not repeated.
+	// err is the error of the last fill, which is returned until the multiplexer's clock reaches until.
 	err   error
 	until int64
 }
 
-// decode turns changes into the view's. If one cannot be read, none is returned,
-// and the cache begins anew behind them.
+// decode transforms changes by the view. If one of them cannot be decrypted, it returns none and resets the
+// cache to the revision after them.
 func (c *Cache) decode(changes []storage.Change) []storage.Change {
 	c.mu.RLock()
 	lost := c.lost.changes
@@ -35,32 +33,32 @@ func (c *Cache) decode(changes []storage.Change) []storage.Change {
 	var err error
 	for i := 0; i < len(changes) && err == nil && !lost; i++ {
 		if filled {
-			changes[i].Previous = nil // the tree has it
+			changes[i].Previous = nil // the tree has it; decrypting it is unnecessary
 		}
 		err = c.cfg.View.Decode(&changes[i])
 	}
 	if err != nil {
-		klog.ErrorS(err, "A change of storage cannot be read; watches of the resource end", "prefix", c.cfg.Prefix)
+		klog.ErrorS(err, "Failed to decrypt a change in storage, ending the watches of the resource", "prefix", c.cfg.Prefix)
 	}
 	if err != nil || lost {
-		c.lose(changes[len(changes)-1].Revision)
+		c.markLost(changes[len(changes)-1].Revision)
 		return nil
 	}
 	return changes
 }
 
-// lose begins anew behind a revision, for want of a change up to it.
-func (c *Cache) lose(revision int64) {
+// markLost resets the cache to a revision because a change up to it could not be decrypted.
+func (c *Cache) markLost(revision int64) {
 	c.reset(revision)
 	c.mu.Lock()
 	c.lost.changes = true
 	c.mu.Unlock()
 }
 
-// failed notes how a fill ended. c.mu is held.
+// failed records the result of a fill. The caller holds c.mu.
 func (l *lost) failed(err error, now int64) {
 	if errors.As(err, new(*storage.TransformError)) {
-		l.err, l.until = err, now+int64(lostFor)
+		l.err, l.until = err, now+int64(unreadableTTL)
 	} else {
 		l.err = nil
 	}

@@ -1,30 +1,25 @@
-// Package cache answers reads from memory: it implements storage.Cache.
+// Package cache implements storage.Cache: it serves reads from memory.
 //
-// One Multiplexer a server holds one watch of the backend for everything below the
-// server's prefix. It hands each change, in order, to the Cache of the resource
-// that the key belongs to, and then moves its progress: the revision up to which
-// every cache has seen everything. A consistent read is therefore one question to
-// the backend ("what is the revision now?") and a wait until the progress is
-// there, whatever the resource; with the embedded backend the question is a
-// lock.
+// A server has one Multiplexer. It holds one watch of the backend for the server's prefix and passes each
+// change, in order, to the Cache of the key's resource. Then it advances its progress: the revision up to which
+// all caches have all changes. A consistent read of any resource therefore requests the backend's current
+// revision and waits until the progress reaches it. With the embedded backend that request is a function call.
 //
-// A Cache holds
+// A Cache has
 //
-//   - the present records in a copy-on-write tree, filled on the first read, or
-//     ahead of it where there are many (Prefill);
-//   - the history: the latest events, kept from registration on, from which a
-//     watch starts. It needs no fill;
-//   - the watches, indexed by what they look at, so that an event touches only
-//     those it may concern.
+//   - the current records in a copy-on-write tree. The first read fills it, or Prefill does if there are many
+//     objects;
+//   - the history: the latest events since the cache was registered. Watches start from it, without a fill;
+//   - the watches, indexed by their scope, so that an event is only passed to those that it may concern.
 //
-// A Tap is for what follows all resources at once, such as the garbage collector:
-// it fills no cache, and costs a resource without changes nothing.
+// A Tap receives the changes of all resources, for example for the garbage collector. It fills no cache, and
+// has no cost for a resource without changes.
 //
-// An event is made once and shared by the history and the queues of all watches.
-// Selectors are applied by each watch in its own goroutine; records are decoded
-// for them once, and never if nobody uses a selector.
+// An event is created once and shared by the history and the queues of all watches. Each watch applies its
+// selectors in its own goroutine. A record is decoded for selectors at most once, and not at all without
+// selectors.
 //
-// Locks are taken in the order Multiplexer.mu, Cache.mu, watch.mu. The multiplexer's goroutine
-// takes Cache.mu for writing while it applies a batch; reads of many records
-// copy the tree under the lock, which is cheap, and walk the copy without it.
+// Locks are taken in the order Multiplexer.mu, Cache.mu, watch.mu. The multiplexer's goroutine locks Cache.mu
+// for writing while it applies a batch. Reads of many records copy the tree under the lock, which is cheap, and
+// iterate over the copy without it.
 package cache

@@ -6,23 +6,23 @@ import (
 	"triplane/generic/storage"
 )
 
-// event is one change of a record, shared by the history and all watches.
+// event is one change of a record. The history and all watches share it.
 type event struct {
-	storage.Event       // as seen without a selector
-	at            int64 // when it was received, in nanoseconds of the multiplexer's clock
-	// previous is the state before, nil for a creation.
+	storage.Event       // for a watch without selectors
+	at            int64 // time of receipt, in nanoseconds of the multiplexer's clock
+	// previous is the record before, or nil for a creation.
 	previous *storage.Record
-	// left is previous at the event's revision: what a watch receives whose
-	// selector the record ceases to match. Made on first demand.
+	// left is previous with the event's revision, for watches whose selector no longer matches. It is created
+	// on first use.
 	left atomic.Pointer[storage.Record]
 }
 
-// size is about what the event keeps in memory that the tree does not.
+// size estimates the memory that only the event holds.
 func (e *event) size() int { return len(e.Record.Value) + eventOverhead }
 
 const eventOverhead = 256
 
-// leaving returns previous at the event's revision.
+// leaving returns previous with the event's revision.
 func (e *event) leaving() *storage.Record {
 	if e.Type == storage.Deleted {
 		return e.Record

@@ -7,8 +7,8 @@ import (
 	"triplane/generic/storage"
 )
 
-// exact lists the state at a revision: from the present one if nothing has
-// changed since, from a snapshot that was kept for it, or else from the backend.
+// exact lists the state at a revision: from the current tree if nothing has changed since, from a kept
+// snapshot, or from the backend.
 func (c *Cache) exact(ctx context.Context, opts storage.ListOptions) (storage.List, error) {
 	err := c.fill(ctx)
 	if errors.As(err, new(*storage.TransformError)) {
@@ -33,8 +33,7 @@ func (c *Cache) exact(ctx context.Context, opts storage.ListOptions) (storage.Li
 	return c.fromBackend(ctx, opts, opts.Revision)
 }
 
-// happened waits for a revision that the backend has, and refuses one that it
-// has not.
+// happened waits until the caches have reached a revision. It returns an error if the backend has not.
 func (c *Cache) happened(ctx context.Context, revision int64) error {
 	if c.mux.progress.load() >= revision {
 		return nil
@@ -48,12 +47,12 @@ func (c *Cache) happened(ctx context.Context, revision int64) error {
 	}
 	err = c.await(ctx, revision, errBehind)
 	if errors.Is(err, errBehind) {
-		return nil // the backend answers then
+		return nil // the backend serves the read
 	}
 	return err
 }
 
-// fromBackend lists from the backend at a revision, or at the current one for 0.
+// fromBackend lists from the backend at a revision; 0 is the current one.
 func (c *Cache) fromBackend(ctx context.Context, opts storage.ListOptions, revision int64) (storage.List, error) {
 	if opts.Key != "" {
 		return c.singleFromBackend(ctx, opts, revision)
@@ -87,7 +86,7 @@ func (c *Cache) fromBackend(ctx context.Context, opts storage.ListOptions, revis
 	}
 }
 
-// endPage ends a list behind its last record, if anything is left.
+// endPage sets Last and Remaining of a page if there are more records.
 func endPage(list storage.List, last string, left int64, f *filter) storage.List {
 	if left <= 0 {
 		return list
@@ -113,7 +112,7 @@ func (c *Cache) singleFromBackend(ctx context.Context, opts storage.ListOptions,
 	return list, nil
 }
 
-// readRange reads from the backend, with the errors of a Cache.
+// readRange reads from the backend and converts errors to those of a Cache.
 func (c *Cache) readRange(ctx context.Context, opts storage.RangeOptions) (storage.RangeResult, error) {
 	page, err := c.backend.Range(ctx, opts)
 	if errors.Is(err, storage.ErrFutureRevision) {

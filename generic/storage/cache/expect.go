@@ -6,8 +6,8 @@ import (
 	"triplane/generic/storage"
 )
 
-// expectedMax bounds the records that wait for their event: one a write that is
-// under way, and some whose event never comes.
+// expectedMax limits the records that wait for their change: one for each write in progress, and some whose
+// change never arrives.
 const expectedMax = 4096
 
 // Expect implements storage.Cache.
@@ -29,8 +29,7 @@ func (c *Cache) Expect(r *storage.Record) {
 	c.expected[r.Key] = r
 }
 
-// record makes the record of a change, or takes the one that its writer has
-// announced.
+// record returns the record for a change, which is the announced one if there is one.
 func (c *Cache) record(change *storage.Change) *storage.Record {
 	if r, ok := c.expected[change.Key]; ok {
 		if r.Revision <= change.Revision {

@@ -13,26 +13,25 @@ import (
 )
 
 const (
-	// fillPage is how many keys are read at once when a cache is filled. Each
-	// page costs etcd a walk over the keys that are left.
+	// fillPage is the number of keys per page of a fill. For each page etcd counts all remaining keys.
 	fillPage = 10_000
-	// fillAttempts bounds how often a fill begins anew because the multiplexer did.
+	// fillAttempts limits the restarts of a fill because of resets.
 	fillAttempts = 5
 )
 
-// filling is a fill under way, which all readers wait for.
+// filling is a fill in progress.
 type filling struct {
 	done chan struct{}
 	err  error
 }
 
-// fill makes sure that the tree holds everything. Readers that come while it is
-// filled share the work; it goes on when they give up.
+// fill ensures that the tree has all records. Concurrent readers share one fill, which continues if they give
+// up.
 func (c *Cache) fill(ctx context.Context) error {
 	if c.filled.Load() {
 		return nil
 	}
-	if err := c.mux.begun(ctx); err != nil {
+	if err := c.mux.waitStarted(ctx); err != nil {
 		return err
 	}
 	f, err := c.joinFill()
@@ -47,10 +46,9 @@ func (c *Cache) fill(ctx context.Context) error {
 	}
 }
 
-// joinFill returns the fill under way, beginning one if there is none; nil if
-// there is nothing to wait for.
+// joinFill returns the fill in progress, or starts one. It returns nil if the cache is filled.
 func (c *Cache) joinFill() (*filling, error) {
-	c.mux.mu.RLock() // no fill begins once the multiplexer has ended
+	c.mux.mu.RLock() // no fill starts after the multiplexer has ended
 	defer c.mux.mu.RUnlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,8 +104,8 @@ func (c *Cache) isStopped() bool {
 	return c.stopped
 }
 
-// tryFill lists everything, waits until the multiplexer has come to the list's revision,
-// and puts the events behind it on top.
+// tryFill lists all records, waits until the multiplexer reaches the list's revision, and applies the later
+// events of the history.
 func (c *Cache) tryFill(ctx context.Context) (bool, error) {
 	c.mu.RLock()
 	epoch := c.epoch
@@ -154,7 +152,7 @@ func (c *Cache) load(ctx context.Context) (*btree.Map[string, *storage.Record], 
 			tree.Load(r.Key, r)
 		}
 		if clock.Due() {
-			klog.InfoS("Objects are read from storage", "prefix", c.cfg.Prefix, "objects", tree.Len())
+			klog.InfoS("Reading objects from storage", "prefix", c.cfg.Prefix, "objects", tree.Len())
 		}
 		opts.Revision = page.Revision
 		if !page.More || len(page.Items) == 0 {

@@ -7,17 +7,17 @@ import (
 	"triplane/generic/storage"
 )
 
-// filter is what a list or watch selects by; nil selects everything.
+// filter has the selectors of a list or watch. A nil filter selects everything.
 type filter struct {
 	labels labels.Selector
 	fields fields.Selector
 	shard  *storage.Shard
 	read   *storage.CacheConfig
-	// reader, where set, reads the fields for this list or watch alone.
+	// reader, if set, reads the fields for this list or watch only.
 	reader storage.FieldReader
 }
 
-// listFilter returns what a list selects by.
+// listFilter returns the filter of a list.
 func (c *Cache) listFilter(o *storage.ListOptions) *filter {
 	return c.filter(o.Labels, o.Fields, o.Shard, o.FieldReader)
 }
@@ -35,15 +35,14 @@ func (c *Cache) filter(l labels.Selector, f fields.Selector, shard *storage.Shar
 	return &filter{labels: l, fields: f, shard: shard, read: &c.cfg.CacheConfig, reader: reader}
 }
 
-// selects reports whether a record belongs to a list. One that cannot be decoded
-// does, since it may be one of those that are asked for: the list fails with it.
+// selects reports whether a record belongs to a list. This includes records that cannot be decoded: the list
+// must fail with their error.
 func (f *filter) selects(r *storage.Record) bool {
 	matches, err := f.match(r)
 	return matches || err != nil
 }
 
-// matches reports whether a watch sees a record. One that cannot be decoded is not
-// seen.
+// matches reports whether a record belongs to a watch. This excludes records that cannot be decoded.
 func (f *filter) matches(r *storage.Record) bool {
 	matches, err := f.match(r)
 	return matches && err == nil
@@ -69,8 +68,7 @@ func (f *filter) match(r *storage.Record) (bool, error) {
 	return (f.fields == nil || f.fields.Matches(has)) && (f.shard == nil || f.shard.Holds(has)), nil
 }
 
-// fieldsOf returns the fields of a record, which keeps them unless they are for this filter
-// alone.
+// fieldsOf returns the fields of a record. The record caches them unless this filter has a reader.
 func (f *filter) fieldsOf(r *storage.Record) (*storage.Set, error) {
 	if f.reader == nil {
 		return r.Fields(f.read.Fields)

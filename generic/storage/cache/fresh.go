@@ -9,13 +9,13 @@ import (
 	"triplane/generic/storage"
 )
 
-// freshWait is how long a read waits for a revision that has not arrived.
+// freshWait is how long a read waits for a revision.
 const freshWait = 3 * time.Second
 
-// errBehind says that the watch does not come to a revision that the backend has.
+// errBehind means that the watch does not reach a revision of the backend.
 var errBehind = errors.New("storage: the cache is behind the backend")
 
-// freshen waits until the cache is as new as a read wants it.
+// freshen waits until the cache is as fresh as a read requires.
 func (c *Cache) freshen(ctx context.Context, fresh storage.Freshness) error {
 	if err := c.fill(ctx); err != nil {
 		return err
@@ -39,22 +39,22 @@ func (c *Cache) freshen(ctx context.Context, fresh storage.Freshness) error {
 	return nil
 }
 
-// revision asks the backend for its revision, which is all that a consistent read reads from it.
+// revision returns the backend's revision for a consistent read.
 func (c *Cache) revision(ctx context.Context) (int64, error) {
 	ctx, span := tracing.Start(ctx, "etcd revision")
 	defer span.End()
 	return c.mux.backend.Revision(ctx)
 }
 
-// await waits for a revision for a while, and then returns late, or a
-// *storage.TooLargeError if that is nil.
+// await waits for a revision for a limited time. Then it returns late, or a *storage.TooLargeError if late is
+// nil.
 func (c *Cache) await(ctx context.Context, revision int64, late error) error {
 	if c.mux.progress.load() >= revision {
 		c.counts.waits.none()
 		return nil
 	}
-	begun := time.Now()
-	defer func() { c.counts.waits.add(time.Since(begun)) }()
+	waitStarted := time.Now()
+	defer func() { c.counts.waits.add(time.Since(waitStarted)) }()
 	bounded, cancel := context.WithTimeout(ctx, c.mux.patience)
 	defer cancel()
 	if err := c.mux.progress.wait(bounded, revision); err == nil {

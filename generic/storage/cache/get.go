@@ -25,14 +25,13 @@ func (c *Cache) Get(ctx context.Context, key string, fresh storage.Freshness) (*
 		return r, nil
 	case stopped:
 		return nil, storage.ErrStopped
-	case !filled: // it began anew in between
+	case !filled: // it was reset in the meantime
 		return c.getFromBackend(ctx, key)
 	}
 	return nil, storage.ErrNotFound
 }
 
-// getFromBackend serves a get while the watch does not keep up, or while another
-// object's value keeps the cache from being filled.
+// getFromBackend serves a get while the watch is behind, or while an undecryptable value prevents the fill.
 func (c *Cache) getFromBackend(ctx context.Context, key string) (*storage.Record, error) {
 	kv, err := c.backend.Get(ctx, key)
 	if err != nil {

@@ -11,22 +11,21 @@ const (
 	historyMin   = 100
 	historyMax   = 100_000
 	historyBytes = 64 << 20
-	// historyFresh is how long events are kept if there is room for them.
+	// historyFresh is how long events are kept at least, up to the maximum size.
 	historyFresh = 75 * time.Second
-	// historyStale is after how long events are dropped although there is room.
+	// historyStale is how long events are kept at most.
 	historyStale = 5 * time.Minute
 )
 
-// history is a ring of the latest events. All events after the revision from are
-// in it. It grows while its events are fresh.
+// history is a ring of the latest events. It has all events after the revision from. It grows while its oldest
+// event is fresh.
 type history struct {
 	ring  []*event
 	first int
 	count int
 	bytes int
 	from  int64
-	// pinned keeps everything while a cache is filled from a list that the
-	// events will be put on top of.
+	// pinned prevents the removal of events during a fill, which needs them.
 	pinned bool
 }
 
@@ -48,23 +47,22 @@ func (h *history) add(e *event) {
 	h.bytes += e.size()
 }
 
-// fadeAfter is for how many events the encoded forms of a replaced record stay:
-// watches that are that far behind have them encoded anew.
-const fadeAfter = 256
+// releaseAfter is the number of events after which the forms of a replaced record are released. Watches that
+// are further behind encode them again.
+const releaseAfter = 256
 
-// fade releases the forms of the record that was replaced fadeAfter events ago.
-// What is kept of history are then the bytes of storage alone.
-func (h *history) fade() {
-	if h.count <= fadeAfter {
+// releaseReplaced releases the forms of the record that was replaced releaseAfter events ago, so that older
+// events only hold stored bytes.
+func (h *history) releaseReplaced() {
+	if h.count <= releaseAfter {
 		return
 	}
-	if replaced := h.at(h.count - 1 - fadeAfter).previous; replaced != nil {
+	if replaced := h.at(h.count - 1 - releaseAfter).previous; replaced != nil {
 		replaced.ReleaseForms()
 	}
 }
 
-// makeRoom grows a full ring if its oldest event is fresh, and drops that one
-// otherwise.
+// makeRoom grows a full ring if its oldest event is fresh. Otherwise it drops that event.
 func (h *history) makeRoom(now int64) {
 	full := len(h.ring)
 	fresh := full == 0 || now-h.at(0).at < int64(historyFresh)
@@ -96,7 +94,7 @@ func (h *history) dropFirst() {
 	h.count--
 }
 
-// trim drops stale events and gives back room that is not used.
+// trim drops stale events and shrinks the ring.
 func (h *history) trim(now int64) {
 	if h.pinned {
 		return
@@ -109,8 +107,8 @@ func (h *history) trim(now int64) {
 	}
 }
 
-// after returns the index of the first event behind a revision, or a
-// *storage.TooOldError when some of those are gone.
+// after returns the index of the first event after a revision, or a *storage.TooOldError if an event after it
+// was dropped.
 func (h *history) after(revision int64) (int, error) {
 	if revision < h.from {
 		return 0, &storage.TooOldError{Requested: revision, Oldest: h.from}

@@ -78,16 +78,16 @@ func TestHistoryReleasesFormsOfReplacedRecords(t *testing.T) {
 	}
 	first := &storage.Record{Key: "a", Revision: 1}
 	get(first)
-	for i := range fadeAfter + 2 {
+	for i := range releaseAfter + 2 {
 		e := &event{Event: storage.Event{Record: &storage.Record{Key: "a", Revision: int64(i + 2)}}}
 		if i == 0 {
 			e.previous = first
 		}
 		h.add(e)
-		h.fade()
+		h.releaseReplaced()
 		before := encoded
 		get(first)
-		if gone := encoded > before; gone != (i == fadeAfter) {
+		if gone := encoded > before; gone != (i == releaseAfter) {
 			t.Errorf("after %d events: released %v", i+1, gone)
 		}
 	}

@@ -1,19 +1,18 @@
 package cache
 
-// index holds the running watches of a cache by what they look at. Cache.mu
-// guards it.
+// index has the running watches of a cache by their scope. Cache.mu guards it.
 type index struct {
 	count       int
 	all         []*watch
-	byNamespace map[string][]*watch // by prefix of the keys
+	byNamespace map[string][]*watch // by key prefix
 	byKey       map[string][]*watch
 	byValue     map[string][]*watch // by value of the index field
-	// dirty are the watches that got events in the batch under way; spare is
-	// their slice of the batch before, which only the multiplexer's goroutine touches.
+	// dirty are the watches with new events in the current batch. spare is the slice of the previous batch,
+	// which only the multiplexer's goroutine uses.
 	dirty, spare []*watch
 }
 
-// scopeKind says by which list of the index a watch is found.
+// scopeKind selects a list of the index.
 type scopeKind uint8
 
 const (
@@ -23,7 +22,7 @@ const (
 	scopeValue
 )
 
-// scope is a watch's place in the index.
+// scope is a watch's position in the index.
 type scope struct {
 	kind  scopeKind
 	value string
@@ -55,7 +54,7 @@ func (x *index) add(w *watch) {
 	(*t)[w.scope.value] = append((*t)[w.scope.value], w)
 }
 
-// remove takes a watch out that is in; the last one of its list takes its place.
+// remove removes a watch, which must be in the index. The last watch of its list takes its position.
 func (x *index) remove(w *watch) {
 	x.count--
 	if w.scope.kind == scopeAll {

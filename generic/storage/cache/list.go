@@ -38,8 +38,8 @@ func (c *Cache) List(ctx context.Context, opts storage.ListOptions) (storage.Lis
 	return storage.List{}, err
 }
 
-// page picks the records of a list from a snapshot. The error is that of ctx, if it ends before a selector was compared
-// with all of them.
+// page returns the records of a list from a snapshot. It returns ctx's error if ctx ends while records are
+// compared with a selector.
 func (c *Cache) page(ctx context.Context, s *snapshot, revision int64, opts storage.ListOptions) (storage.List, error) {
 	if opts.Key != "" {
 		return c.single(s, revision, opts), nil
@@ -50,9 +50,9 @@ func (c *Cache) page(ctx context.Context, s *snapshot, revision int64, opts stor
 		start = opts.After + "\x00"
 	}
 	if start >= behind {
-		return p.list, nil // a client may say that it goes on anywhere
+		return p.list, nil // a client can send any continue token
 	}
-	end := 0 // rank behind the last key of the list
+	end := 0 // rank of the first key after the list
 	if opts.Limit > 0 || p.filter == nil {
 		first := s.rank(start)
 		end = s.rank(behind)
@@ -84,19 +84,19 @@ func (c *Cache) page(ctx context.Context, s *snapshot, revision int64, opts stor
 	return p.list, nil
 }
 
-// patience is how many records are compared with a selector, which may have a hundred thousand requirements, before the
-// context of the list is asked whether it goes on.
-const patience = 64
+// checkEvery is how many records are compared with a selector between checks of the list's context. A selector
+// may have a hundred thousand requirements.
+const checkEvery = 64
 
-// pager gathers records in key order until the limit.
+// pager collects records in key order up to the limit.
 type pager struct {
 	ctx    context.Context //nolint:containedctx // of the list
 	err    error
-	seen   int // records that were compared with the filter
+	seen   int // records compared with the filter
 	list   storage.List
 	opts   *storage.ListOptions
 	filter *filter
-	end    *storage.Record // behind the last of the list, nil if none is: to look at each key costs as much as all else
+	end    *storage.Record // first record after the list, or nil; comparing each key instead would double the cost
 }
 
 func (p *pager) add(key string, r *storage.Record) bool {
@@ -104,7 +104,7 @@ func (p *pager) add(key string, r *storage.Record) bool {
 		return false
 	}
 	if p.filter != nil {
-		if p.seen%patience == 0 {
+		if p.seen%checkEvery == 0 {
 			if p.err = p.ctx.Err(); p.err != nil {
 				return false
 			}
@@ -122,7 +122,7 @@ func (p *pager) add(key string, r *storage.Record) bool {
 	return true
 }
 
-// single is a list that is narrowed to one record.
+// single returns a list with Key set.
 func (c *Cache) single(s *snapshot, revision int64, opts storage.ListOptions) storage.List {
 	list := storage.List{Revision: revision}
 	if opts.Key <= opts.After {
@@ -134,7 +134,7 @@ func (c *Cache) single(s *snapshot, revision int64, opts storage.ListOptions) st
 	return list
 }
 
-// prefixEnd is the first string behind all that begin with prefix.
+// prefixEnd returns the smallest string that is greater than all strings with the prefix.
 func prefixEnd(prefix string) string {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] < 0xff {

@@ -134,18 +134,18 @@ func TestListAtARevision(t *testing.T) {
 
 func TestSnapshotsAreForgotten(t *testing.T) {
 	w := newWorld(t)
-	for i := range 2 * keptMax {
+	for i := range 2 * maxSnapshots {
 		w.create(fmt.Sprintf("%d", i), thing{})
 		w.list(storage.ListOptions{Limit: 1})
 	}
-	if n := len(w.cache.kept); n != keptMax {
+	if n := len(w.cache.kept); n != maxSnapshots {
 		t.Errorf("%d snapshots are kept", n)
 	}
-	w.cache.trim(w.mux.clock.now() + int64(keptFor)/2)
-	if n := len(w.cache.kept); n != keptMax {
+	w.cache.trim(w.mux.clock.now() + int64(snapshotTTL)/2)
+	if n := len(w.cache.kept); n != maxSnapshots {
 		t.Errorf("%d snapshots are left after a while", n)
 	}
-	w.cache.trim(w.mux.clock.now() + 2*int64(keptFor))
+	w.cache.trim(w.mux.clock.now() + 2*int64(snapshotTTL))
 	if n := len(w.cache.kept); n != 0 {
 		t.Errorf("%d snapshots are left after long", n)
 	}

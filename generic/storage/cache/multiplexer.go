@@ -11,35 +11,33 @@ import (
 	"triplane/internal/worker"
 )
 
-// Multiplexer feeds the caches of a server from one watch of its backend. Its methods
-// are safe for concurrent use.
+// Multiplexer feeds the caches of a server from one watch of its backend. Its methods are safe for concurrent
+// use.
 type Multiplexer struct {
 	backend  storage.Backend
 	prefix   string // with a trailing slash
 	progress *progress
 	clock    *wheel
-	counts   hubCounts
-	patience time.Duration // of reads that wait for a revision
+	counts   muxCounts
+	patience time.Duration // how long reads wait for a revision
 
 	started chan struct{}   // closed when the first revision is known
 	stopped chan struct{}   // closed when Run returns
-	fills   worker.Group    // goroutines that fill caches
-	ctx     context.Context // of Run, once started is closed
+	fills   worker.Group    // the goroutines of fills
+	ctx     context.Context // of Run; set before started is closed
 
-	// mu is held for reading while a batch is applied, so that a cache is
-	// registered between two batches.
+	// mu is locked for reading while a batch is applied, so that caches are registered between batches.
 	mu     sync.RWMutex
-	caches map[string]*Cache // by the prefix below the multiplexer's own
-	taps   []*Tap            // replaced as a whole
+	caches map[string]*Cache // by prefix, without the multiplexer's own
+	taps   []*Tap            // copied on write
 	ended  bool
 }
 
-// hubCounts are how often a watch was opened again, and all caches began anew since history was
-// lost.
-type hubCounts struct{ reconnects, rebuilds atomic.Int64 }
+// muxCounts counts reopened watches, and resets of all caches because history was lost.
+type muxCounts struct{ reconnects, rebuilds atomic.Int64 }
 
-// NewMultiplexer returns a Multiplexer for the keys below prefix ("/registry"). Caches can be
-// registered at once; their reads wait until Run has begun.
+// NewMultiplexer returns a Multiplexer for the keys below prefix ("/registry"). Caches can be registered at
+// once; their reads wait until Run has started.
 func NewMultiplexer(backend storage.Backend, prefix string) *Multiplexer {
 	m := &Multiplexer{
 		backend:  backend,
@@ -55,8 +53,8 @@ func NewMultiplexer(backend storage.Backend, prefix string) *Multiplexer {
 	return m
 }
 
-// Cache returns the cache of the keys below cfg.Prefix, making it on first use.
-// When there is one already, the rest of cfg is not looked at.
+// Cache returns the cache of the keys below cfg.Prefix. The first call creates it; later calls ignore the rest
+// of cfg.
 func (m *Multiplexer) Cache(cfg Config) *Cache {
 	route := strings.TrimPrefix(cfg.Prefix, m.prefix)
 	m.mu.Lock()
@@ -73,8 +71,8 @@ func (m *Multiplexer) Cache(cfg Config) *Cache {
 	return c
 }
 
-// Drop ends the cache of prefix, if there is one: its watches and reads end with
-// storage.ErrStopped. A later Cache with the prefix makes a new one.
+// Drop stops the cache of prefix, if there is one. Its watches and reads end with storage.ErrStopped. A later
+// call of Cache creates another one.
 func (m *Multiplexer) Drop(prefix string) {
 	route := strings.TrimPrefix(prefix, m.prefix)
 	m.mu.Lock()
@@ -86,20 +84,19 @@ func (m *Multiplexer) Drop(prefix string) {
 	}
 }
 
-// Progress is the revision up to which all caches are current; 0 before Run has
-// begun.
+// Progress returns the revision up to which all caches are current. It is 0 before Run has started.
 func (m *Multiplexer) Progress() int64 { return m.progress.load() }
 
-// Await returns when all caches are current up to a revision, or ctx ends.
+// Await returns when all caches have reached a revision, or when ctx ends.
 func (m *Multiplexer) Await(ctx context.Context, revision int64) error {
 	return m.progress.wait(ctx, revision)
 }
 
-// Started is closed when the multiplexer has begun and reads are answered.
+// Started is closed when Run has started and reads do not wait for it.
 func (m *Multiplexer) Started() <-chan struct{} { return m.started }
 
-// begun returns when the multiplexer has begun, or why it will not.
-func (m *Multiplexer) begun(ctx context.Context) error {
+// waitStarted returns when Run has started, or an error if it does not.
+func (m *Multiplexer) waitStarted(ctx context.Context) error {
 	select {
 	case <-m.started:
 		return nil
@@ -110,7 +107,7 @@ func (m *Multiplexer) begun(ctx context.Context) error {
 	}
 }
 
-// Each calls f with every registered cache, in no particular order.
+// Each calls f for every registered cache in random order.
 func (m *Multiplexer) Each(f func(*Cache)) {
 	m.mu.RLock()
 	all := make([]*Cache, 0, len(m.caches))
@@ -123,8 +120,8 @@ func (m *Multiplexer) Each(f func(*Cache)) {
 	}
 }
 
-// route finds the cache of a key. A resource's keys are below its plural, or its
-// group and plural: one or two segments below the multiplexer's prefix. m.mu is held.
+// route returns the cache of a key, or nil. The keys of a resource are below its plural, or its group and
+// plural: one or two segments after the multiplexer's prefix. The caller holds m.mu.
 func (m *Multiplexer) route(key string) *Cache {
 	if len(key) <= len(m.prefix) {
 		return nil

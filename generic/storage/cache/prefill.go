@@ -9,25 +9,24 @@ import (
 )
 
 const (
-	// prefillLeast is how many objects a resource must have to be filled ahead: the first
-	// list of fewer takes a few milliseconds either way.
+	// prefillLeast is the number of objects from which on a resource is prefilled. The first list of fewer
+	// objects takes only a few milliseconds.
 	prefillLeast = 500
-	// prefillSample is how many of them show how large they are.
+	// prefillSample is how many objects are read to estimate the size of all.
 	prefillSample = 50
 )
 
-// forecast is what it would take to fill a cache.
+// forecast is the estimated size of a cache.
 type forecast struct {
 	cache *Cache
 	bytes int64
 }
 
-// Prefill fills the caches of resources with many objects, one after the other and the smallest
-// first, so that no client waits for it. It takes at most about so many bytes, and leaves the others,
-// and those that cannot be read now, to their first readers. It returns when that is done, ctx has
-// ended or the multiplexer has.
+// Prefill fills the caches of resources with many objects, so that no client waits for it. It fills the
+// smallest first, one after the other, up to about most bytes in total. A cache that cannot be filled now is
+// left to its first reader. Prefill returns when it is done, or when ctx or the multiplexer ends.
 func (m *Multiplexer) Prefill(ctx context.Context, most int64) error {
-	if err := m.begun(ctx); err != nil {
+	if err := m.waitStarted(ctx); err != nil {
 		return err
 	}
 	var large []forecast
@@ -41,18 +40,18 @@ func (m *Multiplexer) Prefill(ctx context.Context, most int64) error {
 		if most -= l.bytes; most < 0 || ctx.Err() != nil {
 			break
 		}
-		_ = l.cache.fill(ctx) // the first reader gets the error
+		_ = l.cache.fill(ctx) // the first reader gets a persistent error
 	}
 	return ctx.Err()
 }
 
-// forecast estimates the bytes of a cache's values from the first ones; 0 means that it need not be
-// filled ahead.
+// forecast estimates the bytes of a cache's values from the first ones. It returns 0 if prefilling is
+// unnecessary.
 func (c *Cache) forecast(ctx context.Context) (bytes int64) {
 	if c.filled.Load() {
 		return 0
 	}
-	all, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: c.cfg.Prefix, CountOnly: true}) // decrypts nothing
+	all, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: c.cfg.Prefix, CountOnly: true}) // without decryption
 	if err != nil || all.Count < prefillLeast {
 		return 0
 	}

@@ -6,21 +6,21 @@ import (
 	"sync/atomic"
 )
 
-// progress is a revision that only grows, and those who wait for it.
+// progress is a revision that only increases. Readers can wait for it.
 type progress struct {
-	revision atomic.Int64
-	nudge    chan struct{} // informs the multiplexer that somebody waits; one slot
-	quiet    bool          // nobody waits to be informed
+	revision  atomic.Int64
+	requested chan struct{} // tells the multiplexer that a reader waits; one slot
+	quiet     bool          // progress need not be requested
 
 	mu      sync.Mutex
-	changed chan struct{} // closed at the next change; nil while nobody waits
+	changed chan struct{} // closed at the next change; nil if no reader waits
 }
 
-func newProgress() *progress { return &progress{nudge: make(chan struct{}, 1)} }
+func newProgress() *progress { return &progress{requested: make(chan struct{}, 1)} }
 
 func (p *progress) load() int64 { return p.revision.Load() }
 
-// set moves the revision and wakes all who wait.
+// set sets the revision and wakes all readers.
 func (p *progress) set(revision int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,7 +31,7 @@ func (p *progress) set(revision int64) {
 	}
 }
 
-// change is closed when the revision moves; nil while nobody waits for that.
+// change returns a channel that is closed at the next change, or nil if no reader waits.
 func (p *progress) change() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +53,7 @@ func (p *progress) wait(ctx context.Context, revision int64) error {
 		p.mu.Unlock()
 		if !p.quiet {
 			select {
-			case p.nudge <- struct{}{}:
+			case p.requested <- struct{}{}:
 			default:
 			}
 		}

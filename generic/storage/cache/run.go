@@ -15,20 +15,19 @@ import (
 const (
 	firstRetry   = 10 * time.Millisecond
 	longestRetry = time.Second
-	// askFirst is how long a reader's revision may stay away before the backend
-	// is asked how far the watch is: mostly the event that makes it comes sooner.
-	askFirst = 2 * time.Millisecond
-	askAgain = 25 * time.Millisecond
+	// firstPoll is how long a reader waits before progress is requested from the backend. In most cases the
+	// awaited event arrives earlier.
+	firstPoll    = 2 * time.Millisecond
+	pollInterval = 25 * time.Millisecond
 )
 
-// Run holds the watch until ctx ends, opening it again when it breaks. When the
-// history in between is gone all caches begin anew, and their watches end. It may
-// be called once. On return all caches are stopped.
+// Run holds the watch until ctx ends. It reopens a broken watch. If the history between was compacted, all
+// caches are reset and their watches end. Run must be called once. On return all caches are stopped.
 func (m *Multiplexer) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	m.ctx = ctx
 	var helpers worker.Group
-	helpers.Keep(ctx, m.askForProgress)
+	helpers.Keep(ctx, m.pollProgress)
 	helpers.Keep(ctx, m.keepTime)
 	defer func() {
 		cancel()
@@ -48,7 +47,7 @@ func (m *Multiplexer) Run(ctx context.Context) error {
 		if time.Since(began) > longestRetry {
 			retry = firstRetry
 		}
-		klog.ErrorS(err, "The watch of the storage ended, it is opened again", "progress", m.progress.load(), "in", retry)
+		klog.ErrorS(err, "Storage watch ended, reopening it", "progress", m.progress.load(), "in", retry)
 		m.counts.reconnects.Add(1)
 		select {
 		case <-time.After(retry):
@@ -59,7 +58,7 @@ func (m *Multiplexer) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// watch opens the watch where the last one ended and follows it until it breaks.
+// watch opens a watch after the last progress and applies its changes until it breaks.
 func (m *Multiplexer) watch(ctx context.Context) error {
 	from, err := m.resume(ctx)
 	if err != nil {
@@ -83,7 +82,7 @@ func (m *Multiplexer) watch(ctx context.Context) error {
 	}
 }
 
-// needPrevious reports whether the cache of a key would not know what the key was.
+// needPrevious reports whether the cache of a key needs the previous value of changes.
 func (m *Multiplexer) needPrevious(key string) bool {
 	m.mu.RLock()
 	c := m.route(key)
@@ -91,9 +90,8 @@ func (m *Multiplexer) needPrevious(key string) bool {
 	return c != nil && !c.filled.Load()
 }
 
-// resume returns where to watch from, and begins anew where there is nothing to go
-// on from: at the start, after compaction, or when the backend went back in time
-// (it was restored from a backup).
+// resume returns the revision to watch from. It resets all caches if they cannot continue: at the start, after
+// compaction, or if the backend's revision has decreased because it was restored from a backup.
 func (m *Multiplexer) resume(ctx context.Context) (int64, error) {
 	now, err := m.backend.Revision(ctx)
 	if err != nil {
@@ -112,8 +110,7 @@ func (m *Multiplexer) resume(ctx context.Context) (int64, error) {
 	return now, nil
 }
 
-// rebuild makes all caches begin anew at a revision; at 0 it is not known yet,
-// and resume will find it.
+// rebuild resets all caches to a revision. With 0 the revision is unknown, and resume sets it.
 func (m *Multiplexer) rebuild(revision int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,18 +125,18 @@ func (m *Multiplexer) rebuild(revision int64) {
 		c.reset(revision)
 	}
 	for _, t := range m.taps {
-		t.lose()
+		t.markLost()
 	}
 	m.progress.set(revision)
 }
 
-// apply hands a batch out and then moves the progress.
+// apply passes a batch to the caches and then advances the progress.
 func (m *Multiplexer) apply(changes []storage.Change, revision int64) {
 	m.mu.RLock()
 	var touched []*Cache
 	taps, tapped := m.taps, changes
 	if len(taps) > 0 {
-		tapped = slices.Clone(changes) // a cache's view decodes in place
+		tapped = slices.Clone(changes) // Cache.apply decodes changes in place
 	}
 	for len(changes) > 0 {
 		c := m.route(changes[0].Key)
@@ -172,22 +169,22 @@ func (m *Multiplexer) end() {
 	}
 }
 
-// askForProgress asks the backend how far the watch is while readers wait.
-func (m *Multiplexer) askForProgress(ctx context.Context) {
-	timer := time.NewTimer(askFirst)
+// pollProgress requests progress from the backend while readers wait.
+func (m *Multiplexer) pollProgress(ctx context.Context) {
+	timer := time.NewTimer(firstPoll)
 	timer.Stop()
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-m.progress.nudge:
+		case <-m.progress.requested:
 		}
-		// Whoever is not served by the next change nudges again.
-		for pause := askFirst; ; pause = askAgain {
+		// A reader that the next change does not serve makes another request.
+		for pause := firstPoll; ; pause = pollInterval {
 			changed := m.progress.change()
 			if changed == nil {
-				break // nobody waits
+				break // no reader waits
 			}
 			timer.Reset(pause)
 			select {
@@ -205,6 +202,6 @@ func (m *Multiplexer) askForProgress(ctx context.Context) {
 
 func (m *Multiplexer) requestProgress(ctx context.Context) {
 	if err := m.backend.RequestProgress(ctx); err != nil && ctx.Err() == nil {
-		klog.V(2).InfoS("Asking for the progress of the watch failed", "err", err)
+		klog.V(2).InfoS("Failed to request the progress of the watch", "err", err)
 	}
 }

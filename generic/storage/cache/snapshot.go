@@ -11,27 +11,26 @@ import (
 )
 
 const (
-	// keptMax bounds the snapshots that are kept for the pages of lists to come.
-	keptMax = 8
-	// keptFor is for how long a snapshot is kept that no page is read from: it
-	// holds all records alive that have been replaced since.
-	keptFor = 2 * time.Minute
+	// maxSnapshots limits the snapshots that are kept for the following pages of lists.
+	maxSnapshots = 8
+	// snapshotTTL is how long an unused snapshot is kept. It holds all records in memory that were replaced
+	// since.
+	snapshotTTL = 2 * time.Minute
 )
 
-// snapshot is the tree as it was at all revisions from since up to, but without,
-// next. It is not changed any more, but for next and used, which Cache.mu guards.
+// snapshot is the tree at all revisions from since to next, exclusive. It is immutable except for next and
+// used, which Cache.mu guards.
 type snapshot struct {
 	tree  *btree.Map[string, *storage.Record]
 	since int64
 	next  int64
-	used  int64 // when it was kept or found last, by the multiplexer's clock
+	used  int64 // time of the last use, by the multiplexer's clock
 }
 
-// take returns the present state and the revision that it may be called by. All
-// readers share one snapshot until an event comes.
+// take returns the current state and its revision. All readers share one snapshot until the next event.
 func (c *Cache) take() (*snapshot, int64, error) {
-	// The progress is read first: the tree then holds all of it, and perhaps
-	// more, up to the cache's latest event.
+	// The progress is read before the tree, so that the tree has at least all changes up to it, and at most
+	// those up to c.last.
 	revision := c.mux.progress.load()
 	c.mu.RLock()
 	s, last, err := c.snapshot, c.last, c.readable()
@@ -47,18 +46,18 @@ func (c *Cache) take() (*snapshot, int64, error) {
 	return c.share(), max(revision, c.last), nil
 }
 
-// readable reports whether the tree holds everything. c.mu is held.
+// readable returns an error unless the tree has all records. The caller holds c.mu.
 func (c *Cache) readable() error {
 	switch {
 	case c.stopped:
 		return storage.ErrStopped
 	case !c.filled.Load():
-		return errBehind // it began anew
+		return errBehind // it was reset
 	}
 	return nil
 }
 
-// share returns the snapshot of the present state. c.mu is held for writing.
+// share returns the snapshot of the current state. The caller holds c.mu for writing.
 func (c *Cache) share() *snapshot {
 	if c.snapshot == nil {
 		c.snapshot = &snapshot{tree: c.tree.Copy(), since: c.last, next: math.MaxInt64}
@@ -66,7 +65,7 @@ func (c *Cache) share() *snapshot {
 	return c.snapshot
 }
 
-// keep keeps a snapshot for the pages to come.
+// keep keeps a snapshot for the following pages.
 func (c *Cache) keep(s *snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,15 +75,14 @@ func (c *Cache) keep(s *snapshot) {
 			return
 		}
 	}
-	if len(c.kept) == keptMax {
+	if len(c.kept) == maxSnapshots {
 		c.kept[0] = nil
 		c.kept = c.kept[1:]
 	}
 	c.kept = append(c.kept, s)
 }
 
-// find returns a snapshot of the state at a revision that the multiplexer has come to;
-// nil if there is none.
+// find returns the snapshot of the state at a revision that the multiplexer has reached, or nil.
 func (c *Cache) find(revision int64) *snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,15 +101,15 @@ func (c *Cache) find(revision int64) *snapshot {
 	return nil
 }
 
-// trim forgets snapshots and events that are too old to be of use.
+// trim drops old snapshots and events.
 func (c *Cache) trim(now int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.history.trim(now)
-	c.kept = slices.DeleteFunc(c.kept, func(s *snapshot) bool { return now-s.used > int64(keptFor) })
+	c.kept = slices.DeleteFunc(c.kept, func(s *snapshot) bool { return now-s.used > int64(snapshotTTL) })
 }
 
-// from is the first record at a key or behind it, nil if there is none.
+// from returns the first record at or after a key, or nil.
 func (s *snapshot) from(key string) (first *storage.Record) {
 	s.tree.Ascend(key, func(_ string, r *storage.Record) bool {
 		first = r
@@ -120,7 +118,7 @@ func (s *snapshot) from(key string) (first *storage.Record) {
 	return first
 }
 
-// rank is the number of keys below key.
+// rank returns the number of keys that are less than key.
 func (s *snapshot) rank(key string) int {
 	low, high := 0, s.tree.Len()
 	for low < high {

@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// tapLimit bounds the bytes that wait for the reader of a tap.
+	// tapLimit limits the bytes of changes that a tap's reader has not read.
 	tapLimit = 64 << 20
-	// tapOverhead is about what a waiting change costs beside its value.
+	// tapOverhead estimates the memory of a pending change without its value.
 	tapOverhead = 128
 )
 
-// Tap is the stream of all changes below a multiplexer's prefix, for those that follow
-// every resource, whether or not it has a cache. Values are as the backend holds
-// them, and Previous is left out. Caches have a change before the tap does. It
-// belongs to one goroutine.
+// Tap is the stream of all changes below a multiplexer's prefix, with or without caches. Its values are those
+// of the backend, without Previous. Caches have applied a change before the tap returns it. A Tap is not safe
+// for concurrent use.
 type Tap struct {
 	mux  *Multiplexer
 	wake chan struct{}
@@ -29,7 +28,7 @@ type Tap struct {
 	lost    bool
 }
 
-// Tap begins with the next change.
+// Tap returns a tap that starts with the next change.
 func (m *Multiplexer) Tap() *Tap {
 	t := &Tap{mux: m, wake: make(chan struct{}, 1)}
 	m.mu.Lock()
@@ -38,9 +37,9 @@ func (m *Multiplexer) Tap() *Tap {
 	return t
 }
 
-// Next blocks until there are changes and returns them in order. lost reports that
-// changes are missing before these: the reader was too slow, or the multiplexer began
-// anew, and whoever follows the keys has to read them again.
+// Next blocks until there are changes and returns them in order. lost is set if changes before these are
+// missing, because the reader was too slow or the multiplexer was reset. The reader must then list all keys
+// again.
 func (t *Tap) Next(ctx context.Context) (changes []storage.Change, lost bool, err error) {
 	for {
 		t.mu.Lock()
@@ -58,14 +57,14 @@ func (t *Tap) Next(ctx context.Context) (changes []storage.Change, lost bool, er
 	}
 }
 
-// Stop ends the tap; it is safe to call twice.
+// Stop ends the tap. It may be called twice.
 func (t *Tap) Stop() {
 	t.mux.mu.Lock()
 	defer t.mux.mu.Unlock()
 	t.mux.taps = slices.DeleteFunc(slices.Clone(t.mux.taps), func(other *Tap) bool { return other == t })
 }
 
-// add takes the changes of a batch.
+// add queues the changes of a batch.
 func (t *Tap) add(changes []storage.Change) {
 	t.mu.Lock()
 	for i := range changes {
@@ -81,8 +80,8 @@ func (t *Tap) add(changes []storage.Change) {
 	t.signal()
 }
 
-// lose says that changes are missing from here on.
-func (t *Tap) lose() {
+// markLost drops the queue and records that changes are missing.
+func (t *Tap) markLost() {
 	t.mu.Lock()
 	t.changes, t.bytes, t.lost = nil, 0, true
 	t.mu.Unlock()

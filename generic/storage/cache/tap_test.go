@@ -47,7 +47,7 @@ func TestTapIsBounded(t *testing.T) {
 	if err != nil || !lost {
 		t.Errorf("nothing was lost: %v", err)
 	}
-	tap.lose()
+	tap.markLost()
 	if _, lost, _ = tap.Next(t.Context()); !lost {
 		t.Error("the beginning anew is not reported")
 	}

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// waitBounds are the upper bounds of the buckets of Waits, in seconds.
+// waitBounds are the upper bounds of the buckets of Waits in seconds.
 var waitBounds = [...]float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3}
 
-// Waits say how long reads waited until the cache was as new as they asked for.
+// Waits is the distribution of how long reads waited for a fresh cache.
 type Waits struct {
 	reads [len(waitBounds) + 1]uint64
 	Total time.Duration
 }
 
-// Histogram returns how many reads there were, and how many of them waited for no longer than
-// each of some bounds in seconds.
+// Histogram returns the number of reads, and the cumulative count for each upper bound in seconds.
 func (w *Waits) Histogram() (reads uint64, upTo map[float64]uint64) {
 	upTo = make(map[float64]uint64, len(waitBounds))
 	for i, n := range w.reads {
@@ -28,13 +27,13 @@ func (w *Waits) Histogram() (reads uint64, upTo map[float64]uint64) {
 	return reads, upTo
 }
 
-// waits counts them.
+// waits counts the waits of a cache.
 type waits struct {
 	reads [len(waitBounds) + 1]atomic.Uint64
 	total atomic.Int64 // nanoseconds
 }
 
-// none counts a read that did not have to wait.
+// none counts a read that did not wait.
 func (w *waits) none() { w.reads[0].Add(1) }
 
 func (w *waits) add(d time.Duration) {

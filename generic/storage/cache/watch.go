@@ -39,7 +39,7 @@ func (c *Cache) Watch(ctx context.Context, opts storage.WatchOptions) (storage.W
 	return w, nil
 }
 
-// scope finds the narrowest list of the index for a watch.
+// scope returns the narrowest scope of a watch.
 func (c *Cache) scope(opts *storage.WatchOptions) scope {
 	if opts.Key != "" {
 		return scope{scopeKey, opts.Key}
@@ -55,10 +55,9 @@ func (c *Cache) scope(opts *storage.WatchOptions) scope {
 	return scope{kind: scopeAll}
 }
 
-// startFromHistory begins behind a revision: with the events that are kept, then
-// with those to come.
+// startFromHistory starts a watch after a revision, with the events of the history.
 func (c *Cache) startFromHistory(ctx context.Context, w *watch) error {
-	if err := c.mux.begun(ctx); err != nil {
+	if err := c.mux.waitStarted(ctx); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -80,8 +79,7 @@ func (c *Cache) startFromHistory(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// startFromState begins with the present records, then goes on with the events
-// behind them.
+// startFromState starts a watch with the current records.
 func (c *Cache) startFromState(ctx context.Context, w *watch) error {
 	fresh := storage.Freshness{Match: storage.Any}
 	if w.opts.Initial {
@@ -107,15 +105,15 @@ func (c *Cache) startFromState(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// register puts a watch into the index. c.mu is held.
+// register adds a watch to the index. The caller holds c.mu.
 func (c *Cache) register(w *watch) {
 	w.registered = true
 	w.limit += pendingMax
 	c.watchers.add(w)
 }
 
-// concerns reports whether an event is in a watch's scope; the index has seen to
-// that roughly for new events, and for the history not at all.
+// concerns reports whether an event is in the watch's scope. The index selects events only roughly; events of
+// the history are not selected at all.
 func (w *watch) concerns(e *event) bool {
 	if w.opts.Key != "" {
 		return e.Record.Key == w.opts.Key

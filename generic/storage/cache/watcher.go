@@ -10,47 +10,46 @@ import (
 )
 
 const (
-	// A watch that is this far behind is cut. Events are shared, so what a slow
-	// watch holds alive is what nobody else does.
+	// Limits of a watch's pending events. Beyond them the watch ends.
 	pendingMax      = 20_000
 	pendingBytesMax = 64 << 20
 	// initialPage is how many initial events one Next returns.
 	initialPage = 500
-	// roomKept is for how many events an idle watch keeps room.
+	// roomKept is the capacity in events that an idle watch keeps.
 	roomKept = 32
 )
 
-// watch is a running watch: a queue of shared events, and where its owner is.
+// watch is a running watch: a queue of shared events and the position of its reader.
 type watch struct {
 	cache  *Cache
 	opts   storage.WatchOptions
 	filter *filter
 	scope  scope
-	place  int // in its list of the index; Cache.mu guards it
-	// registered is whether it is in the index; Cache.mu guards it.
+	place  int // index in its list of the index; guarded by Cache.mu
+	// registered is whether it is in the index; guarded by Cache.mu.
 	registered bool
 	wakeup     chan struct{} // one slot
-	limit      int           // of pending
+	limit      int           // of pending events
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	pending  []*event
 	bytes    int
-	bookmark bool // one is due
+	bookmark bool // a bookmark is due
 	err      error
-	dirty    bool // queued to be woken
+	dirty    bool // in index.dirty
 
-	// What follows belongs to the owner's goroutine.
-	after    int64     // revision up to which everything has been returned
-	initial  *snapshot // not nil while initial events are left
-	position string    // key to go on with among them
-	endMark  bool      // the bookmark that ends the initial events is owed
-	taken    []*event
+	// Only the reader's goroutine uses the following fields.
+	after    int64     // revision up to which all events have been returned
+	initial  *snapshot // nil after the last initial event
+	position string    // next key of the initial events
+	endMark  bool      // the bookmark after the initial events has not been sent
+	batch    []*event
 	out      []storage.Event
 }
 
 var _ storage.Watch = (*watch)(nil)
 
-// push queues an event. It reports whether the watch has to be woken for it.
+// push queues an event. It reports whether the watch must be woken.
 func (w *watch) push(e *event) bool {
 	if w.scope.kind == scopeValue && !w.concerns(e) {
 		return false
@@ -71,7 +70,7 @@ func (w *watch) push(e *event) bool {
 	return wake
 }
 
-// signal wakes the owner.
+// signal wakes the reader.
 func (w *watch) signal() {
 	select {
 	case w.wakeup <- struct{}{}:
@@ -79,8 +78,7 @@ func (w *watch) signal() {
 	}
 }
 
-// fail ends the watch once its owner has what is queued. Cache.mu is held, and
-// the index lets go of the watch.
+// fail ends the watch after the queued events. The caller holds Cache.mu and removes the watch from the index.
 func (w *watch) fail(err error) {
 	w.registered = false
 	w.mu.Lock()
@@ -91,7 +89,7 @@ func (w *watch) fail(err error) {
 	w.signal()
 }
 
-// bookmarkDue asks for a bookmark, and sets the time of the one after it.
+// bookmarkDue requests a bookmark and schedules the next one.
 func (w *watch) bookmarkDue(now time.Time) {
 	w.mu.Lock()
 	ended := w.err != nil
@@ -121,9 +119,9 @@ func (w *watch) Stop() {
 	}
 	w.pending = nil
 	w.mu.Unlock()
-	// The wheel has the watch until its next bookmark is due: no more than the rest of it.
+	// The wheel holds the watch until its next bookmark is due, so everything else is released here.
 	w.initial, w.endMark = nil, false
-	w.taken, w.out, w.filter = nil, nil, nil
+	w.batch, w.out, w.filter = nil, nil, nil
 	w.opts.Labels, w.opts.Fields, w.opts.Shard, w.opts.FieldReader = nil, nil, nil, nil
 }
 
@@ -137,14 +135,14 @@ func (w *watch) Next(ctx context.Context) ([]storage.Event, error) {
 				return w.out, nil
 			}
 		}
-		// The progress is read before the queue: the queue then holds all of it.
+		// The progress is read before the queue, so that the queue has all events up to it.
 		progress := w.cache.mux.progress.load()
 		bookmark, err := w.take()
-		for i, e := range w.taken {
+		for i, e := range w.batch {
 			w.add(e)
-			w.taken[i] = nil
+			w.batch[i] = nil
 		}
-		if bookmark && progress > w.after { // otherwise it is not newer than what the client began with
+		if bookmark && progress > w.after { // otherwise the client has this revision already
 			w.addBookmark(progress, false)
 		}
 		if len(w.out) > 0 {
@@ -164,30 +162,29 @@ func (w *watch) Next(ctx context.Context) ([]storage.Event, error) {
 // Initializing implements storage.Watch.
 func (w *watch) Initializing() bool { return w.initial != nil || w.endMark }
 
-// release forgets what the last Next returned, and gives back what room an
-// unusual number of events took.
+// release drops the events of the last call of Next. It also releases a large capacity.
 func (w *watch) release() {
 	clear(w.out)
 	w.out = w.out[:0]
 	if cap(w.out) > roomKept {
 		w.out = nil
 	}
-	if cap(w.taken) > roomKept {
-		w.taken = nil
+	if cap(w.batch) > roomKept {
+		w.batch = nil
 	}
 }
 
-// take empties the queue into w.taken.
+// take moves the queue to w.batch.
 func (w *watch) take() (bookmark bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.taken, w.pending = w.pending, w.taken[:0]
+	w.batch, w.pending = w.pending, w.batch[:0]
 	w.bytes, w.dirty = 0, false
 	bookmark, w.bookmark = w.bookmark, false
 	return bookmark, w.err
 }
 
-// add appends what an event is to this watch, if anything.
+// add appends the event for this watch, if there is one.
 func (w *watch) add(e *event) {
 	if e.Revision <= w.after {
 		return
@@ -214,7 +211,7 @@ func (w *watch) addBookmark(revision int64, endsInitial bool) {
 	w.out = append(w.out, storage.Event{Type: storage.Bookmark, Revision: revision, InitialEventsEnd: endsInitial})
 }
 
-// first is the key to begin the initial events with.
+// first returns the first key of the initial events.
 func (w *watch) first() string {
 	if w.opts.Key != "" {
 		return w.opts.Key
@@ -222,8 +219,7 @@ func (w *watch) first() string {
 	return w.opts.Prefix
 }
 
-// nextInitial returns a page of the initial events, and the bookmark at their
-// end.
+// nextInitial returns a page of initial events, and the bookmark after them.
 func (w *watch) nextInitial() {
 	if w.initial != nil {
 		more := false

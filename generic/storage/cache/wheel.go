@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// wheel keeps the time for all watches: one goroutine wakes those whose bookmark
-// is due in a second. There is nothing to do, and no timer, while no watch wants
-// bookmarks.
+// wheel schedules the bookmarks of all watches with one goroutine and a resolution of one second. Without
+// watches that want bookmarks it has no timer.
 type wheel struct {
 	base time.Time
 
@@ -21,10 +20,10 @@ func newWheel() *wheel {
 	return &wheel{base: time.Now(), slots: map[int64][]*watch{}, added: make(chan struct{}, 1)}
 }
 
-// now is the time since the wheel was made, in nanoseconds.
+// now returns the nanoseconds since the wheel was created.
 func (w *wheel) now() int64 { return int64(time.Since(w.base)) }
 
-// add has a watch woken when the second of t has come.
+// add schedules a bookmark of a watch at t.
 func (w *wheel) add(t time.Time, watch *watch) {
 	second := int64(t.Sub(w.base) / time.Second)
 	w.mu.Lock()
@@ -38,7 +37,7 @@ func (w *wheel) add(t time.Time, watch *watch) {
 	w.slots[second] = append(w.slots[second], watch)
 }
 
-// due takes the watches out whose second has come.
+// due removes and returns the watches whose bookmarks are due.
 func (w *wheel) due(now time.Time) (watches []*watch, empty bool) {
 	second := int64(now.Sub(w.base) / time.Second)
 	w.mu.Lock()
@@ -54,13 +53,12 @@ func (w *wheel) due(now time.Time) (watches []*watch, empty bool) {
 
 const (
 	bookmarkEvery = time.Minute
-	// bookmarkBefore is how long before a watch's deadline its last bookmark is
-	// sent.
+	// bookmarkBefore is how long before a watch's deadline its last bookmark is sent.
 	bookmarkBefore = 2 * time.Second
 	trimEvery      = time.Minute
 )
 
-// keepTime wakes watches whose bookmarks are due and trims the histories.
+// keepTime sends due bookmarks and trims histories until ctx ends.
 func (m *Multiplexer) keepTime(ctx context.Context) {
 	trim := time.NewTicker(trimEvery)
 	defer trim.Stop()
@@ -88,7 +86,7 @@ func (m *Multiplexer) keepTime(ctx context.Context) {
 	}
 }
 
-// resume makes up for a watch that was added while the ticker was stopped.
+// resume handles watches that were added while the ticker was stopped.
 func (w *wheel) resume() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,8 +98,8 @@ func (w *wheel) resume() {
 	}
 }
 
-// nextBookmark is when a watch's next bookmark is due: about a minute from now,
-// but before its deadline. There is none when that has passed.
+// nextBookmark returns when a watch's next bookmark is due: about a minute from now, but before its deadline.
+// It returns false after the deadline.
 func nextBookmark(now, deadline time.Time) (time.Time, bool) {
 	next := now.Add(bookmarkEvery)
 	if deadline.IsZero() {

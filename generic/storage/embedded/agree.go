@@ -17,20 +17,19 @@ import (
 	"triplane/generic/storage"
 )
 
-// agreement is the member's part in the cluster's consensus. A member that is alone is its own majority. It is
+// agreement coordinates reads and writes with the other members. A single member is its own majority. It is
 // safe for concurrent use.
 type agreement struct {
 	server raftServer
-	// reach is which members are connected; nil where the member is alone.
+	// reach tracks which members are connected; nil for a single member.
 	reach *reach
-	// lost is set while there has been no leader for so long that a read or a proposal was given up: further
-	// ones fail at once.
-	lost atomic.Bool
-	// epoch is that of the present leader; nil where the member is alone.
+	// noLeader is set after a read or a proposal has timed out without a leader. Later ones then fail at once.
+	noLeader atomic.Bool
+	// epoch is that of the current leader; nil for a single member.
 	epoch atomic.Pointer[epoch]
 }
 
-// raftServer is what an agreement needs of etcd's server.
+// raftServer is the part of etcd's server that an agreement uses.
 type raftServer interface {
 	MemberID() types.ID
 	Leader() types.ID
@@ -38,22 +37,22 @@ type raftServer interface {
 	StoppingNotify() <-chan struct{}
 }
 
-// epoch ends a while after another member has begun to lead.
+// epoch ends a while after another member becomes the leader.
 type epoch struct {
 	ctx context.Context
 	end context.CancelFunc
 }
 
 const (
-	// appliedWithin is how long after the election of a leader everything is applied that survives its
-	// predecessor, where the members do not agree sooner. What was proposed before, and is not applied by then,
-	// most likely went to the predecessor alone.
+	// appliedWithin is how long after the election of a leader every surviving entry of its predecessor is
+	// applied, unless the members agree earlier. A proposal that is not applied by then was most likely sent to
+	// the predecessor only.
 	appliedWithin = 2 * time.Second
 	// notifiedWithin is how long after that its proposers are notified.
 	notifiedWithin = 200 * time.Millisecond
 )
 
-// renew begins an epoch, and returns how to end the last one.
+// renew starts an epoch and returns a function that ends the previous one.
 func (a *agreement) renew() (end context.CancelFunc) {
 	ctx, end := context.WithCancel(context.Background())
 	if last := a.epoch.Swap(&epoch{ctx, end}); last != nil {
@@ -62,9 +61,9 @@ func (a *agreement) renew() (end context.CancelFunc) {
 	return func() {}
 }
 
-// settle ends the last epoch when the members agree with the new leader: what its predecessor has had committed is
-// applied here then.
-func (a *agreement) settle(ctx context.Context, end context.CancelFunc) {
+// awaitAgreement ends the previous epoch when the members have agreed with the new leader. All entries that its
+// predecessor committed are applied then.
+func (a *agreement) awaitAgreement(ctx context.Context, end context.CancelFunc) {
 	within, cancel := context.WithTimeout(ctx, appliedWithin)
 	defer cancel()
 	if a.agree(within) != nil {
@@ -73,8 +72,8 @@ func (a *agreement) settle(ctx context.Context, end context.CancelFunc) {
 	time.AfterFunc(notifiedWithin, end)
 }
 
-// agreeWithin bounds how long a read or a proposal waits for a leader and a majority: a few elections.
-// Etcd's own bound is for one read index, before which earlier ones may wait.
+// agreeWithin limits how long a read or a proposal waits for a leader and a majority: the time of a few
+// elections. The timeout of etcd is for one read index, which may have to wait for earlier ones.
 const agreeWithin = 5 * time.Second
 
 var (
@@ -82,36 +81,36 @@ var (
 	errNotProposed = fmt.Errorf("%w: the members have no leader", storage.ErrNotWritten)
 )
 
-// leader returns the member that leads, none where it cannot be reached.
+// leader returns the current leader, or 0 if there is none or it is not connected.
 func (a *agreement) leader() types.ID {
 	leader := a.server.Leader()
-	if a.reach != nil && leader != 0 && leader != a.server.MemberID() && a.reach.away(leader) {
+	if a.reach != nil && leader != 0 && leader != a.server.MemberID() && a.reach.isInactive(leader) {
 		return 0
 	}
 	return leader
 }
 
-// hopeless reports whether waiting was given up and there is still no leader. Once there is one, the next election
-// is waited for again.
-func (a *agreement) hopeless() bool {
-	if !a.lost.Load() {
+// leaderless reports whether an earlier call has timed out and there is still no leader. With a leader, it
+// resets this state.
+func (a *agreement) leaderless() bool {
+	if !a.noLeader.Load() {
 		return false
 	}
 	if a.leader() != 0 {
-		a.lost.Store(false)
+		a.noLeader.Store(false)
 		return false
 	}
 	return true
 }
 
-// giveUp notes that there has been no leader for long.
-func (a *agreement) giveUp() { a.lost.Store(a.leader() == 0) }
+// markLeaderless records that a call has timed out without a leader.
+func (a *agreement) markLeaderless() { a.noLeader.Store(a.leader() == 0) }
 
-// agree returns when this member has applied all that any member had acknowledged before the call (raft's read
-// index: the leader returns its commit index after a majority has confirmed that it leads). Concurrent calls
-// share one.
+// agree returns when this member has applied everything that any member acknowledged before the call. It uses
+// raft's read index: the leader returns its commit index after a majority has confirmed its leadership.
+// Concurrent calls share a request.
 func (a *agreement) agree(ctx context.Context) error {
-	if a.hopeless() {
+	if a.leaderless() {
 		return errNoMajority
 	}
 	within, cancel := context.WithTimeout(ctx, agreeWithin)
@@ -121,7 +120,7 @@ func (a *agreement) agree(ctx context.Context) error {
 		switch {
 		case errors.Is(err, etcderrors.ErrLeaderChanged):
 		case err != nil && within.Err() != nil && ctx.Err() == nil:
-			a.giveUp()
+			a.markLeaderless()
 			return errNoMajority
 		default:
 			return translate(err)
@@ -129,22 +128,22 @@ func (a *agreement) agree(ctx context.Context) error {
 	}
 }
 
-// proposeAgainEvery is how often it is looked whether there is a leader to propose to.
-const proposeAgainEvery = 10 * time.Millisecond
+// proposeInterval is the interval between checks for a leader.
+const proposeInterval = 10 * time.Millisecond
 
-// proposed makes a proposal of a change when there is a leader. Without one it waits, since raft drops a proposal then,
-// or gives it to a leader that is gone: storage.ErrNotWritten says that it has waited for too long. What was not
-// answered is another matter, and not tried again: it may have happened, or still happen.
-func proposed[T any](ctx context.Context, a *agreement, propose func(context.Context) (T, error)) (answer T, err error) {
+// proposeWithRetry proposes a change when there is a leader. Without one it waits, because raft would drop the
+// proposal or send it to the previous leader; after the timeout it returns storage.ErrNotWritten. A proposal
+// without a response is not retried, because it may have been applied, or may be applied later.
+func proposeWithRetry[T any](ctx context.Context, a *agreement, propose func(context.Context) (T, error)) (answer T, err error) {
 	var within context.Context
 	for {
 		if a.epoch.Load() == nil || a.leader() != 0 {
-			answer, err = proposedOnce(ctx, a, propose)
+			answer, err = proposeOnce(ctx, a, propose)
 			if !errors.Is(err, raft.ErrProposalDropped) {
 				return answer, translate(err)
 			}
 		}
-		if a.hopeless() {
+		if a.leaderless() {
 			return answer, errNotProposed
 		}
 		if within == nil {
@@ -153,22 +152,22 @@ func proposed[T any](ctx context.Context, a *agreement, propose func(context.Con
 			defer cancel()
 		}
 		select {
-		case <-time.After(proposeAgainEvery):
+		case <-time.After(proposeInterval):
 		case <-a.server.StoppingNotify():
 			return answer, storage.ErrStopped
 		case <-within.Done():
 			if ctx.Err() != nil {
 				return answer, ctx.Err()
 			}
-			a.giveUp()
+			a.markLeaderless()
 			return answer, errNotProposed
 		}
 	}
 }
 
-// proposedOnce makes a proposal, and gives it up where the leader has changed and it is not applied: etcd
-// would wait for it for seven seconds.
-func proposedOnce[T any](ctx context.Context, a *agreement, propose func(context.Context) (T, error)) (T, error) {
+// proposeOnce proposes a change. If the leader changes and the proposal is not applied, it returns before
+// etcd's timeout of seven seconds.
+func proposeOnce[T any](ctx context.Context, a *agreement, propose func(context.Context) (T, error)) (T, error) {
 	bounded := ctx
 	if epoch := a.epoch.Load(); epoch != nil {
 		var cancel context.CancelFunc
@@ -177,20 +176,21 @@ func proposedOnce[T any](ctx context.Context, a *agreement, propose func(context
 		defer context.AfterFunc(epoch.ctx, cancel)()
 	}
 	answer, err := propose(bounded)
-	if ctx.Err() == nil && givenUp(err) {
-		err = etcderrors.ErrTimeoutDueToLeaderFail // by etcd itself, or with the epoch
+	if ctx.Err() == nil && contextEnded(err) {
+		err = etcderrors.ErrTimeoutDueToLeaderFail // etcd's timeout, or the end of the epoch
 	}
 	return answer, err
 }
 
-// givenUp reports whether an error is the end of a context, as etcd returns it.
-func givenUp(err error) bool {
+// contextEnded reports whether an error of etcd means that a context has ended.
+func contextEnded(err error) bool {
 	return errors.Is(err, etcderrors.ErrCanceled) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// current is the revision of what this member has.
+// current returns the revision of this member's store.
 func current(server *etcdserver.EtcdServer) int64 {
-	// A concurrent transaction, as KV().Rev() begins, would copy what is not committed to the file yet.
+	// A ConcurrentReadTxMode transaction, which KV().Rev() uses, copies everything that is not committed to the
+	// file.
 	read := server.KV().Read(mvcc.SharedBufReadTxMode, traceutil.TODO())
 	defer read.End()
 	return read.Rev()

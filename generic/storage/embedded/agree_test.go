@@ -36,7 +36,7 @@ func TestProposalsToFormerLeaders(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, a := newLed(2)
 	unanswered := func(end func()) error {
-		_, err := proposed(ctx, a, func(ctx context.Context) (struct{}, error) {
+		_, err := proposeWithRetry(ctx, a, func(ctx context.Context) (struct{}, error) {
 			end()
 			<-ctx.Done()
 			return struct{}{}, etcderrors.ErrCanceled
@@ -55,7 +55,7 @@ func TestProposalsToFormerLeaders(t *testing.T) {
 func TestProposalsThatEtcdGivesUp(t *testing.T) {
 	_, a := newLed(2)
 	for _, err := range []error{context.DeadlineExceeded, etcderrors.ErrTimeout, etcderrors.ErrTimeoutDueToConnectionLost} {
-		_, got := proposed(t.Context(), a, func(context.Context) (struct{}, error) { return struct{}{}, err })
+		_, got := proposeWithRetry(t.Context(), a, func(context.Context) (struct{}, error) { return struct{}{}, err })
 		if !errors.Is(got, storage.ErrUnavailable) || errors.Is(got, storage.ErrNotWritten) {
 			t.Errorf("%v is %v", err, got)
 		}
@@ -66,9 +66,9 @@ func TestProposalsThatEtcdGivesUp(t *testing.T) {
 func TestProposalsWithoutLeader(t *testing.T) {
 	for name, leave := range map[string]func(*led, *agreement){
 		"none leads":           func(l *led, _ *agreement) { l.Store(0) },
-		"the leader is away":   func(_ *led, a *agreement) { a.reach.gone[2] = true },
+		"the leader is away":   func(_ *led, a *agreement) { a.reach.inactive[2] = true },
 		"it has just left":     func(*led, *agreement) {},
-		"another one has left": func(_ *led, a *agreement) { a.reach.gone[3] = true },
+		"another one has left": func(_ *led, a *agreement) { a.reach.inactive[3] = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, a := newLed(2)
@@ -80,15 +80,15 @@ func TestProposalsWithoutLeader(t *testing.T) {
 				}
 				return 42, nil
 			}
-			timer := time.AfterFunc(5*proposeAgainEvery, func() { l.Store(1) })
+			timer := time.AfterFunc(5*proposeInterval, func() { l.Store(1) })
 			defer timer.Stop()
-			if got, err := proposed(t.Context(), a, propose); got != 42 || err != nil {
+			if got, err := proposeWithRetry(t.Context(), a, propose); got != 42 || err != nil {
 				t.Errorf("%d, %v", got, err)
 			}
 			asked = 0
 			l.Store(0)
-			a.giveUp()
-			if _, err := proposed(t.Context(), a, propose); !errors.Is(err, storage.ErrNotWritten) || asked > 0 {
+			a.markLeaderless()
+			if _, err := proposeWithRetry(t.Context(), a, propose); !errors.Is(err, storage.ErrNotWritten) || asked > 0 {
 				t.Errorf("it was proposed %d times after it was given up: %v", asked, err)
 			}
 		})

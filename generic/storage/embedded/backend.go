@@ -19,7 +19,7 @@ import (
 	"triplane/internal/worker"
 )
 
-// Backend is storage.Backend on the server in this process.
+// Backend implements storage.Backend with the server in this process.
 type Backend struct {
 	*etcd.Store
 	server   *etcdserver.EtcdServer
@@ -27,8 +27,7 @@ type Backend struct {
 	revision *seen
 	gate     *gate
 	space    *space
-	// shared is whether others write, too, through this member; clustered whether they may
-	// through other members.
+	// shared is set if clients of this member write as well. clustered is set if there may be other members.
 	shared    atomic.Bool
 	clustered bool
 }
@@ -50,8 +49,7 @@ func newBackend(s *Server, space *space, leases etcd.LeaseOptions) *Backend {
 	}
 }
 
-// RunCompactor compacts every interval, as a client of etcd does, and looks after the space, until
-// ctx ends.
+// RunCompactor compacts at each interval, like with a client of etcd, and manages the space, until ctx ends.
 func (b *Backend) RunCompactor(ctx context.Context, interval time.Duration) {
 	var running worker.Group
 	running.Keep(ctx, b.space.keep)
@@ -59,11 +57,10 @@ func (b *Backend) RunCompactor(ctx context.Context, interval time.Duration) {
 	running.Wait()
 }
 
-// Revision implements storage.Backend with the latest revision that any answer
-// has reported: no write has been acknowledged that is newer, since all are made
-// through this Backend. (The store's own revision would cost a read transaction,
-// which waits for one that is committed to the disk file. It is asked where others
-// write, too, and in a cluster when the members have agreed.)
+// Revision implements storage.Backend with the latest revision in any response. All writes pass through this
+// Backend, so no acknowledged write is newer. The store's own revision would need a read transaction, which
+// waits for commits to the disk file. It is only read if there are other writers, and in a cluster after the
+// members have agreed.
 func (b *Backend) Revision(ctx context.Context) (int64, error) {
 	if b.clustered {
 		if err := b.members.agree(ctx); err != nil {
@@ -79,7 +76,7 @@ func (b *Backend) Revision(ctx context.Context) (int64, error) {
 	return current(b.server), nil
 }
 
-// seen is the largest revision of all answers.
+// seen is the largest revision of all responses.
 type seen struct{ latest atomic.Int64 }
 
 func (s *seen) observe(revision int64) {
@@ -91,10 +88,10 @@ func (s *seen) observe(revision int64) {
 	}
 }
 
-// AlwaysCurrent implements storage.Backend: a watch follows every write by itself.
+// AlwaysCurrent implements storage.Backend. Watches report every revision.
 func (b *Backend) AlwaysCurrent() bool { return true }
 
-// RequestProgress implements storage.Backend: there is nothing to do.
+// RequestProgress implements storage.Backend. It does nothing.
 func (b *Backend) RequestProgress(context.Context) error { return nil }
 
 // DatabaseSize implements storage.Backend.
@@ -106,8 +103,8 @@ func (b *Backend) DatabaseSize(context.Context) (int64, error) {
 	return b.server.Backend().Size(), nil
 }
 
-// directKV calls the server's methods, with its errors named as in package
-// storage, and notes the revisions that the answers report.
+// directKV implements etcd.KV with the server's methods. It converts errors to those of package storage and
+// records the revisions of responses.
 type directKV struct {
 	server   *etcdserver.EtcdServer
 	members  *agreement
@@ -117,7 +114,7 @@ type directKV struct {
 }
 
 func (d directKV) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
-	if !r.Serializable { // agreed outside the gate, which has to close while members do not answer
+	if !r.Serializable { // before the gate is entered, which must be able to close while members do not respond
 		if err := d.members.agree(ctx); err != nil {
 			return nil, err
 		}
@@ -139,7 +136,7 @@ func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, e
 	if err := d.space.admit(r); err != nil {
 		return nil, err
 	}
-	resp, err := proposed(ctx, d.members, func(ctx context.Context) (*pb.TxnResponse, error) { return d.server.Txn(ctx, r) })
+	resp, err := proposeWithRetry(ctx, d.members, func(ctx context.Context) (*pb.TxnResponse, error) { return d.server.Txn(ctx, r) })
 	if err != nil {
 		return nil, err
 	}
@@ -148,15 +145,14 @@ func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, e
 }
 
 func (d directKV) Compact(ctx context.Context, r *pb.CompactionRequest) (*pb.CompactionResponse, error) {
-	return proposed(ctx, d.members, func(ctx context.Context) (*pb.CompactionResponse, error) { return d.server.Compact(ctx, r) })
+	return proposeWithRetry(ctx, d.members, func(ctx context.Context) (*pb.CompactionResponse, error) { return d.server.Compact(ctx, r) })
 }
 
 func (d directKV) LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error) {
-	return proposed(ctx, d.members, func(ctx context.Context) (*pb.LeaseGrantResponse, error) { return d.server.LeaseGrant(ctx, r) })
+	return proposeWithRetry(ctx, d.members, func(ctx context.Context) (*pb.LeaseGrantResponse, error) { return d.server.LeaseGrant(ctx, r) })
 }
 
-// translate names the errors that a server returns to callers in its own
-// process.
+// translate converts errors of a server in this process to those of package storage.
 func translate(err error) error {
 	switch {
 	case err == nil:
@@ -174,15 +170,15 @@ func translate(err error) error {
 	case errors.Is(err, etcderrors.ErrStopped), errors.Is(err, raft.ErrStopped):
 		return storage.ErrStopped
 	}
-	for _, away := range unanswered {
-		if errors.Is(err, away) {
+	for _, target := range unanswered {
+		if errors.Is(err, target) {
 			return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 		}
 	}
 	return err
 }
 
-// unanswered are the errors of a cluster without a majority, or that has just lost its leader.
+// unanswered are the errors of a cluster that has no majority or has just lost its leader.
 var unanswered = []error{
 	raft.ErrProposalDropped, etcderrors.ErrNoLeader, etcderrors.ErrLeaderChanged, etcderrors.ErrNotLeader, etcderrors.ErrTooManyRequests,
 	etcderrors.ErrTimeout, etcderrors.ErrTimeoutDueToLeaderFail, etcderrors.ErrTimeoutDueToConnectionLost, etcderrors.ErrTimeoutWaitAppliedIndex,

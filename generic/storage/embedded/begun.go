@@ -17,10 +17,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// discardUnbegun removes what a process left that was killed while it made the
-// directory: a log without anything committed, which etcd would not start from.
-// Nothing can have been acknowledged then. Whatever cannot be read is left alone.
-func discardUnbegun(dir string) error {
+// discardUncommitted removes what the first start leaves if it is killed: a log without committed entries, from
+// which etcd would not start. Nothing was acknowledged then. Files that cannot be read are kept.
+func discardUncommitted(dir string) error {
 	member := filepath.Join(dir, "member")
 	logs, err := fs.Glob(os.DirFS(member), "wal/*.wal")
 	if err != nil || len(logs) != 1 {
@@ -36,21 +35,21 @@ func discardUnbegun(dir string) error {
 	if begun, err := applied(Database(dir)); begun || err != nil {
 		return err
 	}
-	klog.InfoS("The data directory was never begun, it is made anew", "dir", dir)
+	klog.InfoS("Recreating the data directory, its first start did not complete", "dir", dir)
 	if err := os.RemoveAll(member); err != nil {
 		return fmt.Errorf("data directory %s: %w", dir, err)
 	}
 	return nil
 }
 
-// committed reports whether a log says that anything was committed. It reads no
-// further than that. A log that cannot be read says so, for etcd to find out more.
+// committed reports whether a log has committed entries. It reads only up to the first one. For a log that
+// cannot be read it returns true, so that etcd reports the error.
 func committed(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = f.Close() }() // it is read only
+	defer func() { _ = f.Close() }() // read-only
 	d := wal.NewDecoder(fileutil.NewFileReader(f))
 	for {
 		var record walpb.Record
@@ -71,8 +70,7 @@ func committed(path string) (bool, error) {
 	}
 }
 
-// applied reports whether a database has anything of the log in it; one that is
-// not there, or empty, has not.
+// applied reports whether a database has applied entries of the log. A missing or empty database has none.
 func applied(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -89,5 +87,5 @@ func applied(path string) (bool, error) {
 		}
 		return nil
 	})
-	return begun || err != nil, nil // etcd finds out more about one that cannot be read
+	return begun || err != nil, nil // etcd reports the error of an unreadable database
 }

@@ -13,21 +13,19 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// lockWait is how long the database file may be locked by somebody who is just
-// leaving.
+// lockWait is how long opening waits for a process that is about to release the database file.
 const lockWait = 200 * time.Millisecond
 
-// Database is the file of the database in a member's directory.
+// Database returns the path of the database file in a member's directory.
 func Database(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
 
-// checkDatabase looks whether the database file, if there is one, can be opened:
-// etcd itself would wait for ever for a lock, and crash on a damaged file. It returns up to which index the log
-// is in it.
+// checkDatabase returns an error if the database file exists and cannot be opened. etcd itself would wait
+// forever for a lock, and crash on a damaged file. index is the log index up to which entries are applied.
 func checkDatabase(dir string) (index uint64, err error) {
 	path := Database(dir)
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
-		return 0, nil // etcd makes it anew, from its log
+		return 0, nil // etcd creates it from the log
 	}
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
 	if errors.Is(err, bolterrors.ErrTimeout) {
@@ -49,7 +47,8 @@ func checkDatabase(dir string) (index uint64, err error) {
 	return index, nil
 }
 
-// guarded returns a panic of f as an error, and a fault, too: a file that is mapped may end before its pages do.
+// guarded calls f and returns its panics as errors. This includes faults: a mapped file may be shorter than its
+// pages.
 func guarded(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -60,7 +59,7 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// viewDatabase calls f with a transaction on a database file that nobody writes.
+// viewDatabase calls f with a read transaction on a database file that no process has open.
 func viewDatabase(path string, f func(*bolt.Tx) error) error {
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
 	if err != nil {

@@ -21,52 +21,52 @@ import (
 )
 
 const (
-	// waitForMajority is how long a start waits for other members, unless set.
+	// waitForMajority is the default for how long a start waits for other members.
 	waitForMajority = time.Minute
-	// sayEvery is how often it says so.
-	sayEvery = 10 * time.Second
-	// promoteEvery is how often a new member asks whether it may vote.
-	promoteEvery = 200 * time.Millisecond
+	// logInterval is the interval of log messages while a start waits.
+	logInterval = 10 * time.Second
+	// promoteInterval is the interval at which a learner requests its promotion.
+	promoteInterval = 200 * time.Millisecond
 )
 
-// Begun reports whether a directory holds a member, which then neither begins nor joins a
-// cluster. The files of a first start that was killed before anything was committed are removed.
+// Begun reports whether a directory holds a member, which then neither starts nor joins a cluster. It removes
+// the files of a first start that did not complete.
 func Begun(dir string) (bool, error) {
 	lock, err := lockDir(dir)
 	if err != nil {
 		return false, err
 	}
-	is, err := begun(dir)
+	is, err := hasMember(dir)
 	return is, errors.Join(err, lock.Close())
 }
 
-// begun is Begun for a directory that is locked already.
-func begun(dir string) (bool, error) {
-	if err := discardUnbegun(dir); err != nil {
+// hasMember is Begun for a directory that is already locked.
+func hasMember(dir string) (bool, error) {
+	if err := discardUncommitted(dir); err != nil {
 		return false, err
 	}
 	return wal.Exist(datadir.ToWALDir(dir)), nil
 }
 
-// alone reports whether a directory holds the only member of a cluster, or will be begun as one.
+// alone reports whether a directory holds the only member of a cluster, or will start as one.
 func alone(cfg Config) (bool, error) {
-	is, err := begun(cfg.Dir)
+	is, err := hasMember(cfg.Dir)
 	if err != nil {
 		return false, err
 	}
 	if !is {
 		if cfg.Peer != nil && len(cfg.Peer.Initial) <= 1 && !cfg.Peer.Joining {
-			klog.ErrorS(nil, "This member begins a cluster of its own, with an empty store: the data directory holds none. "+
-				"If it belonged to a cluster, stop it, have the others remove it (triplane member remove), and start it with --join", "directory", cfg.Dir, "member", cfg.Peer.Name)
+			klog.ErrorS(nil, "Starting a new cluster with an empty store, because the data directory has no member. "+
+				"If it belonged to a cluster, stop it, remove it from the others (triplane member remove), and start it with --join", "directory", cfg.Dir, "member", cfg.Peer.Name)
 		}
 		return cfg.Peer == nil || len(cfg.Peer.Initial) <= 1, nil
 	}
 	n, err := membersIn(Database(cfg.Dir))
-	// Without any, the log has them.
+	// An empty database has no members: they are in the log.
 	return n == 1 || n == 0 && cfg.Peer == nil, err
 }
 
-// membersIn returns how many members a database lists.
+// membersIn returns the number of members in a database.
 func membersIn(path string) (n int, err error) {
 	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
 		return 0, nil
@@ -79,7 +79,7 @@ func membersIn(path string) (n int, err error) {
 	})
 }
 
-// assemble returns when this member has what the cluster has, and may vote.
+// assemble returns when this member has caught up with the cluster and may vote.
 func (s *Server) assemble(ctx context.Context, p *Peer) error {
 	wait := p.Wait
 	if wait <= 0 {
@@ -99,22 +99,22 @@ func (s *Server) assemble(ctx context.Context, p *Peer) error {
 	case s.Err() != nil:
 		return s.Err()
 	case within.Err() != nil && ctx.Err() == nil:
-		return fmt.Errorf("no majority of the members %s within %v%s", s.listed(), wait, s.remarks.lastProblem())
+		return fmt.Errorf("no majority of the members %s within %v%s", s.listed(), wait, s.logStatus.lastProblem())
 	}
 	return err
 }
 
-// published returns when the cluster knows this member's name, which takes a majority, and logs every
-// now and then which members it waits for.
+// published returns when the cluster has this member's name, which requires a majority. It logs periodically
+// which members it waits for.
 func (s *Server) published(ctx context.Context) error {
-	say := time.NewTicker(sayEvery)
+	say := time.NewTicker(logInterval)
 	defer say.Stop()
 	for {
 		select {
 		case <-s.etcd.ReadyNotify():
 			return nil
 		case <-say.C:
-			klog.InfoS("The embedded etcd waits for a majority of its members", "members", s.listed(), "leader", s.etcd.Leader().String())
+			klog.InfoS("Waiting for a majority of the embedded etcd's members", "members", s.listed(), "leader", s.etcd.Leader().String())
 		case <-s.done:
 			return errors.Join(errors.New("stopped while it started"), s.Err())
 		case <-ctx.Done():
@@ -123,7 +123,7 @@ func (s *Server) published(ctx context.Context) error {
 	}
 }
 
-// caughtUp returns when this member has what the others have acknowledged.
+// caughtUp returns when this member has applied everything that others have acknowledged.
 func (s *Server) caughtUp(ctx context.Context) error {
 	for {
 		err := s.members.agree(ctx)
@@ -131,21 +131,20 @@ func (s *Server) caughtUp(ctx context.Context) error {
 			return err
 		}
 		select {
-		case <-time.After(promoteEvery):
+		case <-time.After(promoteInterval):
 		case <-s.done:
 		}
 	}
 }
 
-// vote returns when this member, if it is a learner, may vote: the leader allows it when it has nearly
-// all of the log.
+// vote returns when this member may vote. The leader promotes a learner that has nearly all of the log.
 func (s *Server) vote(ctx context.Context) error {
-	again := time.NewTicker(promoteEvery)
+	again := time.NewTicker(promoteInterval)
 	defer again.Stop()
 	for s.etcd.IsLearner() {
 		_, err := s.etcd.PromoteMember(ctx, uint64(s.etcd.MemberID()))
 		if err != nil && !errors.Is(err, etcderrors.ErrLearnerNotReady) {
-			klog.InfoS("This member of the embedded etcd cannot vote yet", "err", err)
+			klog.InfoS("Failed to promote this member of the embedded etcd, retrying", "err", err)
 		}
 		if err := s.pause(ctx, again); err != nil {
 			return err
@@ -154,7 +153,7 @@ func (s *Server) vote(ctx context.Context) error {
 	return nil
 }
 
-// moveTo updates this member's URL in the cluster, if it has changed.
+// moveTo updates this member's URL in the cluster if it has changed.
 func (s *Server) moveTo(ctx context.Context, p *Peer) error {
 	url := p.URL.String()
 	self := s.etcd.Cluster().Member(s.etcd.MemberID())
@@ -170,7 +169,7 @@ func (s *Server) moveTo(ctx context.Context, p *Peer) error {
 	return nil
 }
 
-// listed are the members, for messages.
+// listed formats the members for messages.
 func (s *Server) listed() string {
 	var all []string
 	for _, m := range s.known() {
@@ -179,20 +178,19 @@ func (s *Server) listed() string {
 	return strings.Join(all, ", ")
 }
 
-// followLeader logs each change of the leader, and has what was proposed to the last one given up, until
-// ctx ends.
+// followLeader logs each change of the leader until ctx ends, and ends the proposals to the previous leader.
 func (s *Server) followLeader(ctx context.Context) {
 	for {
 		changed := s.etcd.LeaderChangedNotify()
 		for _, m := range s.Members() {
 			if m.Leader {
-				klog.InfoS("The embedded etcd has a leader", "member", cmp.Or(m.Name, m.ID), "term", s.etcd.Term())
+				klog.InfoS("Elected the leader of the embedded etcd", "member", cmp.Or(m.Name, m.ID), "term", s.etcd.Term())
 			}
 		}
 		select {
 		case <-changed:
 			end := s.members.renew()
-			s.background.Go(func() { s.members.settle(ctx, end) })
+			s.background.Go(func() { s.members.awaitAgreement(ctx, end) })
 		case <-ctx.Done():
 			return
 		}

@@ -182,9 +182,9 @@ func (c *trio) watchThrough(t *testing.T, i int) {
 func TestWithoutMajority(t *testing.T) {
 	c := newTrio(t)
 	members := c.members[0].members
-	members.lost.Store(true) // before there was a leader again
-	if _, err := c.members[0].Backend().Revision(t.Context()); err != nil || members.lost.Load() {
-		t.Errorf("with a leader: %v, given up %v", err, members.lost.Load())
+	members.noLeader.Store(true) // before there was a leader again
+	if _, err := c.members[0].Backend().Revision(t.Context()); err != nil || members.noLeader.Load() {
+		t.Errorf("with a leader: %v, given up %v", err, members.noLeader.Load())
 	}
 	for _, m := range c.members[1:] {
 		if err := m.Close(); err != nil {

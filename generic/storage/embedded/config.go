@@ -13,25 +13,24 @@ import (
 	"triplane/generic/storage/etcd"
 )
 
-// Config is that of a member.
+// Config configures a member.
 type Config struct {
-	// Dir is etcd's data directory; it is made if it does not exist.
+	// Dir is etcd's data directory. It is created if it does not exist.
 	Dir string
-	// QuotaBytes bounds what of the database file is in use; DefaultQuotaBytes unless set.
-	// The file itself may be somewhat larger.
+	// QuotaBytes limits the used bytes of the database file. It defaults to DefaultQuotaBytes. The file itself
+	// may be somewhat larger.
 	QuotaBytes int64
-	// SnapshotCount is after how many writes the log on disk is cut, which bounds what is read
-	// again at the next start; DefaultSnapshotCount unless set.
+	// SnapshotCount is the number of writes after which the log on disk is truncated. It limits how much the
+	// next start replays, and defaults to DefaultSnapshotCount.
 	SnapshotCount uint64
-	// KeepFragmented disables the defragmentation of a database file that is mostly free.
+	// KeepFragmented disables defragmentation of the database file.
 	KeepFragmented bool
 	Leases         etcd.LeaseOptions
-	// Peer is how this member and others reach each other; nil is a member that is alone.
+	// Peer configures the connections to other members; nil is a single member.
 	Peer *Peer
-	// Detached opens the directory of a member of a cluster without the others, to take a snapshot of
-	// what it has.
+	// Detached opens the directory of a cluster's member without the other members, to take a snapshot.
 	Detached bool
-	// Verify, where set, is done before the directory is opened.
+	// Verify, if set, is run before the directory is opened.
 	Verify *Verification
 }
 
@@ -44,39 +43,37 @@ const (
 const (
 	memberName = "triplane"
 
-	// Where nobody else votes, nothing depends on these but how often the raft
-	// loop wakes up, and the shortest lease (1.5 times their product).
+	// For a single voter these values only determine how often the raft loop wakes up, and the shortest lease
+	// (1.5 times their product).
 	tickMs        = 250
 	electionTicks = 4
-	// In a cluster a leader that is not heard of for these, 0.8 seconds, is replaced, or for up to twice as long: each
-	// member waits for another time. Etcd's default is a second. One whose process has ended is replaced at once,
-	// see replaceLeaders.
+	// In a cluster a leader without heartbeats for 0.8 to 1.6 seconds is replaced. Each member waits for a
+	// random time in this range, so that one of them stands first. The default of etcd is one to two seconds. A
+	// leader whose process has ended is replaced at once, see replaceLeaders.
 	heartbeatMs     = 100
 	silentHeartbeat = 8
 
-	// catchUpEntries is how many entries stay in memory behind what is applied, all of them until
-	// the start is over: raft looks for configuration changes in all that was read when the member
-	// campaigns, and panics if some of it is gone already. A member that is alone has no followers
-	// that need them, so that it is keptEntries from then on. Entries may be as large as
-	// maxRequestBytes, so that it is the number that bounds their bytes: etcd looks every hundred
+	// catchUpEntries is how many applied entries stay in memory during the start: all of them. Raft scans all
+	// replayed entries for configuration changes when the member campaigns, and panics if some were dropped.
+	// After the start a single member keeps keptEntries, because there are no followers that need them. The
+	// number limits their bytes: entries may be as large as maxRequestBytes, and etcd trims every hundred
 	// entries.
 	catchUpEntries = 1 << 30
 	keptEntries    = 16
-	// followersEntries and followersBytes bound what is kept where there may be followers: one that lacks more,
-	// after a stop or a cut of the network, gets the whole database. Etcd keeps 5,000, of any size.
+	// followersEntries and followersBytes limit the entries for followers. A follower that lacks older entries,
+	// after a stop or a partition, receives the whole database. etcd keeps 5,000 entries of any size.
 	followersEntries = 5000
 	followersBytes   = 64 << 20
-	// compactedAfter is how many entries it takes until etcd looks, a hundred, and until it has let
-	// go of those that it applied last. fewEntries are how many are not worth them.
+	// compactedAfter is the number of entries after which etcd has trimmed those that it applied before. Up to
+	// fewEntries trimming is not worth the proposals.
 	compactedAfter = 150
 	fewEntries     = 200
 
-	// maxRequestBytes is etcd's own default: a value that a cluster would not
-	// take is not taken here either.
+	// maxRequestBytes is etcd's default limit.
 	maxRequestBytes = 1.5 * 1024 * 1024
 )
 
-// complete sets what was left open.
+// complete sets defaults.
 func (c *Config) complete() {
 	if c.QuotaBytes <= 0 {
 		c.QuotaBytes = DefaultQuotaBytes
@@ -86,7 +83,7 @@ func (c *Config) complete() {
 	}
 }
 
-// serverConfig is etcd's configuration. The member leads from the start if it is alone.
+// serverConfig returns etcd's configuration. A single member leads from the start.
 func serverConfig(cfg Config, alone bool, lg *zap.Logger) (config.ServerConfig, error) {
 	sc := aloneConfig(cfg, lg)
 	if cfg.Peer == nil {
@@ -105,9 +102,9 @@ func serverConfig(cfg Config, alone bool, lg *zap.Logger) (config.ServerConfig, 
 	return sc, nil
 }
 
-// aloneConfig is that of the only member of a cluster.
+// aloneConfig returns the configuration of a single member.
 func aloneConfig(cfg Config, lg *zap.Logger) config.ServerConfig {
-	// The member must have an address to have an identity; nothing listens.
+	// The ID of the member derives from an address. Nothing listens on it.
 	self := types.URLs{selfURL()}
 	return config.ServerConfig{
 		Name:                memberName,
@@ -127,7 +124,7 @@ func aloneConfig(cfg Config, lg *zap.Logger) config.ServerConfig {
 		SnapshotCatchUpEntries: catchUpEntries,
 		MaxSnapFiles:           2,
 		MaxWALFiles:            2,
-		QuotaBackendBytes:      -1, // see space
+		QuotaBackendBytes:      -1, // replaced by space
 		BackendFreelistType:    bolt.FreelistMapType,
 		MaxRequestBytes:        maxRequestBytes,
 		MaxTxnOps:              128,
@@ -148,5 +145,5 @@ func aloneConfig(cfg Config, lg *zap.Logger) config.ServerConfig {
 	}
 }
 
-// selfURL is the address of the only member.
+// selfURL is the address of a single member.
 func selfURL() url.URL { return url.URL{Scheme: "http", Host: "127.0.0.1:2380"} }

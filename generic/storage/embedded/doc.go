@@ -1,17 +1,16 @@
-// Package embedded runs etcd inside this process, as the only member of its
-// cluster or as one of several, and is a storage.Backend on it.
+// Package embedded runs etcd in this process, as a single member or as one of several, and implements
+// storage.Backend with it.
 //
-// Nothing listens, unless Serve is called or there is a Peer: requests are function calls on the etcd server,
-// reads go to its multi-version store, and the watch follows that store directly. Where the member is alone,
-// every write of the data directory passes through this process and is applied
-// before it is acknowledged, so that the store's current revision is always
-// consistent: Revision costs a lock, and reads need no agreement. With a Peer there may be other members, and
-// consistent reads agree with them first.
+// It only listens if Serve is called or Config has a Peer. Requests are function calls of etcd's server, reads
+// and watches use its multi-version store directly. For a single member all writes pass through this process
+// and are applied before they are acknowledged. The current revision is then always consistent, so that
+// Revision costs a lock, and reads need no consensus. With a Peer there may be other members, and consistent
+// reads first agree with them.
 //
-// The files are those of any etcd member: with the server stopped, the directory
-// can be opened by an etcd of the same version, and moved into a cluster. A write
-// is acknowledged when it is in the write-ahead log, synced to the disk.
+// The files are those of any etcd member. While the server is stopped, an etcd of the same version can open the
+// directory or move it into a cluster. A write is acknowledged when it is in the write-ahead log and synced to
+// disk.
 //
-// One process at a time may use a directory; Start returns an error at once when another
-// has it. Several servers with directories of their own run side by side.
+// A directory can be used by one process at a time; Start fails at once if another process uses it. Servers
+// with different directories can run in the same process.
 package embedded

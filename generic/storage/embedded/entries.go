@@ -13,22 +13,22 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The database's bucket of revisions of keys, and the lengths of its keys: main revision, "_", sub revision, and
-// a mark where the key was deleted.
+// The bucket of revisions, and the lengths of its keys: main revision, "_", sub revision, and a mark if the key
+// was deleted.
 const (
 	keyBucket     = "key"
 	revisionBytes = 17
 	deletedMark   = 't'
 )
 
-// storedRevision is a revision of a key as the database has it. The slices are those of the file.
+// storedRevision is a revision of a key in the database. Its slices are those of the file.
 type storedRevision struct {
 	main, created, version int64
 	deleted                bool
 	key, value             []byte
 }
 
-// checkEntry returns an error for what etcd would crash at, or take for something else than was written.
+// checkEntry returns an error for an entry on which etcd would crash, or which it would misinterpret.
 func checkEntry(bucket string, key, value []byte) error {
 	var err error
 	switch bucket {
@@ -82,7 +82,7 @@ func checkMeta(key string, value []byte) error {
 	return nil
 }
 
-// parseRevision reads an entry of the bucket of keys.
+// parseRevision decodes an entry of the bucket of revisions.
 func parseRevision(at, value []byte) (storedRevision, error) {
 	if len(at) != revisionBytes && (len(at) != revisionBytes+1 || at[revisionBytes] != deletedMark) || at[8] != '_' {
 		return storedRevision{}, errors.New("it is no revision")
@@ -92,7 +92,7 @@ func parseRevision(at, value []byte) (storedRevision, error) {
 		return r, errors.New("it is no revision")
 	}
 	if len(value) == 0 {
-		return r, nil // a restored snapshot has it as its last one
+		return r, nil // the last entry of a restored snapshot
 	}
 	modified := int64(0)
 	for len(value) > 0 {

@@ -7,14 +7,14 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// failure is why a member cannot go on: its disk is full, or broken. Etcd would end the process, or
-// panic in a goroutine of its own, which ends it too. Here that goroutine ends and Server.Done is closed,
-// so that the process can be ended in order. The goroutine may hold locks, so the member must not be
-// waited for from then on.
+// failure is the error because of which a member stops, for example a full or broken disk. etcd would end the
+// process, or panic in a goroutine, which has the same effect. Instead that goroutine ends and Server.Done is
+// closed, so that the process can shut down in order. The goroutine may hold locks, so nothing may wait for the
+// member afterwards.
 type failure struct {
 	once   sync.Once
 	failed chan struct{}
-	err    error // read after failed
+	err    error // set before failed is closed
 }
 
 func newFailure() *failure { return &failure{failed: make(chan struct{})} }
@@ -28,7 +28,7 @@ func (f *failure) OnWrite(e *zapcore.CheckedEntry, fields []zapcore.Field) {
 	runtime.Goexit()
 }
 
-// Err returns why, nil while the member goes on.
+// Err returns the error, or nil while the member runs.
 func (f *failure) Err() error {
 	select {
 	case <-f.failed:

@@ -2,14 +2,14 @@ package embedded
 
 import "sync"
 
-// gate keeps reads out of a store that is closed: they go to its memory and its
-// file directly, and etcd takes a read of a closed file for a fatal error.
+// gate prevents reads of a closed store. Reads access its memory and its file directly, and a read of a closed
+// file is a fatal error in etcd.
 type gate struct {
 	mu     sync.RWMutex
 	closed bool
 }
 
-// enter reports whether a read may begin: not if the gate is closed. leave has to follow.
+// enter reports whether the gate is open. If so, leave must be called after the read.
 func (g *gate) enter() bool {
 	g.mu.RLock()
 	if g.closed {
@@ -21,7 +21,7 @@ func (g *gate) enter() bool {
 
 func (g *gate) leave() { g.mu.RUnlock() }
 
-// close refuses further reads, and returns when those under way have ended.
+// close rejects further reads and waits for those in progress.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

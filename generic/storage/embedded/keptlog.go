@@ -8,26 +8,26 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver"
 )
 
-// applying is what etcd logs, for debugging, before it applies entries, in the goroutine that cuts the log in memory
-// afterwards.
+// applying is etcd's debug message before it applies entries. It is logged in the goroutine that later trims
+// the log in memory.
 const applying = "Applying entries"
 
 const (
-	// entryOverhead is about what an entry of the log takes beside a key and its value.
+	// entryOverhead estimates the memory of a log entry without its key and value.
 	entryOverhead = 300
-	// markEvery is after how many bytes, and after how many entries, the end of the log is noted.
+	// markEvery and markEntries are the bytes and the entries between two marks.
 	markEvery, markEntries = followersBytes / 16, followersEntries / 16
 )
 
-// keptLog bounds what raft's log takes in memory that is kept for followers. Etcd bounds the number of its
-// entries, in a setting that it reads each time it cuts the log: it is adapted to their sizes.
+// keptLog limits the memory of raft's log for followers. etcd limits the number of entries by a setting that it
+// reads on each trim. keptLog adapts this setting to the sizes of the entries.
 type keptLog struct {
 	server *etcdserver.EtcdServer
-	// begun is set when the start is over, until which all entries have to be kept.
-	begun atomic.Bool
-	// bytes is of all that was written since the start.
+	// started is set at the end of the start. Before, all entries must be kept.
+	started atomic.Bool
+	// bytes is the total size of all writes since the start.
 	bytes atomic.Int64
-	// marks are ends that the log had, the oldest first. Only trim, which etcd's goroutine calls, uses them.
+	// marks are earlier ends of the log, oldest first. Only trim uses them, which etcd's goroutine calls.
 	marks []logEnd
 }
 
@@ -36,26 +36,26 @@ type logEnd struct {
 	bytes int64
 }
 
-// of sets whose log it is, before the server starts; nil has none.
+// of sets the server of the log, before the server starts. It does nothing on nil.
 func (k *keptLog) of(server *etcdserver.EtcdServer) {
 	if k != nil {
 		k.server = server
 	}
 }
 
-// begin has the log cut from now on; nil has none.
+// begin enables trimming. It does nothing on nil.
 func (k *keptLog) begin() {
 	if k != nil {
-		k.begun.Store(true)
+		k.started.Store(true)
 	}
 }
 
-// count adds up what is written, until ctx ends.
+// count adds up the sizes of writes until ctx ends.
 func (k *keptLog) count(ctx context.Context) {
 	ws := k.server.Watchable().NewWatchStream()
 	defer ws.Close()
 	if _, err := ws.Watch(clientv3.AutoWatchID, []byte{0}, []byte{}, 0); err != nil {
-		return // there is no such error of a new stream
+		return // does not happen for a new stream
 	}
 	for {
 		select {
@@ -74,15 +74,15 @@ func (k *keptLog) count(ctx context.Context) {
 	}
 }
 
-// trim sets how many entries are kept. Only etcd's goroutine that applies entries calls it, which reads the setting.
+// trim sets how many entries are kept. Only etcd's goroutine that applies entries calls it, which also reads
+// the setting.
 func (k *keptLog) trim() {
-	if k.begun.Load() {
+	if k.started.Load() {
 		k.server.Cfg.SnapshotCatchUpEntries = k.keep(logEnd{k.server.AppliedIndex(), k.bytes.Load()})
 	}
 }
 
-// keep returns how many entries before an end of the log are kept: so many that they have followersBytes, or
-// a little more.
+// keep returns how many entries before end are kept, so that their size is followersBytes or a little more.
 func (k *keptLog) keep(end logEnd) uint64 {
 	if n := len(k.marks); n == 0 || end.bytes-k.marks[n-1].bytes >= markEvery || end.index-k.marks[n-1].index >= markEntries {
 		k.marks = append(k.marks, end)

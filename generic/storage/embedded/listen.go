@@ -21,27 +21,27 @@ import (
 	"triplane/internal/worker"
 )
 
-// minPing is etcd's own default: how often a client may ask whether the connection is still good.
+// minPing is the minimum interval of a client's keepalive pings. It is etcd's default.
 const minPing = 5 * time.Second
 
-// Serve serves etcd's client API on the listener, until Close. Without a TLS
-// configuration it is neither encrypted nor authenticated.
+// Serve serves etcd's client API on the listener until Close. Without a TLS configuration connections are
+// neither encrypted nor authenticated.
 //
-// Clients are etcd's administrators: they read and write everything, past authorization and admission of
-// the API server. What would take the store from this process is refused: etcd's own users, and other members
-// where there is no Peer.
+// Clients are administrators of etcd: they can read and write everything, without authorization and admission
+// by the API server. Methods that would break this process's use of the store are rejected: etcd's own users
+// and, without a Peer, other members.
 func (s *Server) Serve(listener net.Listener, config *tls.Config) {
 	s.backend.shared.Store(true)
 	s.rpc = v3rpc.Server(s.etcd, config, s.backend.space.guard,
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: false}))
 	worker.Go(func() {
 		if err := s.rpc.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
-			klog.ErrorS(err, "The embedded etcd does not listen any more", "address", listener.Addr().String())
+			klog.ErrorS(err, "Stopped listening for clients of the embedded etcd", "address", listener.Addr().String())
 		}
 	})
 }
 
-// refused returns why a method is refused to clients, "" where it is not.
+// refused returns the error message if clients must not call a method, and "" otherwise.
 func refused(method string, clustered bool) string {
 	switch {
 	case clustered && strings.HasPrefix(method, "/etcdserverpb.Cluster/"), clustered && strings.HasSuffix(method, "/MoveLeader"):
@@ -57,8 +57,8 @@ func refused(method string, clustered bool) string {
 	return ""
 }
 
-// guard is the interceptor of calls: it refuses methods that are not for clients, and writes that there is
-// no room for, as those of the API server are.
+// guard is the gRPC interceptor for clients. It rejects forbidden methods, and writes for which there is no
+// space.
 func (s *space) guard(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	if why := refused(info.FullMethod, s.clustered); why != "" {
 		return nil, status.Error(codes.FailedPrecondition, why)

@@ -9,21 +9,21 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// newLogger passes etcd's warnings and errors on to klog. What etcd calls fatal
-// panics instead of ending the process.
-func newLogger() *zap.Logger { return newLoggerOf(panics{}, klogCore{said: &remarks{}}) }
+// newLogger returns a logger that passes etcd's warnings and errors to klog. Fatal messages panic instead of
+// ending the process.
+func newLogger() *zap.Logger { return newLoggerOf(panics{}, klogCore{logged: &logStatus{}}) }
 
-// newLoggerOf has a hook run where etcd would end the process, or panic.
+// newLoggerOf returns a logger with a hook for fatal messages and panics.
 func newLoggerOf(hook zapcore.CheckWriteHook, core klogCore) *zap.Logger {
 	return zap.New(core, zap.WithFatalHook(hook), zap.WithPanicHook(hook))
 }
 
-// panics is the hook where the caller recovers.
+// panics is the hook for callers that recover.
 type panics struct{}
 
 func (panics) OnWrite(e *zapcore.CheckedEntry, fields []zapcore.Field) { panic(reason(e, fields)) }
 
-// reason is the error of a log entry: why etcd cannot go on.
+// reason returns the error of a fatal log entry.
 func reason(e *zapcore.CheckedEntry, fields []zapcore.Field) error {
 	for _, f := range fields {
 		if err, is := f.Interface.(error); is && f.Type == zapcore.ErrorType {
@@ -36,13 +36,13 @@ func reason(e *zapcore.CheckedEntry, fields []zapcore.Field) error {
 // klogCore is a zapcore.Core that writes to klog.
 type klogCore struct {
 	fields []zapcore.Field
-	said   *remarks
-	// reach and log follow what etcd does in a cluster; nil where the member is alone.
+	logged *logStatus
+	// reach and log observe messages of a cluster; nil for a single member.
 	reach *reach
 	log   *keptLog
 }
 
-// Enabled implements zapcore.LevelEnabler. In a cluster some entries of the lower levels are looked at.
+// Enabled implements zapcore.LevelEnabler. In a cluster, some entries of lower levels are observed as well.
 func (c klogCore) Enabled(level zapcore.Level) bool {
 	return level >= zapcore.WarnLevel || c.reach != nil
 }
@@ -62,8 +62,8 @@ func (c klogCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore
 	return checked
 }
 
-// expected are messages about what is meant to be so, that etcd puts right by itself a moment later,
-// or that a stop right after the start brings.
+// expected are messages that are not logged: about normal conditions, problems that etcd repairs immediately,
+// and a stop right after the start.
 var expected = map[string]bool{
 	"simple token is not cryptographically signed": true,
 	"check file permission":                        true,
@@ -74,7 +74,7 @@ var expected = map[string]bool{
 
 	"failed to publish local member to cluster through raft": true,
 
-	// What follows repeats what "peer became inactive" says of a member that is away, every few seconds.
+	// The following messages repeat every few seconds what "peer became inactive" reports once.
 	"prober detected unhealthy status":                                               true,
 	"waiting for ReadIndex response took too long, retrying":                         true,
 	"timed out waiting for read index response (local node might have slow network)": true,
@@ -88,14 +88,14 @@ var expected = map[string]bool{
 	"rejecting promote learner: learner is not ready":           true,
 }
 
-// wanted reports whether a message is of use to operators. Raft's own
-// warnings are about elections; followLeader logs how they end.
+// wanted reports whether a message is relevant for operators. Warnings of raft are about elections, whose
+// results followLeader logs.
 func wanted(e zapcore.Entry) bool {
 	return e.Level >= zapcore.WarnLevel && !expected[e.Message] && (e.LoggerName != "raft" || e.Level >= zapcore.ErrorLevel)
 }
 
 func (c klogCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	c.said.observe(e, fields)
+	c.logged.observe(e, fields)
 	if c.reach != nil {
 		c.reach.observe(e, fields)
 	}

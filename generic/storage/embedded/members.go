@@ -13,35 +13,37 @@ import (
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 )
 
-// changeWithin bounds a change of the members.
+// changeWithin limits the duration of a membership change.
 const changeWithin = 10 * time.Second
 
-// Member is one of a cluster.
+// Member is a member of a cluster.
 type Member struct {
 	ID   string `json:"id"`
-	Name string `json:"name,omitempty"` // none before it has started
-	// URL is where the others find it; none where nothing listens for others.
+	Name string `json:"name,omitempty"` // "" before its first start
+	// URL is the URL for other members. It is "" if this server does not listen for them.
 	URL string `json:"peerURL,omitempty"`
-	// Learner says that it does not vote yet: it fetches what is stored.
+	// Learner is set while the member does not vote, because it has not caught up.
 	Learner bool `json:"learner,omitempty"`
 	Leader  bool `json:"leader,omitempty"`
 }
 
-// ErrNoCluster says that a server does not listen for other members.
+// ErrNoCluster means that a server does not listen for other members.
 var ErrNoCluster = errors.New("the embedded etcd is alone: start it with --embedded-etcd-peer-listen to have other members")
 
-// ErrMembersBusy says that the members cannot be changed at this moment.
+// ErrMembersBusy means that the members cannot be changed at this moment.
 var ErrMembersBusy = errors.New("the members cannot be changed now")
 
-// MembersError is why members are not changed, in words for operators.
+// MembersError is the reason, for operators, why a membership change is rejected.
 type MembersError struct{ message string }
 
 func (e *MembersError) Error() string { return e.message }
 
-func refuse(format string, args ...any) error { return &MembersError{fmt.Sprintf(format, args...)} }
+func membersError(format string, args ...any) error {
+	return &MembersError{fmt.Sprintf(format, args...)}
+}
 
-// Members are those of the cluster, by name. The only one of a server that does not listen for others has
-// no URL: etcd has one for it, at which nobody listens.
+// Members returns the members of the cluster by name. If this server does not listen for others, its member has
+// no URL: the one in etcd is a placeholder.
 func (s *Server) Members() []Member {
 	all := s.known()
 	for i := range all {
@@ -52,7 +54,7 @@ func (s *Server) Members() []Member {
 	return all
 }
 
-// known are the members as etcd has them, by name.
+// known returns the members with etcd's URLs, by name.
 func (s *Server) known() []Member {
 	var all []Member
 	for _, m := range s.etcd.Cluster().Members() {
@@ -64,8 +66,8 @@ func (s *Server) known() []Member {
 	return all
 }
 
-// memberURL parses the URL of a member. It has a scheme, a host and a port: the members show each other's
-// URLs to clients, in which a password would be, and connect with certificates alone.
+// memberURL parses the URL of a member: scheme, host and port. It must not contain a password, because members
+// send URLs to clients and authenticate with certificates only.
 func memberURL(text string) (types.URLs, error) {
 	urls, err := types.NewURLs([]string{text})
 	if err != nil {
@@ -77,28 +79,28 @@ func memberURL(text string) (types.URLs, error) {
 	return urls, nil
 }
 
-// AddMember adds a member at a URL, as a learner: it does not vote before it has caught up, so that
-// one that never starts does no harm. Adding a member again that has not started yet is no error.
+// AddMember adds a member as a learner. A learner does not vote until it has caught up, so that one that never
+// starts does no harm. Adding the same member again before its start is not an error.
 //
-//   - *MembersError: it cannot be added as things are.
-//   - ErrMembersBusy: another one joins, or the cluster is not well.
-//   - ErrNoCluster: this server does not listen for others.
+//   - *MembersError: the member conflicts with another one.
+//   - ErrMembersBusy: another member is joining, or too few members are connected.
+//   - ErrNoCluster: this server does not listen for other members.
 func (s *Server) AddMember(ctx context.Context, name, url string) error {
 	if !s.clustered {
 		return ErrNoCluster
 	}
 	urls, err := memberURL(url)
 	if err != nil || name == "" || strings.ContainsAny(name, ",= ") {
-		return refuse("a member needs a name and a URL, https:// with a host and a port and nothing else")
+		return membersError("a member needs a name and a URL, https:// with a host and a port and nothing else")
 	}
 	for _, m := range s.Members() {
 		switch {
 		case m.Name == name:
-			return refuse("there is a member %s (%s at %s): remove it first, or choose another name", name, m.ID, m.URL)
+			return membersError("there is a member %s (%s at %s): remove it first, or choose another name", name, m.ID, m.URL)
 		case m.URL == url && m.Name == "" && m.Learner:
 			return nil
 		case m.URL == url:
-			return refuse("there is a member at %s (%s, %s): remove it first", url, m.Name, m.ID)
+			return membersError("there is a member at %s (%s, %s): remove it first", url, m.Name, m.ID)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeWithin)
@@ -110,9 +112,9 @@ func (s *Server) AddMember(ctx context.Context, name, url string) error {
 
 // RemoveMember removes a member by its name or ID.
 //
-//   - *MembersError: there is none.
-//   - ErrMembersBusy: the others would have no majority.
-//   - ErrNoCluster: this server does not listen for others.
+//   - *MembersError: there is no such member.
+//   - ErrMembersBusy: the remaining members would have no majority.
+//   - ErrNoCluster: this server does not listen for other members.
 func (s *Server) RemoveMember(ctx context.Context, which string) error {
 	if !s.clustered {
 		return ErrNoCluster
@@ -120,10 +122,10 @@ func (s *Server) RemoveMember(ctx context.Context, which string) error {
 	members := s.Members()
 	i := slices.IndexFunc(members, func(m Member) bool { return which != "" && (m.ID == which || m.Name == which) })
 	if i < 0 {
-		return refuse("there is no member %q", which)
+		return membersError("there is no member %q", which)
 	}
 	if len(members) == 1 {
-		return refuse("%s is the only member", which)
+		return membersError("%s is the only member", which)
 	}
 	id, err := types.IDFromString(members[i].ID)
 	if err != nil {
@@ -135,7 +137,7 @@ func (s *Server) RemoveMember(ctx context.Context, which string) error {
 	return explain(err)
 }
 
-// explain turns etcd's reasons not to change the members into errors of this package.
+// explain converts etcd's errors of membership changes to errors of this package.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, membership.ErrTooManyLearners):

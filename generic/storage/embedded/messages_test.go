@@ -46,13 +46,13 @@ func TestEtcdLogsWhatIsRead(t *testing.T) {
 }
 
 // awaitReach waits until etcd has logged that another member is connected, or is no longer.
-func awaitReach(t *testing.T, s *Server, id types.ID, gone bool, message string) {
+func awaitReach(t *testing.T, s *Server, id types.ID, inactive bool, message string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		s.reach.mu.Lock()
-		is, logged := s.reach.gone[id]
+		is, logged := s.reach.inactive[id]
 		s.reach.mu.Unlock()
-		if logged && is == gone {
+		if logged && is == inactive {
 			return
 		}
 		if time.Now().After(deadline) {

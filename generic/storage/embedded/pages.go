@@ -12,46 +12,46 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pages reads a database file without bbolt, which trusts each offset and each page number in it, and panics
-// in goroutines of its own at wrong ones. All reads are bounded by the length of the file.
+// pages reads a database file without bbolt. bbolt trusts each offset and each page number in the file, and
+// panics in its own goroutines on wrong ones. All reads are within the length of the file.
 //
-// A file that passes walk can be opened, read and written by bbolt: each page is of the kind that it has to
-// be, belongs to one parent, lies within the file, and has its keys in order.
+// If walk returns no error, bbolt can open, read and write the file: each page has the correct kind, belongs to
+// one parent, lies within the file, and has its keys in order.
 type pages struct {
 	file []byte // mapped
-	size uint64 // of a page
-	end  uint64 // the number after that of the last page in use
+	size uint64 // of a page in bytes
+	end  uint64 // number of pages in use
 	root uint64
-	seen []uint64 // a bit for each page that belongs to a parent
+	seen []uint64 // bit set of the pages that belong to a parent
 	// visit is called for each entry of a bucket, in order.
 	visit func(bucket string, key, value []byte) error
 }
 
-// What bbolt's file format consists of.
+// Constants of bbolt's file format.
 const (
 	pageHeader, pageElement, bucketHeader = 16, 16, 16
 
 	branchPage, leafPage, freelistPage = 0x01, 0x02, 0x10
 
 	boltMagic, boltVersion = 0xED0CDAED, 2
-	// metaSummed is how many bytes of a meta page its sum is of.
+	// metaSummed is the number of bytes of a meta page that its checksum covers.
 	metaSummed = 56
 	metaBytes  = metaSummed + 8
-	// unlisted is the number of the page with free pages where that is not written.
+	// unlisted is the page number of the free list if that is not stored.
 	unlisted = math.MaxUint64
-	// deepest bounds the levels of pages.
+	// deepest limits the levels of pages.
 	deepest = 64
 )
 
 var errNoMeta = errors.New("neither of its first two pages is whole")
 
-// walkDatabase calls visit for each entry of a database file, and returns what is wrong with its pages.
+// walkDatabase calls visit for each entry of a database file. It returns an error if its pages are damaged.
 func walkDatabase(path string, visit func(bucket string, key, value []byte) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it is read only
+	defer func() { _ = f.Close() }() // read-only
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (p *pages) walk() error {
 	return p.free(freelist)
 }
 
-// meta reads the later of the two meta pages that is whole, as bbolt does.
+// meta reads the newer of the two valid meta pages, like bbolt.
 func (p *pages) meta() (freelist uint64, err error) {
 	le, found, last := binary.LittleEndian, false, uint64(0)
 	read := func(at uint64) bool {
@@ -116,7 +116,7 @@ func (p *pages) meta() (freelist uint64, err error) {
 	return freelist, nil
 }
 
-// take returns a page with those that continue it, which must not belong to another parent.
+// take returns a page with its overflow pages, and marks them as used.
 func (p *pages) take(id uint64, kinds uint16) (page []byte, kind uint16, err error) {
 	if id < 2 || id >= p.end {
 		return nil, 0, fmt.Errorf("page %d is not in the file", id)
@@ -141,7 +141,7 @@ func (p *pages) take(id uint64, kinds uint16) (page []byte, kind uint16, err err
 	return p.file[id*p.size : (id+more+1)*p.size], kind, nil
 }
 
-// tree reads a bucket's pages from one on, whose keys are from first on, and before limit; nil is no bound.
+// tree reads the pages of a bucket from page id on. Keys must be in [first, limit); nil means no bound.
 func (p *pages) tree(bucket string, id uint64, first, limit []byte, depth int) error {
 	if depth > deepest {
 		return fmt.Errorf("page %d is too deep", id)
@@ -185,7 +185,7 @@ func (p *pages) tree(bucket string, id uint64, first, limit []byte, depth int) e
 	return nil
 }
 
-// leaf reads entries: those of a bucket, or buckets themselves.
+// leaf reads the entries of a leaf page, which are entries of a bucket or buckets.
 func (p *pages) leaf(bucket, name string, page, first, limit []byte, depth int) error {
 	le, count := binary.LittleEndian, int(binary.LittleEndian.Uint16(page[10:]))
 	if err := fits(page, count); err != nil {
@@ -219,7 +219,7 @@ func (p *pages) leaf(bucket, name string, page, first, limit []byte, depth int) 
 	return nil
 }
 
-// bucket reads one: a tree of pages, or a page within the entry itself.
+// bucket reads a bucket: a tree of pages, or a page within the entry.
 func (p *pages) bucket(name string, value []byte, depth int) error {
 	if len(value) < bucketHeader || name == "" {
 		return fmt.Errorf("bucket %q has no root", name)
@@ -234,7 +234,7 @@ func (p *pages) bucket(name string, value []byte, depth int) error {
 	return p.leaf(name, fmt.Sprintf("bucket %q", name), page, nil, nil, depth+1)
 }
 
-// free reads the list of pages that nobody uses.
+// free reads the list of free pages.
 func (p *pages) free(id uint64) error {
 	page, _, err := p.take(id, freelistPage)
 	if err != nil {
@@ -257,7 +257,7 @@ func (p *pages) free(id uint64) error {
 	return nil
 }
 
-// fits returns an error where so many elements are not in a page.
+// fits returns an error if a page is too small for its elements.
 func fits(page []byte, count int) error {
 	if pageHeader+count*pageElement > len(page) {
 		return fmt.Errorf("it says that it has %d elements", count)
@@ -265,7 +265,7 @@ func fits(page []byte, count int) error {
 	return nil
 }
 
-// part returns what an element refers to by an offset from itself.
+// part returns the bytes at an element's offset, which is relative to the element.
 func part(page []byte, element int, offset, length uint64) ([]byte, error) {
 	from := uint64(element) + offset
 	if from+length > uint64(len(page)) {

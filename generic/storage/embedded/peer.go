@@ -21,34 +21,34 @@ import (
 	"triplane/internal/worker"
 )
 
-// Peer is how the members of a cluster reach each other. They authenticate each other by certificates of an
-// authority that has no other use: every certificate of it is a member's.
+// Peer configures the connections between members. Members authenticate each other with certificates of a
+// dedicated authority: all of its certificates belong to members.
 type Peer struct {
-	// Name is this member's; no other one has it.
+	// Name is the unique name of this member.
 	Name string
-	// Listen is the host and port to listen on, URL where the others find it.
+	// Listen is the host and port to listen on. URL is the address for other members.
 	Listen string
 	URL    url.URL
-	// Initial are the URLs of the members that a new directory is begun with, by name, this one among
-	// them; none is this one alone. A directory that was begun knows them.
+	// Initial are the URLs of the initial members by name, including this one, for a new directory. If it is
+	// empty, this member is the only one. An existing directory already has them.
 	Initial map[string]string
-	// Joining says that the Initial members run already, and expect this one.
+	// Joining is set if the Initial members are an existing cluster that this member was added to.
 	Joining bool
-	// CertFile is the certificate of this member, as a server and as a client, and CAFile their authority.
+	// CertFile is the certificate of this member as server and client. CAFile is the authority of all members.
 	CertFile, KeyFile, CAFile string
-	// Wait bounds how long a start waits for a majority of the members.
+	// Wait limits how long a start waits for a majority.
 	Wait time.Duration
 }
 
 func (p *Peer) tls() transport.TLSInfo {
 	return transport.TLSInfo{
 		CertFile: p.CertFile, KeyFile: p.KeyFile, TrustedCAFile: p.CAFile, ClientCertAuth: true,
-		// Where a connection comes from says nothing: there may be address translation between members.
+		// Source addresses are not checked, because of address translation between members.
 		SkipClientSANVerify: true,
 	}
 }
 
-// urls are the members that a directory is begun with, as etcd has them.
+// urls returns the initial members in etcd's representation.
 func (p *Peer) urls() (types.URLsMap, error) {
 	initial := types.URLsMap{}
 	for name, member := range p.Initial {
@@ -70,10 +70,10 @@ func (p *Peer) urls() (types.URLsMap, error) {
 // peers serves the requests of other members.
 type peers struct {
 	server *http.Server
-	member atomic.Pointer[http.Handler] // nil before there is one
+	member atomic.Pointer[http.Handler] // nil until serve
 }
 
-// listenPeers begins to serve other members; nil where there is no Peer.
+// listenPeers starts to listen for other members. It returns nil if p is nil.
 func listenPeers(p *Peer) (*peers, error) {
 	if p == nil {
 		return nil, nil
@@ -81,19 +81,19 @@ func listenPeers(p *Peer) (*peers, error) {
 	tls := p.tls()
 	listener, err := rafthttp.NewListener(url.URL{Scheme: "https", Host: p.Listen}, &tls)
 	if err != nil {
-		return nil, fmt.Errorf("members of the embedded etcd cannot be listened for on %s: %w", p.Listen, err)
+		return nil, fmt.Errorf("failed to listen for members of the embedded etcd on %s: %w", p.Listen, err)
 	}
 	s := &peers{}
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: rafthttp.ConnReadTimeout, ErrorLog: log.New(quiet{}, "", 0)}
 	worker.Go(func() {
 		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			klog.ErrorS(err, "The embedded etcd does not listen to other members any more", "address", p.Listen)
+			klog.ErrorS(err, "Stopped listening for other members of the embedded etcd", "address", p.Listen)
 		}
 	})
 	return s, nil
 }
 
-// serve passes requests to a member from now on.
+// serve passes further requests to a member.
 func (p *peers) serve(member *etcdserver.EtcdServer) {
 	handler := etcdhttp.NewPeerHandler(newLogger(), member)
 	p.member.Store(&handler)
@@ -108,7 +108,7 @@ func (p *peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "the member starts", http.StatusServiceUnavailable)
 }
 
-// close ends all connections.
+// close closes all connections.
 func (p *peers) close() error {
 	if p == nil {
 		return nil
@@ -116,10 +116,10 @@ func (p *peers) close() error {
 	return p.server.Close()
 }
 
-// quiet logs the HTTP server's messages, which are about failed connections, at a higher verbosity.
+// quiet logs messages of the HTTP server, which are about failed connections, at verbosity 2.
 type quiet struct{}
 
 func (quiet) Write(message []byte) (int, error) {
-	klog.V(2).InfoS("A connection to another member of the embedded etcd", "message", string(message))
+	klog.V(2).InfoS("Failed connection of a member of the embedded etcd", "message", string(message))
 	return len(message), nil
 }

@@ -15,23 +15,23 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// What etcd logs when its connection to another member is made, and when it breaks.
+// Messages of etcd when a connection to another member is established, and when it breaks.
 const (
 	peerActive   = "peer became active"
 	peerInactive = "peer became inactive (message send to peer failed)"
 )
 
-// reach is which other members are not connected, as etcd's log reports it. It is safe for concurrent use.
+// reach tracks which members are not connected, as etcd's log reports it. It is safe for concurrent use.
 type reach struct {
-	mu   sync.Mutex
-	gone map[types.ID]bool
-	// broke gets a value when a connection breaks.
+	mu       sync.Mutex
+	inactive map[types.ID]bool
+	// broke receives a value when a connection breaks.
 	broke chan struct{}
 }
 
-func newReach() *reach { return &reach{gone: map[types.ID]bool{}, broke: make(chan struct{}, 1)} }
+func newReach() *reach { return &reach{inactive: map[types.ID]bool{}, broke: make(chan struct{}, 1)} }
 
-// observe reads an entry of etcd's log.
+// observe processes an entry of etcd's log.
 func (r *reach) observe(e zapcore.Entry, fields []zapcore.Field) {
 	if e.Message != peerActive && e.Message != peerInactive {
 		return
@@ -42,7 +42,7 @@ func (r *reach) observe(e zapcore.Entry, fields []zapcore.Field) {
 			continue
 		}
 		r.mu.Lock()
-		r.gone[id] = e.Message == peerInactive
+		r.inactive[id] = e.Message == peerInactive
 		r.mu.Unlock()
 	}
 	if e.Message == peerInactive {
@@ -53,22 +53,22 @@ func (r *reach) observe(e zapcore.Entry, fields []zapcore.Field) {
 	}
 }
 
-// away reports whether the connection to a member has broken.
-func (r *reach) away(id types.ID) bool {
+// isInactive reports whether the connection to a member is broken.
+func (r *reach) isInactive(id types.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.gone[id]
+	return r.inactive[id]
 }
 
 const (
-	// dialWithin bounds how long it is looked whether a leader's process is there.
+	// dialWithin limits the check whether a leader's process is running.
 	dialWithin = 200 * time.Millisecond
-	// turn is how long a member waits for one with a lower ID to be elected.
-	turn = 150 * time.Millisecond
+	// electionDelay is how long a member waits for each member with a lower ID to be elected.
+	electionDelay = 150 * time.Millisecond
 )
 
-// replaceLeaders has this member stand for election when the leader's process has ended, until ctx does: raft would wait
-// for an election timeout, as it has to where the leader may only be slow.
+// replaceLeaders makes this member campaign as soon as the leader's process has ended, until ctx ends. Raft
+// would wait for an election timeout, because the leader may only be slow.
 func (s *Server) replaceLeaders(ctx context.Context) {
 	for {
 		select {
@@ -77,27 +77,27 @@ func (s *Server) replaceLeaders(ctx context.Context) {
 		case <-s.reach.broke:
 		}
 		leader, term := s.etcd.Leader(), s.etcd.Term()
-		if leader == 0 || leader == s.etcd.MemberID() || !s.reach.away(leader) || !s.ended(ctx, leader) {
+		if leader == 0 || leader == s.etcd.MemberID() || !s.reach.isInactive(leader) || !s.ended(ctx, leader) {
 			continue
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(time.Duration(s.rank(leader)) * turn):
+		case <-time.After(time.Duration(s.rank(leader)) * electionDelay):
 		}
 		if s.etcd.Leader() != leader || s.etcd.Term() != term || s.etcd.IsLearner() {
 			continue
 		}
-		klog.V(2).InfoS("The leader of the embedded etcd has ended, this member stands for election", "leader", leader.String())
+		klog.V(2).InfoS("Campaigning, the process of the embedded etcd's leader has ended", "leader", leader.String())
 		self := s.etcd.MemberID()
-		// As a leader that hands over sends it.
+		// The message with which a leader transfers its leadership.
 		if err := s.etcd.Process(ctx, raftpb.Message{Type: raftpb.MsgTimeoutNow, From: uint64(leader), To: uint64(self), Term: term}); err != nil {
-			klog.V(2).InfoS("This member of the embedded etcd did not stand for election", "err", err)
+			klog.V(2).InfoS("Failed to campaign for the leadership of the embedded etcd", "err", err)
 		}
 	}
 }
 
-// ended reports whether nothing listens where a member does: connections to it are refused.
+// ended reports whether a member's process has ended: connections to its address are refused.
 func (s *Server) ended(ctx context.Context, id types.ID) bool {
 	member := s.etcd.Cluster().Member(id)
 	if member == nil || len(member.PeerURLs) == 0 {
@@ -112,7 +112,7 @@ func (s *Server) ended(ctx context.Context, id types.ID) bool {
 		}
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", u.Host)
 		if err == nil {
-			_ = conn.Close() // nothing was sent
+			_ = conn.Close() // no data was sent
 			return false
 		}
 		if !errors.Is(err, syscall.ECONNREFUSED) {
@@ -122,11 +122,11 @@ func (s *Server) ended(ctx context.Context, id types.ID) bool {
 	return true
 }
 
-// rank is how many members would replace a leader rather than this one.
+// rank returns how many members replace a leader in preference to this one.
 func (s *Server) rank(leader types.ID) int {
 	before := 0
 	for _, m := range s.etcd.Cluster().Members() {
-		if !m.IsLearner && m.ID != leader && m.ID < s.etcd.MemberID() && !s.reach.away(m.ID) {
+		if !m.IsLearner && m.ID != leader && m.ID < s.etcd.MemberID() && !s.reach.isInactive(m.ID) {
 			before++
 		}
 	}

@@ -22,34 +22,34 @@ import (
 	"triplane/internal/worker"
 )
 
-// startTimeout bounds what Start waits for: the replay of the log.
+// startTimeout limits the replay of the log in Start.
 const startTimeout = time.Minute
 
 // Server is a running etcd member.
 type Server struct {
-	etcd    *etcdserver.EtcdServer
-	lock    *fileutil.LockedFile
-	backend *Backend
-	gate    *gate
-	rpc     *grpc.Server // nil unless it serves
-	peers   *peers       // nil unless there may be other members
-	failure *failure
-	remarks *remarks
-	reach   *reach   // nil unless there may be other members
-	log     *keptLog // as reach
-	members *agreement
+	etcd      *etcdserver.EtcdServer
+	lock      *fileutil.LockedFile
+	backend   *Backend
+	gate      *gate
+	rpc       *grpc.Server // nil before Serve
+	peers     *peers       // nil for a single member
+	failure   *failure
+	logStatus *logStatus
+	reach     *reach   // nil for a single member
+	log       *keptLog // nil for a single member
+	members   *agreement
 	// clustered is whether there may be other members.
 	clustered bool
-	// stored is up to which index of the log the database had it at the start.
+	// stored is the log index up to which the database had entries at the start.
 	stored  uint64
 	done    chan struct{}
 	closing sync.Once
-	// background ends when etcd does.
+	// background has the goroutines that end with etcd.
 	background worker.Group
 }
 
-// Start opens or creates the data directory and returns when the member serves.
-// The context bounds the start only; Close ends the server.
+// Start opens or creates the data directory and returns when the member serves. ctx limits the start only.
+// Close stops the server.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.complete()
 	if cfg.Dir == "" {
@@ -59,13 +59,13 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{lock: lock, gate: &gate{}, failure: newFailure(), remarks: &remarks{}, clustered: cfg.Peer != nil, done: make(chan struct{})}
+	s := &Server{lock: lock, gate: &gate{}, failure: newFailure(), logStatus: &logStatus{}, clustered: cfg.Peer != nil, done: make(chan struct{})}
 	if s.clustered {
 		s.reach, s.log = newReach(), &keptLog{}
 	}
 	alone, err := s.open(ctx, cfg)
 	if err != nil {
-		_ = errors.Join(s.peers.close(), lock.Close()) // nothing was written
+		_ = errors.Join(s.peers.close(), lock.Close()) // err is the cause
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.log.of(s.etcd)
@@ -83,16 +83,16 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	space := newSpace(s.etcd, s.gate, cfg)
 	if err := errors.Join(s.begin(ctx, space, alone, cfg), syncNames(cfg.Dir)); err != nil {
-		_ = s.Close() // err says why it is closed
+		_ = s.Close() // err is the cause
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.backend = newBackend(s, space, cfg.Leases)
 	return s, nil
 }
 
-// open opens the directory, and reports whether it is that of a member that is alone.
+// open opens the directory. isAlone is set for a single member.
 func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error) {
-	if err := unrestored(cfg.Dir); err != nil {
+	if err := checkRestored(cfg.Dir); err != nil {
 		return false, err
 	}
 	if s.stored, err = checkDatabase(cfg.Dir); err != nil {
@@ -106,7 +106,7 @@ func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error)
 	if isAlone, err = alone(cfg); err != nil {
 		return false, err
 	}
-	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure, klogCore{said: s.remarks, reach: s.reach, log: s.log}))
+	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure, klogCore{logged: s.logStatus, reach: s.reach, log: s.log}))
 	if err != nil {
 		return false, err
 	}
@@ -125,40 +125,40 @@ func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error)
 	return isAlone, err
 }
 
-// A member that joins may ask one that does not know of it yet: so often, and for so long.
+// A member that joins may contact one that does not know it yet. It retries at this interval for this time.
 const (
 	knownEvery  = 200 * time.Millisecond
 	knownWithin = 5 * time.Second
 )
 
-// syncNames puts the names of etcd's files on the disk, which it syncs only in part when it makes
-// them: nothing is acknowledged before.
+// syncNames syncs the directories of etcd's files, which etcd does only in part. It is called before the first
+// write is acknowledged.
 func syncNames(dir string) error {
 	member := filepath.Join(dir, "member")
 	return errors.Join(durable.Sync(filepath.Join(member, "snap")), durable.Sync(filepath.Join(member, "wal")), durable.Sync(member), durable.Sync(dir))
 }
 
-// begin returns when the member serves, after making room if space is scarce.
+// begin returns when the member serves. If space is scarce, it first frees some.
 func (s *Server) begin(ctx context.Context, space *space, alone bool, cfg Config) error {
 	if cfg.Detached && !alone {
-		return s.settled(ctx)
+		return s.awaitApplied(ctx)
 	}
 	if err := s.join(ctx, alone, cfg.Peer); err != nil {
 		return err
 	}
-	if err := space.silence(ctx); err != nil {
+	if err := space.clearAlarm(ctx); err != nil {
 		return err
 	}
-	if err := space.look(ctx); err != nil {
-		klog.ErrorS(err, "Making room in the embedded etcd failed")
+	if err := space.check(ctx); err != nil {
+		klog.ErrorS(err, "Failed to free space in the embedded etcd")
 	}
 	if !s.clustered {
-		s.background.Go(s.forgetReplayed)
+		s.background.Go(s.dropReplayed)
 	}
 	return nil
 }
 
-// join returns when the member leads, if it is alone, or has caught up with the others.
+// join returns when the member leads, if it is a single one, or has caught up with the others.
 func (s *Server) join(ctx context.Context, alone bool, peer *Peer) error {
 	if alone {
 		leads, err := s.lead(ctx)
@@ -167,7 +167,7 @@ func (s *Server) join(ctx context.Context, alone bool, peer *Peer) error {
 		}
 		alone = leads
 		if peer == nil {
-			s.forgetSooner(keptEntries)
+			s.keepEntries(keptEntries)
 		}
 	}
 	s.log.begin()
@@ -184,23 +184,22 @@ func (s *Server) join(ctx context.Context, alone bool, peer *Peer) error {
 	return s.moveTo(ctx, peer)
 }
 
-// Backend returns the server's key space, which may be used until Close.
+// Backend returns the server's key space. It can be used until Close.
 func (s *Server) Backend() *Backend { return s.backend }
 
-// Done is closed when the server has stopped, by Close or by a failure of its
-// own.
+// Done is closed when the server has stopped, because of Close or of a failure.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err returns why the server stopped by itself, if it did.
+// Err returns the error of a failure, or nil.
 func (s *Server) Err() error {
 	if err := s.failure.Err(); err != nil {
 		return err
 	}
-	return s.remarks.Err()
+	return s.logStatus.Err()
 }
 
-// follow closes done when etcd has stopped or failed. Where it stops by itself, as a removed member does,
-// reads are refused before it closes its files.
+// follow closes done when etcd has stopped or failed. If etcd stops by itself, as a removed member does, it
+// rejects reads before etcd closes its files.
 func (s *Server) follow() {
 	defer close(s.done)
 	select {
@@ -215,7 +214,7 @@ func (s *Server) follow() {
 	}
 }
 
-// whileOpen runs f until the server stops, whose end ends its context.
+// whileOpen runs f in the background. Its context ends when the server stops.
 func (s *Server) whileOpen(f func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	worker.Go(func() {
@@ -228,8 +227,8 @@ func (s *Server) whileOpen(f func(context.Context)) {
 	})
 }
 
-// Close stops the server and unlocks the data directory. Watches end. It is safe
-// to call twice. It does not wait for a server that failed, whose goroutines may hang.
+// Close stops the server, ends watches and unlocks the data directory. It may be called twice. It does not wait
+// for a failed server, whose goroutines may hang.
 func (s *Server) Close() error {
 	var err error
 	s.closing.Do(func() {
@@ -240,7 +239,7 @@ func (s *Server) Close() error {
 				s.rpc.Stop()
 			}
 			s.gate.close()
-			s.handOver()
+			s.transferLeadership()
 			s.etcd.HardStop()
 			s.background.Wait()
 		})
@@ -254,28 +253,29 @@ func (s *Server) Close() error {
 	return err
 }
 
-// handOverWithin bounds how long a member that ends waits for another one to lead.
-const handOverWithin = 2 * time.Second
+// transferWithin limits how long a stopping member waits for another leader.
+const transferWithin = 2 * time.Second
 
-// handOver transfers the leadership to another member, if this one leads, so that no election is needed.
-func (s *Server) handOver() {
+// transferLeadership transfers the leadership to another member, if this one leads, so that no election is
+// needed.
+func (s *Server) transferLeadership() {
 	done := make(chan struct{})
 	worker.Go(func() {
 		defer close(done)
 		if err := s.etcd.TryTransferLeadershipOnShutdown(); err != nil {
-			klog.V(2).InfoS("No other member of the embedded etcd leads yet", "err", err)
+			klog.V(2).InfoS("Failed to transfer the leadership of the embedded etcd", "err", err)
 		}
 	})
 	select {
 	case <-done:
-	case <-time.After(handOverWithin): // the stop ends it
+	case <-time.After(transferWithin): // stopping etcd ends the goroutine
 	}
 }
 
-// lockFile is that of a directory.
+// lockFile is the name of a directory's lock file.
 const lockFile = "lock"
 
-// lockDir makes the directory and locks it for this process.
+// lockDir creates the directory and locks it for this process.
 func lockDir(dir string) (*fileutil.LockedFile, error) {
 	if err := errors.Join(durable.MkdirAll(dir, fileutil.PrivateDirMode), fileutil.TouchDirAll(newLogger(), dir)); err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", dir, err)
@@ -290,14 +290,13 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 	return lock, nil
 }
 
-// lead makes the member the leader of itself and waits until everything that was
-// acknowledged before the last stop is applied.
+// lead makes a single member the leader and waits until everything that was acknowledged before the last stop
+// is applied.
 //
-// Raft would wait for an election timeout first, in case there is a leader
-// already. A member that is alone need not: it receives the message to campaign at once, as a
-// leader that hands over sends its successor. It ignores that while the log's
-// configuration changes are not applied yet, so the message is repeated. It does not lead, and lead
-// returns false, if the log says that there are other members.
+// Raft would first wait for an election timeout, because there may be a leader. A single member instead
+// receives a MsgTimeoutNow at once, with which a leader transfers its leadership. The member ignores the
+// message until the configuration changes of the log are applied, so the message is repeated. If the log has
+// other members, the member does not lead, and lead returns false.
 func (s *Server) lead(ctx context.Context) (leads bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -322,11 +321,10 @@ func (s *Server) lead(ctx context.Context) (leads bool, err error) {
 	return true, s.applied(ctx)
 }
 
-// applied waits until an entry of the new leader is applied, and with it whatever
-// precedes it in the log: what was acknowledged, but not noted as committed when
-// the process was killed. (A read would not do: raft answers those of a member that
-// is alone before it has committed anything in its term.) The entry asks for the
-// alarms, which changes nothing.
+// applied waits until an entry of the new leader is applied, and with it all entries before: those that were
+// acknowledged, but not recorded as committed when the process was killed. A read is not sufficient, because
+// raft serves reads of a single member before its first commit in the term. The entry gets the alarms, which
+// changes nothing.
 func (s *Server) applied(ctx context.Context) error {
 	for {
 		_, err := s.etcd.Alarm(ctx, &pb.AlarmRequest{Action: pb.AlarmRequest_GET})
@@ -341,32 +339,29 @@ func (s *Server) applied(ctx context.Context) error {
 	}
 }
 
-// forgetSooner has etcd keep few entries in memory from now on. Etcd's run loop
-// reads the setting when it has applied a hundred entries since it did so last:
-// it did with what the start has read before it applied the leader's first entry,
-// which lead has awaited, and it will after writes that are yet to come.
-func (s *Server) forgetSooner(keep uint64) { s.etcd.Cfg.SnapshotCatchUpEntries = keep }
+// keepEntries sets how many applied entries stay in memory. etcd reads the setting each time it has applied a
+// hundred further entries. It did so for the replayed entries, before the leader's first entry that lead has
+// awaited, and will do so after further writes.
+func (s *Server) keepEntries(keep uint64) { s.etcd.Cfg.SnapshotCatchUpEntries = keep }
 
-// forgetReplayed has etcd drop from memory what the start has read of the log, some 2,000
-// entries, by proposing enough entries that change nothing: otherwise they would stay until clients
-// write. It ends when the server does.
-func (s *Server) forgetReplayed() {
+// dropReplayed makes etcd drop the replayed entries of the log, some 2,000, from memory. To this end it
+// proposes entries that change nothing. Otherwise the replayed entries would stay until clients write. It ends
+// with the server.
+func (s *Server) dropReplayed() {
 	if s.etcd.AppliedIndex() < fewEntries {
 		return
 	}
 	for range compactedAfter {
 		if _, err := s.etcd.Alarm(context.Background(), &pb.AlarmRequest{Action: pb.AlarmRequest_GET}); err != nil {
-			return // it is closed, or failed, which Done reports
+			return // stopped, or failed, which Done reports
 		}
 	}
 }
 
-// replayed waits until the log that was read is applied. Campaigning earlier is
-// no use, and dangerous: raft scans the entries that were not reported to it as
-// applied, while etcd, which has applied them, begins to drop them from
-// memory. Etcd reports them a moment after its own count goes up, so the count has
-// to be unchanged for some ticks. A member that finds nothing to apply becomes the leader
-// by itself, after its election timeout.
+// replayed waits until the replayed log is applied. Campaigning earlier is dangerous: raft scans the entries
+// that etcd has not reported as applied, while etcd drops applied entries from memory. etcd reports them a
+// moment after it increases its own count, so the count must be unchanged for some ticks. A member without
+// entries to apply becomes the leader after its election timeout.
 func (s *Server) replayed(ctx context.Context, tick *time.Ticker) error {
 	const ticks = 4
 	last, same := uint64(0), 0
@@ -384,9 +379,9 @@ func (s *Server) replayed(ctx context.Context, tick *time.Ticker) error {
 	return nil
 }
 
-// settled waits until what the log says was agreed is applied, without a leader: until nothing is left
-// to apply for a while.
-func (s *Server) settled(ctx context.Context) error {
+// awaitApplied waits without a leader until all committed entries of the log are applied: until none was
+// applied for a while.
+func (s *Server) awaitApplied(ctx context.Context) error {
 	const enough = 200
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -401,7 +396,7 @@ func (s *Server) settled(ctx context.Context) error {
 	return nil
 }
 
-// pause waits for a tick, the end of ctx or that of the server.
+// pause waits for a tick. It returns an error if ctx or the server ends.
 func (s *Server) pause(ctx context.Context, tick *time.Ticker) error {
 	select {
 	case <-tick.C:
@@ -413,15 +408,15 @@ func (s *Server) pause(ctx context.Context, tick *time.Ticker) error {
 	}
 }
 
-// newServer turns what etcd considers fatal about a directory into an error. It does not wait for an etcd that
-// has failed: goroutines of it may wait for the one that did.
+// newServer calls etcdserver.NewServer and returns fatal messages of etcd as errors. It does not wait for an
+// etcd that has failed, because its goroutines may hang.
 func newServer(sc config.ServerConfig, failure *failure) (*etcdserver.EtcdServer, error) {
 	type made struct {
 		server *etcdserver.EtcdServer
 		err    error
 	}
 	result := make(chan made, 1)
-	worker.Go(func() { // which a failure ends
+	worker.Go(func() { // ends on a failure
 		var m made
 		m.err = guarded(func() (err error) {
 			m.server, err = etcdserver.NewServer(sc)

@@ -15,14 +15,13 @@ import (
 	"triplane/internal/durable"
 )
 
-// revisionBump is by how much a restored store is ahead of the snapshot: more than what was
-// written after it, so that no client has seen a revision that comes again. All before is
-// compacted, so that watches and informers begin anew.
+// revisionBump is the difference between the revisions of a restored store and its snapshot. It exceeds the
+// number of writes after the snapshot, so that clients never see the same revision twice. Older revisions are
+// compacted, so that watches and informers restart.
 const revisionBump = 1_000_000_000
 
-// Snapshot writes what is stored to a file, in etcd's own format: the database, with its SHA-256
-// behind it. The file gets its name when all of it is on the disk. Reads and writes go on
-// meanwhile; Close waits.
+// Snapshot writes the store to a file in etcd's format: the database, followed by its SHA-256. The file is
+// renamed to path after it is synced. Reads and writes continue during a snapshot. Close waits for it.
 func (s *Server) Snapshot(path string) error {
 	if !s.gate.enter() {
 		return storage.ErrStopped
@@ -42,18 +41,18 @@ func (s *Server) Snapshot(path string) error {
 	})
 }
 
-// VerifySnapshot compares a snapshot with the sum that it ends with, and looks whether it can be opened.
+// VerifySnapshot verifies the checksum of a snapshot and that it can be opened.
 func VerifySnapshot(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it is read only
+	defer func() { _ = f.Close() }() // read-only
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	const pages = 512 // sizes of databases are multiples of it
+	const pages = 512 // the size of a database is a multiple of it
 	length := info.Size() - sha256.Size
 	if length <= 0 || length%pages != 0 {
 		return fmt.Errorf("%s is no snapshot, or a part of one", path)
@@ -74,17 +73,17 @@ func VerifySnapshot(path string) error {
 	return nil
 }
 
-// SnapshotStatus is what a snapshot holds.
+// SnapshotStatus describes a snapshot.
 type SnapshotStatus struct {
-	Hash uint32 // of all that is in the file, as etcdutl shows it
-	// Keyspace is that of Contents: the same for each store that holds the same objects at that revision.
+	Hash uint32 // of the whole file, as in etcdutl
+	// Keyspace is Contents.Hash, which is equal for stores with the same objects at the revision.
 	Keyspace string
 	Revision int64
-	Keys     int // revisions of keys
+	Keys     int // number of revisions of keys
 	Bytes    int64
 }
 
-// InspectSnapshot verifies a snapshot and reads what it holds.
+// InspectSnapshot verifies a snapshot and returns its status.
 func InspectSnapshot(path string) (SnapshotStatus, error) {
 	held, err := readSnapshot(path)
 	if err != nil {
@@ -97,15 +96,15 @@ func InspectSnapshot(path string) (SnapshotStatus, error) {
 	return SnapshotStatus{Hash: status.Hash, Keyspace: held.Hash, Revision: status.Revision, Keys: status.TotalKey, Bytes: status.TotalSize}, nil
 }
 
-// restoring is where a snapshot is restored before it gets its name.
+// restoring returns the temporary directory of a restore.
 func restoring(dir string) string { return dir + ".restoring" }
 
-// Restoring is the file that a Restore writes to, for its progress.
+// Restoring returns the file that Restore is writing, to show its progress.
 func Restoring(dir string) string { return Database(restoring(dir)) }
 
-// Restore makes the data directory of a member, which must hold none, from a snapshot of any etcd.
-// Its revisions continue far behind those of the snapshot. The directory gets its name when all of it is on the
-// disk; what a Restore has left that was killed, the next one removes.
+// Restore creates the data directory of a member from a snapshot of any etcd. The directory must not contain a
+// store. Its revisions continue far after those of the snapshot. The directory is renamed to dir after it is
+// synced. Restore removes what a killed Restore has left.
 func Restore(path, dir string) error {
 	if err := VerifySnapshot(path); err != nil {
 		return err
@@ -137,7 +136,7 @@ func Restore(path, dir string) error {
 	return nil
 }
 
-// vacant removes a directory in which there is nothing but a lock; another one is an error.
+// vacant removes a directory that is empty except for a lock file. It returns an error for any other directory.
 func vacant(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -154,9 +153,9 @@ func vacant(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// unrestored returns an error where a Restore to a directory was begun and did not end: a start would begin
-// an empty store there.
-func unrestored(dir string) error {
+// checkRestored returns an error if a Restore to the directory did not complete. Otherwise a start would create
+// an empty store.
+func checkRestored(dir string) error {
 	if _, err := os.Stat(restoring(dir)); err != nil {
 		return nil
 	}

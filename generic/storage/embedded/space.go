@@ -21,64 +21,63 @@ import (
 )
 
 const (
-	// lookEvery is how often the space is looked after when nobody is refused.
-	lookEvery = 30 * time.Second
-	// beginning is how long clients and caches read what they do at a start.
-	beginning = 5 * time.Second
-	// againAfter is how soon after an attempt to make room there is another one.
-	againAfter = 5 * time.Second
-	// reserve is what has to be free on the disk for a write: the next file of the log is as large as
-	// 64 MB at once, and etcd takes a full disk for the end.
+	// checkInterval is the interval of checks if no write is rejected.
+	checkInterval = 30 * time.Second
+	// startPeriod is how long clients and caches read at the start.
+	startPeriod = 5 * time.Second
+	// retryAfter is the minimum time between attempts to free space.
+	retryAfter = 5 * time.Second
+	// reserve is the free disk space that a write needs: the next file of the log allocates 64 MB, and a full
+	// disk is fatal for etcd.
 	reserve = 80 << 20
-	// defragmentFrom is the size below which a file is not worth rewriting.
+	// defragmentFrom is the minimum size of a file for defragmentation.
 	defragmentFrom = 64 << 20
-	// diskEvery is how often the disk is asked while it has plenty. It is no longer than a write takes:
-	// others may allocate gigabytes at once, and what comes after that is refused.
+	// diskEvery is how long plenty of disk space is assumed after a check. It is not longer than a write takes,
+	// because other processes may allocate gigabytes at once.
 	diskEvery, plenty = time.Millisecond, 1 << 30
-	// putOverhead is what a key takes beside itself and its value, about.
+	// putOverhead estimates the bytes of a put in addition to its key and value.
 	putOverhead = 256
 )
 
-// space is how much room there is, and how it is kept.
+// space manages the space of the database file.
 //
-// Etcd's own quota looks at the size of its file, which never shrinks by itself, and what
-// exceeds it raises an alarm that stays: even compaction is refused then, since API servers
-// agree about it through a key. Here pages that are free in the file count as room, what
-// does not fit is refused before it reaches the log, and there is no alarm. When nine tenths
-// are in use, or somebody was refused, history is dropped; a file of which more than half is
-// free is written anew.
+// It replaces etcd's quota, which limits the size of the file. The file never shrinks without defragmentation,
+// and exceeding the quota raises a permanent alarm, which even blocks compaction, because API servers
+// coordinate that through a key. Here free pages of the file count as space, writes that do not fit are
+// rejected before they reach the log, and there is no alarm. When nine tenths are used, or a write was
+// rejected, the history is compacted. A file of which more than half is free is defragmented.
 type space struct {
 	server *etcdserver.EtcdServer
 	gate   *gate
 	quota  int64
-	// rewrite is whether files are written anew that are mostly free.
+	// rewrite enables defragmentation.
 	rewrite bool
 	// clustered is whether there may be other members.
 	clustered bool
-	snap      string        // the folder of the database file
-	wake      chan struct{} // somebody was refused
+	snap      string        // directory of the database file
+	wake      chan struct{} // receives after a write was rejected
 
-	refused, rewritten atomic.Int64 // how often
+	refused, defragmented atomic.Int64 // counters
 
-	// The backend counts what is in use when it commits, ten times a second. Meanwhile what
-	// was admitted since it last said something new counts, too.
+	// The backend updates its count of used bytes on commit, ten times a second. admitted are the bytes that
+	// were admitted since its last update.
 	mu              sync.Mutex
 	known, admitted int64
-	askDisk         time.Time // not before, as it has plenty
+	nextDiskCheck   time.Time // while there is plenty of space
 
-	// Only keep uses these.
+	// Only keep uses the following fields.
 	attempted time.Time
-	seen      int64 // the revision up to which there is no more to drop
+	seen      int64 // revision up to which the history is compacted
 	warned    bool
 
-	warnedOfDisk bool
+	warnedDiskFull bool
 }
 
 func newSpace(server *etcdserver.EtcdServer, gate *gate, cfg Config) *space {
 	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, clustered: cfg.Peer != nil, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
 }
 
-// usage is the size of the file and what of it is in use, in bytes.
+// usage returns the size of the file and its used bytes.
 func (s *space) usage() (size, used int64) {
 	if !s.gate.enter() {
 		return 0, 0
@@ -88,7 +87,7 @@ func (s *space) usage() (size, used int64) {
 	return b.Size(), b.SizeInUse()
 }
 
-// admit refuses a transaction that there is no room for.
+// admit returns an error if there is no space for a transaction.
 func (s *space) admit(r *pb.TxnRequest) error {
 	cost := int64(0)
 	for _, op := range r.Success {
@@ -110,7 +109,7 @@ func (s *space) admit(r *pb.TxnRequest) error {
 	return storage.ErrNoSpace
 }
 
-// take reports whether there is room for so many bytes, and counts them.
+// take reports whether there is space for cost bytes, and if so adds them to admitted.
 func (s *space) take(cost int64) bool {
 	_, used := s.usage()
 	s.mu.Lock()
@@ -125,43 +124,43 @@ func (s *space) take(cost int64) bool {
 	return true
 }
 
-// diskHasRoom reports whether the disk has the reserve. The caller holds the mutex.
+// diskHasRoom reports whether the disk has the reserve. The caller holds s.mu.
 func (s *space) diskHasRoom() bool {
 	now := time.Now()
-	if now.Before(s.askDisk) {
+	if now.Before(s.nextDiskCheck) {
 		return true
 	}
 	free := diskFree(s.snap)
 	if free > reserve+plenty {
-		s.askDisk = now.Add(diskEvery)
+		s.nextDiskCheck = now.Add(diskEvery)
 	}
 	return free >= reserve
 }
 
-// diskFree is how many bytes are free where a directory is.
+// diskFree returns the free bytes of the file system of a directory.
 func diskFree(dir string) uint64 {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
-		return reserve // unknown: etcd will fail if there is none
+		return reserve // unknown: etcd fails if there is none
 	}
 	return fs.Bavail * uint64(fs.Bsize)
 }
 
-// keep looks after the space until ctx ends.
+// keep checks the space periodically until ctx ends.
 func (s *space) keep(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
-	begun := time.After(beginning)
+	started := time.After(startPeriod)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-begun:
+		case <-started:
 			s.release()
 			continue
 		case <-ticker.C:
 		case <-s.wake:
-			if wait := againAfter - time.Since(s.attempted); wait > 0 {
+			if wait := retryAfter - time.Since(s.attempted); wait > 0 {
 				select {
 				case <-ctx.Done():
 					return
@@ -169,22 +168,22 @@ func (s *space) keep(ctx context.Context) {
 				}
 			}
 		}
-		if err := s.look(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrStopped) {
-			klog.ErrorS(err, "Making room in the embedded etcd failed, it will be tried again")
+		if err := s.check(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrStopped) {
+			klog.ErrorS(err, "Failed to free space in the embedded etcd, retrying")
 		}
 	}
 }
 
-// release gives back what the start has read of the file, which is all revisions. The file may be
-// mapped anew meanwhile, as etcd does when it writes it anew or gets it from a leader.
+// release releases the memory of the pages that the start has read, which are those of all revisions. etcd may
+// remap the file at the same time: on defragmentation, or when it receives a database from a leader.
 func (s *space) release() {
 	if err := resident.PageOut(s.server.Cfg.BackendPath()); err != nil {
-		klog.V(2).InfoS("Pages of the embedded etcd's file stay mapped", "err", err)
+		klog.V(2).InfoS("Failed to release the mapped pages of the embedded etcd's file", "err", err)
 	}
 }
 
-// look drops history where space gets scarce, and writes the file anew where it is mostly free.
-func (s *space) look(ctx context.Context) error {
+// check compacts the history if space is scarce, and defragments the file if it is mostly free.
+func (s *space) check(ctx context.Context) error {
 	size, used := s.usage()
 	if used > s.quota/10*9 {
 		if err := s.dropHistory(ctx); err != nil {
@@ -193,14 +192,14 @@ func (s *space) look(ctx context.Context) error {
 		size, used = s.usage()
 	}
 	s.warn(used)
-	s.warnOfDisk()
+	s.warnDiskFull()
 	if s.rewrite && size > defragmentFrom && used < size/2 || size > s.quota && used < size/10*9 {
 		return s.defragment()
 	}
 	return nil
 }
 
-// warn says when four fifths are in use, once.
+// warn logs once when four fifths are used.
 func (s *space) warn(used int64) {
 	scarce := used > s.quota/5*4
 	if scarce && !s.warned {
@@ -209,16 +208,16 @@ func (s *space) warn(used int64) {
 	s.warned = scarce
 }
 
-// warnOfDisk says when the disk is full, once.
-func (s *space) warnOfDisk() {
+// warnDiskFull logs once when the disk is full.
+func (s *space) warnDiskFull() {
 	free := diskFree(s.snap)
-	if free < reserve && !s.warnedOfDisk {
-		klog.InfoS("The disk of the embedded etcd is full: writes are refused, reads and deletions work", "directory", s.snap, "free", free, "reserved", reserve)
+	if free < reserve && !s.warnedDiskFull {
+		klog.InfoS("The disk of the embedded etcd is full: rejecting writes, reads and deletions succeed", "directory", s.snap, "free", free, "reserved", reserve)
 	}
-	s.warnedOfDisk = free < reserve
+	s.warnedDiskFull = free < reserve
 }
 
-// dropHistory compacts to the current revision. Lists that are continued begin anew then.
+// dropHistory compacts to the current revision. Clients must then restart paginated lists.
 func (s *space) dropHistory(ctx context.Context) error {
 	if !s.gate.enter() {
 		return storage.ErrStopped
@@ -226,7 +225,7 @@ func (s *space) dropHistory(ctx context.Context) error {
 	revision := current(s.server)
 	s.gate.leave()
 	if revision == s.seen {
-		return nil // nothing was written or deleted since
+		return nil // there were no writes since
 	}
 	s.attempted = time.Now()
 	_, err := s.server.Compact(ctx, &pb.CompactionRequest{Revision: revision, Physical: true})
@@ -238,15 +237,15 @@ func (s *space) dropHistory(ctx context.Context) error {
 		return storage.ErrStopped
 	}
 	defer s.gate.leave()
-	s.settle()
-	klog.InfoS("The embedded etcd got scarce of space, its history was dropped", "revision", revision, "used", s.server.Backend().SizeInUse(), "quota", s.quota)
+	s.releasePages()
+	klog.InfoS("Compacted the embedded etcd's history to free space", "revision", revision, "used", s.server.Backend().SizeInUse(), "quota", s.quota)
 	return nil
 }
 
-// settle makes the pages free, and counted so, that a compaction has released: the database does
-// so in the next transaction, and there is none while all writes are refused.
-func (s *space) settle() {
-	nothing := []byte{0} // no revision, as which keys are kept there
+// releasePages updates the count of free pages after a compaction. The database does this in the next
+// transaction, but there is none while all writes are rejected.
+func (s *space) releasePages() {
+	nothing := []byte{0} // not a revision, so no entry has this key
 	for range 2 {
 		tx := s.server.Backend().BatchTx()
 		tx.LockOutsideApply()
@@ -256,8 +255,7 @@ func (s *space) settle() {
 	}
 }
 
-// defragment writes the file anew. Nothing is read or written meanwhile: it takes a second for
-// some hundred megabytes.
+// defragment defragments the file. It blocks reads and writes for about a second per some hundred megabytes.
 func (s *space) defragment() error {
 	if !s.gate.enter() {
 		return storage.ErrStopped
@@ -268,16 +266,16 @@ func (s *space) defragment() error {
 	if err := b.Defrag(); err != nil {
 		return fmt.Errorf("defragmentation: %w", err)
 	}
-	s.rewritten.Add(1)
+	s.defragmented.Add(1)
 	if err := durable.Sync(s.snap); err != nil {
 		return fmt.Errorf("defragmentation: %w", err)
 	}
-	klog.InfoS("The database of the embedded etcd was written anew", "before", before, "after", b.Size(), "took", time.Since(began))
+	klog.InfoS("Defragmented the database of the embedded etcd", "before", before, "after", b.Size(), "took", time.Since(began))
 	return nil
 }
 
-// silence ends the alarm that another program has raised on this directory: admit decides here.
-func (s *space) silence(ctx context.Context) error {
+// clearAlarm disarms an alarm that another program has raised on this store. admit replaces it.
+func (s *space) clearAlarm(ctx context.Context) error {
 	for _, alarm := range s.server.Alarms() {
 		if alarm.Alarm != pb.AlarmType_NOSPACE {
 			continue

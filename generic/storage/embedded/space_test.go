@@ -137,10 +137,10 @@ func TestFileShrinks(t *testing.T) {
 	if err := space.dropHistory(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := space.look(t.Context()); err != nil {
+	if err := space.check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if size, _ := space.usage(); size > 1<<20 || space.rewritten.Load() != 1 {
+	if size, _ := space.usage(); size > 1<<20 || space.defragmented.Load() != 1 {
 		t.Errorf("an empty store has %d bytes", size)
 	}
 }

@@ -18,30 +18,30 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Verification is how the files of a store are verified that no server uses. It reads all of them.
+// Verification configures the verification of a store that no server uses. It reads all of the store.
 type Verification struct {
-	// Snapshots is a directory of snapshots of the store, with which it is compared: a revision of a key never
-	// changes. "" compares with none.
+	// Snapshots is a directory of snapshots of the store to compare it with: a revision of a key never changes.
+	// "" skips the comparison.
 	Snapshots string
-	// Value, where set, returns why a stored value cannot be decoded.
+	// Value, if set, returns an error if a stored value cannot be decoded.
 	Value func(key string, value []byte) error
 }
 
-// Contents is what a store holds.
+// Contents describes the content of a store.
 type Contents struct {
 	Revision, Compacted int64
 	Keys, Revisions     int
-	// Hash is a SHA-256 of the keys that exist at Revision, with their values and the revisions at which these were
-	// written. It does not depend on what was compacted.
+	// Hash is a SHA-256 over the keys at Revision, their values and their modification revisions. It does not
+	// depend on compaction.
 	Hash string
 	// Compared are the snapshots that the store was compared with.
 	Compared []string
-	// Unusable is why other snapshots could not be compared with, and not be restored either.
+	// Unusable are the errors of snapshots that cannot be compared, and not be restored either.
 	Unusable []error
 
 	sums map[sumKey]storedSum
 	live map[string]liveKey
-	// orphans are revisions without one before them: it was compacted, or is missing.
+	// orphans are revisions without a preceding one, which was compacted or is missing.
 	orphans []orphan
 }
 
@@ -52,7 +52,7 @@ type orphan struct {
 
 type sumKey struct{ main, sub int64 }
 
-// storedSum is of a key and its value.
+// storedSum is the checksum of a key and its value.
 type storedSum struct {
 	sum     [sha256.Size]byte
 	key     string
@@ -64,7 +64,7 @@ type liveKey struct {
 	version int64
 }
 
-// DamagedError lists what is wrong with a store, the first of it.
+// DamagedError lists the first problems of a damaged store.
 type DamagedError struct {
 	Problems []string
 	More     int
@@ -78,7 +78,7 @@ func (e *DamagedError) Error() string {
 	return text
 }
 
-// shownProblems bounds how many problems are listed.
+// shownProblems limits the number of listed problems.
 const shownProblems = 20
 
 func (e *DamagedError) add(format string, args ...any) {
@@ -89,7 +89,7 @@ func (e *DamagedError) add(format string, args ...any) {
 	}
 }
 
-// err is e, or nil where nothing is wrong.
+// err returns e, or nil if there are no problems.
 func (e *DamagedError) err() error {
 	if len(e.Problems) == 0 {
 		return nil
@@ -97,9 +97,9 @@ func (e *DamagedError) err() error {
 	return e
 }
 
-// Verify reads the files of a member's directory that no server uses: the pages of the database and their order, that
-// each revision of a key is what its place says, the values, and the log's sums; and it compares the revisions with
-// the snapshots. What is wrong is a *DamagedError, or the error of a file that cannot be read.
+// Verify verifies the files of a member's directory that no server uses. It checks the pages of the database
+// and their order, the revisions, the values, and the checksums of the log. It also compares the revisions with
+// the snapshots. The error is a *DamagedError, or that of reading a file.
 func Verify(dir string, v Verification) (*Contents, error) {
 	if _, err := os.Stat(filepath.Join(dir, "member")); err != nil {
 		return nil, fmt.Errorf("there is no store: %w", err)
@@ -112,7 +112,7 @@ func Verify(dir string, v Verification) (*Contents, error) {
 	return held, errors.Join(err, lock.Close())
 }
 
-// logged is verify at a start, which logs what it has found.
+// logged runs verify at a start and logs the result.
 func (v *Verification) logged(dir string) error {
 	if info, err := os.Stat(Database(dir)); err != nil || info.Size() == 0 {
 		return nil
@@ -122,10 +122,10 @@ func (v *Verification) logged(dir string) error {
 	if err != nil {
 		return fmt.Errorf("the store is damaged: %w", err)
 	}
-	for _, err := range held.Unusable { // of which the store is independent
-		klog.ErrorS(err, "A snapshot of the embedded store cannot be restored: remove it")
+	for _, err := range held.Unusable { // does not affect the store itself
+		klog.ErrorS(err, "Found a snapshot of the embedded store that cannot be restored: remove it")
 	}
-	klog.InfoS("The embedded store was verified", "revision", held.Revision, "keys", held.Keys, "hash", held.Hash, "snapshots", held.Compared, "took", time.Since(began))
+	klog.InfoS("Verified the embedded store", "revision", held.Revision, "keys", held.Keys, "hash", held.Hash, "snapshots", held.Compared, "took", time.Since(began))
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (c *Contents) compareAll(dir string, found *DamagedError) error {
 	return nil
 }
 
-// readSnapshot verifies a snapshot and reads what it holds.
+// readSnapshot verifies a snapshot and returns its contents.
 func readSnapshot(path string) (*Contents, error) {
 	if err := VerifySnapshot(path); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func readSnapshot(path string) (*Contents, error) {
 	return held, nil
 }
 
-// verifyLog reads the log with its sums. Its end may be missing, as a process leaves it that was killed.
+// verifyLog verifies the checksums of the log. An incomplete end, as after a kill, is valid.
 func verifyLog(dir string) error {
 	return guarded(func() error {
 		at, err := wal.ValidSnapshotEntries(newLogger(), datadir.ToWALDir(dir))
@@ -192,7 +192,7 @@ func verifyLog(dir string) error {
 	})
 }
 
-// readContents reads a database file, or a snapshot. value may be nil.
+// readContents reads a database file or a snapshot. value may be nil.
 func readContents(path string, value func(string, []byte) error) (*Contents, error) {
 	held, found := &Contents{sums: map[sumKey]storedSum{}, live: map[string]liveKey{}}, &DamagedError{}
 	err := walkDatabase(path, func(bucket string, key, stored []byte) error {
@@ -211,7 +211,7 @@ func readContents(path string, value func(string, []byte) error) (*Contents, err
 	if err != nil {
 		return held, err
 	}
-	for _, o := range held.orphans { // the buckets come in the order of their names: only now is known what was compacted
+	for _, o := range held.orphans { // after all buckets, because the compacted revision is in a later one
 		if o.of.main > held.Compacted {
 			held.unordered(o.key, o.of, found)
 		}
@@ -228,12 +228,12 @@ func readContents(path string, value func(string, []byte) error) (*Contents, err
 	return held, found.err()
 }
 
-// add counts a revision of a key, and compares it with the one before, unless that was compacted.
+// add adds a revision of a key and compares it with the preceding one, unless that is compacted.
 func (c *Contents) add(at, stored []byte, value func(string, []byte) error, found *DamagedError) {
 	r, err := parseRevision(at, stored)
 	if err != nil || len(r.key) == 0 {
 		c.Revision = max(c.Revision, r.main)
-		return // checkEntry has said so, or it is but a revision
+		return // checkEntry has reported the error, or the entry has only a revision
 	}
 	key, where := string(r.key), sumKey{r.main, int64(binary.BigEndian.Uint64(at[9:]))}
 	last, is := c.live[key]
@@ -257,15 +257,15 @@ func (c *Contents) add(at, stored []byte, value func(string, []byte) error, foun
 	}
 }
 
-// unordered reports a revision that does not follow the one before.
+// unordered reports a revision that does not follow the preceding one.
 func (c *Contents) unordered(key string, r storedRevision, found *DamagedError) {
 	found.add("%s at revision %d: version %d does not follow what is stored before it", key, r.main, r.version)
 }
 
-// compare looks whether what a snapshot holds is here as it was then, unless it was compacted.
+// compare compares the revisions of a snapshot with those of the store, except compacted ones.
 func (c *Contents) compare(then *Contents, snapshot string, found *DamagedError) {
 	if then.Revision > c.Revision {
-		return // of a later time, or of another store
+		return // the snapshot is newer, or of another store
 	}
 	for at, was := range then.sums {
 		is, here := c.sums[at]

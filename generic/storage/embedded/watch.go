@@ -14,9 +14,8 @@ import (
 
 // Watch implements storage.Backend.
 //
-// The stream watches all keys, and passes on those under prefix: so each write
-// moves its progress, and it is never behind the store's revision for longer
-// than it takes to receive what is there.
+// The stream watches all keys and returns those under prefix. Each write therefore advances its progress, so
+// that it is never far behind the store's revision.
 func (b *Backend) Watch(ctx context.Context, prefix string, from int64, needPrevious func(key string) bool) (storage.ChangeStream, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func (b *Backend) Watch(ctx context.Context, prefix string, from int64, needPrev
 	}, nil
 }
 
-// stream is a storage.ChangeStream on the store's watch.
+// stream implements storage.ChangeStream with the store's watch.
 type stream struct {
 	ws           mvcc.WatchStream
 	kv           mvcc.KV
@@ -53,8 +52,7 @@ type stream struct {
 // Close implements storage.ChangeStream.
 func (s *stream) Close() { s.closing.Do(s.ws.Close) }
 
-// Next implements storage.ChangeStream. The changes are valid until the next
-// call. All that is at hand is returned together.
+// Next implements storage.ChangeStream. It returns all available changes. They are valid until the next call.
 func (s *stream) Next(ctx context.Context) ([]storage.Change, int64, error) {
 	s.changes = s.changes[:0]
 	select {
@@ -69,8 +67,7 @@ func (s *stream) Next(ctx context.Context) ([]storage.Change, int64, error) {
 	}
 }
 
-// batchMax bounds the changes of one batch, about: who writes without a pause must
-// not keep readers waiting.
+// batchMax limits the changes of a batch, approximately, so that continuous writes do not block readers.
 const batchMax = 256
 
 func (s *stream) gather(resp mvcc.WatchResponse, ok bool) ([]storage.Change, int64, error) {
@@ -111,7 +108,7 @@ func (s *stream) change(e *mvccpb.Event) storage.Change {
 			c.Value = []byte{}
 		}
 		if e.Kv.Version == 1 {
-			return c // created: there is no value before
+			return c // a creation has no previous value
 		}
 	}
 	if s.needPrevious == nil || s.needPrevious(c.Key) {
@@ -120,8 +117,7 @@ func (s *stream) change(e *mvccpb.Event) storage.Change {
 	return c
 }
 
-// previous reads what a key was just before its change; nothing if that has been
-// compacted.
+// previous returns the value of a key before a change, or nil if it is compacted.
 func (s *stream) previous(kv *mvccpb.KeyValue) ([]byte, int64) {
 	if !s.gate.enter() {
 		return nil, 0

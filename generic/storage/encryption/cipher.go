@@ -10,10 +10,10 @@ import (
 	"golang.org/x/crypto/nacl/secretbox"
 )
 
-// cipher encrypts values with one key. The key of etcd that a value belongs to
-// is authenticated with it where the scheme can. Neither slice is changed.
+// cipher encrypts values with one key. If the scheme supports it, the etcd key of the value is authenticated as
+// well. Neither slice is modified.
 type cipher interface {
-	// seal appends what is stored for a value to dst.
+	// seal appends the encrypted value to dst.
 	seal(dst, value []byte, key string) ([]byte, error)
 	open(stored []byte, key string) ([]byte, error)
 }
@@ -25,7 +25,7 @@ var (
 	errSecretbox = errors.New("secretbox: the stored data cannot be authenticated")
 )
 
-// gcm stores nonce and sealed value; the nonce is random.
+// gcm is AES-GCM. It stores a random nonce and the sealed value.
 type gcm struct{ aead stdcipher.AEAD }
 
 func newGCM(key []byte) (cipher, error) {
@@ -50,8 +50,8 @@ func (g gcm) open(stored []byte, key string) ([]byte, error) {
 	return g.aead.Open(nil, stored[:n], stored[n:], []byte(key))
 }
 
-// cbc stores the initialization vector and the value, padded as PKCS #7 says.
-// Nothing is authenticated: a wrong key shows, mostly, by the padding.
+// cbc is AES-CBC. It stores the initialization vector and the value with PKCS #7 padding. Nothing is
+// authenticated: a wrong key usually results in invalid padding.
 type cbc struct{ block stdcipher.Block }
 
 func newCBC(key []byte) (cipher, error) {
@@ -94,8 +94,7 @@ func (c cbc) open(stored []byte, _ string) ([]byte, error) {
 	return value, nil
 }
 
-// box stores a random nonce and the value in a NaCl secretbox, which knows
-// nothing of the key in etcd.
+// box is a NaCl secretbox with a random nonce. It does not authenticate the key in etcd.
 type box struct{ key [32]byte }
 
 const boxNonce = 24
@@ -123,13 +122,13 @@ func (b *box) open(stored []byte, _ string) ([]byte, error) {
 	return value, nil
 }
 
-// appendRandom appends n random bytes, with room for more behind them.
+// appendRandom appends n random bytes, with capacity for room more.
 func appendRandom(dst []byte, n, room int) (all, random []byte) {
 	start := len(dst)
 	if cap(dst) < start+n+room {
 		dst = append(make([]byte, 0, start+n+room), dst...)
 	}
 	dst = dst[:start+n]
-	rand.Read(dst[start:]) // cannot fail
+	rand.Read(dst[start:]) // never fails
 	return dst, dst[start:]
 }

@@ -9,24 +9,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Configuration is the EncryptionConfiguration of apiserver.config.k8s.io/v1.
+// Configuration is an EncryptionConfiguration of apiserver.config.k8s.io/v1.
 type Configuration struct {
 	metav1.TypeMeta `json:",inline"`
-	// Resources are looked through in order: the first entry that names a
-	// resource, itself or by a wildcard, says how it is stored.
+	// Resources are tried in order. The first entry that matches a resource, by name or wildcard, applies.
 	Resources []ResourceConfiguration `json:"resources"`
 }
 
-// ResourceConfiguration says how some resources are stored.
+// ResourceConfiguration configures the encryption of some resources.
 type ResourceConfiguration struct {
 	// Resources are "secrets", "widgets.example.com", "*." for the core group,
 	// "*.example.com" for a group, or "*.*" for everything.
 	Resources []string `json:"resources"`
-	// Providers read what is stored, the first that can; the first one writes.
+	// Providers decrypt values; the first one that matches a value is used. The first one encrypts.
 	Providers []ProviderConfiguration `json:"providers"`
 }
 
-// ProviderConfiguration is one provider: one of its fields is set.
+// ProviderConfiguration is one provider. Exactly one field is set.
 type ProviderConfiguration struct {
 	AESGCM    *KeysConfiguration     `json:"aesgcm,omitempty"`
 	AESCBC    *KeysConfiguration     `json:"aescbc,omitempty"`
@@ -35,7 +34,7 @@ type ProviderConfiguration struct {
 	KMS       *KMSConfiguration      `json:"kms,omitempty"`
 }
 
-// KeysConfiguration are a provider's keys, of which the first one writes.
+// KeysConfiguration has the keys of a provider. The first one encrypts.
 type KeysConfiguration struct {
 	Keys []Key `json:"keys"`
 }
@@ -43,24 +42,24 @@ type KeysConfiguration struct {
 // Key is a named key.
 type Key struct {
 	Name string `json:"name"`
-	// Secret is the key in base64.
+	// Secret is the key, encoded in base64.
 	Secret string `json:"secret"`
 }
 
-// IdentityConfiguration stores values as they are.
+// IdentityConfiguration stores values without encryption.
 type IdentityConfiguration struct{}
 
-// KMSConfiguration is a plugin that keeps the key which encrypts the others.
+// KMSConfiguration configures a KMS plugin, which encrypts the data keys.
 type KMSConfiguration struct {
-	// APIVersion is that of the plugin's protocol, v1 or v2: v1 unless set.
+	// APIVersion is the version of the plugin's protocol, v1 or v2. It defaults to v1.
 	APIVersion string `json:"apiVersion,omitempty"`
 	Name       string `json:"name"`
-	// CacheSize is how many opened keys v1 keeps: 1000 unless set, and none if negative.
+	// CacheSize is the number of cached data keys of v1. It defaults to 1000; a negative value disables the
+	// cache.
 	CacheSize *int32 `json:"cachesize,omitempty"`
-	// Endpoint is the plugin's socket: "unix:///run/kms.sock", or
-	// "unix:///@name" for an abstract one.
+	// Endpoint is the plugin's socket: "unix:///run/kms.sock", or "unix:///@name" for an abstract socket.
 	Endpoint string `json:"endpoint"`
-	// Timeout of a call; 3 seconds unless set.
+	// Timeout limits a call. It defaults to 3 seconds.
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
@@ -69,11 +68,11 @@ func (c *KMSConfiguration) version() string { return cmp.Or(c.APIVersion, "v1") 
 const (
 	configAPIVersion = "apiserver.config.k8s.io/v1"
 	configKind       = "EncryptionConfiguration"
-	// maxConfigBytes bounds the file.
+	// maxConfigBytes limits the size of the file.
 	maxConfigBytes = 3 << 20
 )
 
-// readFile reads a configuration file, which may be changing at the time.
+// readFile reads a configuration file.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -92,7 +91,7 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse decodes a configuration in YAML or JSON strictly, and validates it.
+// Parse decodes a configuration strictly from YAML or JSON, and validates it.
 func Parse(data []byte) (*Configuration, error) {
 	c := &Configuration{}
 	if err := yaml.UnmarshalStrict(data, c); err != nil {

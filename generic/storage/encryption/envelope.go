@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// envelope is the EncryptedObject of KMS v2 (KEP-3299): a value, and what the
-// plugin has to be given to decrypt it.
+// envelope is the EncryptedObject of KMS v2 (KEP-3299): an encrypted value with the input for the plugin's
+// Decrypt.
 type envelope struct {
 	data        []byte // 1
 	keyID       string // 2
@@ -21,13 +21,13 @@ type envelope struct {
 	sourceType  sourceType // 5
 }
 
-// sourceType says what an envelope's source is, once it is decrypted.
+// sourceType is the type of an envelope's decrypted source.
 type sourceType int32
 
 const (
-	// sourceKey is an AES key, used with random nonces; it is only read.
+	// sourceKey is an AES key that was used with random nonces. It only decrypts.
 	sourceKey sourceType = 0
-	// sourceSeed is what a key is derived from for each value.
+	// sourceSeed is the seed from which a key is derived for each value.
 	sourceSeed sourceType = 1
 )
 
@@ -37,7 +37,7 @@ const (
 	maxAnnotations = 32 << 10
 )
 
-// validate checks what a plugin has said, or what storage holds of it.
+// validate validates an envelope from a plugin or from storage.
 func (e *envelope) validate() error {
 	switch {
 	case e.keyID == "":
@@ -64,13 +64,13 @@ func (e *envelope) validate() error {
 	return nil
 }
 
-// appendHead appends the field of the data, up to its bytes, of which there will
-// be size. What follows the bytes is the tail.
+// appendHead appends the field of the data up to its bytes, of which there are size. The caller appends the
+// bytes and the tail.
 func appendHead(dst []byte, size int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(dst, 1, protowire.BytesType), uint64(size))
 }
 
-// tail is everything but the data, which is the same for all values of a key.
+// tail returns the encoding of all fields but the data. It is the same for all values of a key.
 func (e *envelope) tail() []byte {
 	b := protowire.AppendString(protowire.AppendTag(nil, 2, protowire.BytesType), e.keyID)
 	b = protowire.AppendBytes(protowire.AppendTag(b, 3, protowire.BytesType), e.source)
@@ -85,7 +85,7 @@ func (e *envelope) tail() []byte {
 	return b
 }
 
-// parse reads an envelope, whose slices are parts of b.
+// parse decodes an envelope. Its slices share memory with b.
 func (e *envelope) parse(b []byte) error {
 	return eachField(b, func(n protowire.Number, v []byte, number uint64) error {
 		switch n {
@@ -126,8 +126,7 @@ func parseAnnotation(b []byte, into map[string][]byte) error {
 	return err
 }
 
-// eachField calls f with the fields of a message: the bytes of those that have
-// some, and the number of varints.
+// eachField calls f for each field of a message, with the bytes or the varint of the field.
 func eachField(b []byte, f func(n protowire.Number, v []byte, number uint64) error) error {
 	for len(b) > 0 {
 		n, t, size := protowire.ConsumeTag(b)

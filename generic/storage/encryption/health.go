@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// How long a health check's answer is good for.
+// How long the result of a health check is cached.
 const (
-	healthyFor = 20 * time.Second
-	brokenFor  = 3 * time.Second
+	healthyTTL   = 20 * time.Second
+	unhealthyTTL = 3 * time.Second
 )
 
-// health is the last answer of a plugin's health check, which all share who ask before it gets
-// old.
+// health caches the result of a plugin's health check.
 type health struct {
 	mu    sync.Mutex
 	err   error
@@ -25,9 +24,9 @@ func (h *health) check(now func() time.Time, ask func() error) error {
 	if now().Before(h.until) {
 		return h.err
 	}
-	good := healthyFor
+	good := healthyTTL
 	if h.err = ask(); h.err != nil {
-		good = brokenFor
+		good = unhealthyTTL
 	}
 	h.until = now().Add(good)
 	return h.err

@@ -13,22 +13,18 @@ import (
 )
 
 const (
-	// The plugin is asked for its current key this often; more often while it
-	// does not answer.
+	// Intervals at which the plugin's current key is polled, after success and after failure.
 	pollHealthy = time.Minute
 	pollBroken  = 10 * time.Second
-	// writeFor is for how long a key is written with after the plugin last said
-	// that it is the current one.
-	writeFor = 3 * time.Minute
-	// Opened keys are kept for keepOpened after they were decrypted, and no more
-	// than maxOpened of them.
-	keepOpened = time.Hour
-	maxOpened  = 1000
+	// writeTTL is how long a key encrypts after the plugin last reported it as the current one.
+	writeTTL = 3 * time.Minute
+	// Decrypted keys are cached for openedTTL, at most maxOpened of them.
+	openedTTL = time.Hour
+	maxOpened = 1000
 )
 
-// kms is the KMS v2 provider. It writes with a seed of its own, made at the start
-// and whenever the plugin's key changes, and asks the plugin only to encrypt that
-// seed, and to decrypt those that it meets in storage.
+// kms is the KMS v2 provider. It encrypts with a seed that it generates at the start and whenever the plugin's
+// key changes. The plugin only encrypts this seed, and decrypts other seeds that are found in storage.
 type kms struct {
 	start   string
 	plugin  *plugin
@@ -36,16 +32,16 @@ type kms struct {
 	now     func() time.Time
 
 	writing atomic.Pointer[writeKey]
-	// asking is held while the plugin is asked for a seed to write or to read
-	// with, so that many who need the same one share the answer.
-	asking chan struct{}
+	// calling is held during calls of the plugin for a seed, so that concurrent requests for one seed share a
+	// call.
+	calling chan struct{}
 
 	health health
 	mu     sync.Mutex
 	opened map[[sha256.Size]byte]openedKey
 }
 
-// writeKey is a seed and its envelope.
+// writeKey is a seed with its envelope.
 type writeKey struct {
 	seeded  seeded
 	keyID   string
@@ -68,7 +64,7 @@ func newKMS(cfg *KMSConfiguration, m *Metrics) (*kms, error) {
 		plugin:  p,
 		metrics: m,
 		now:     time.Now,
-		asking:  make(chan struct{}, 1),
+		calling: make(chan struct{}, 1),
 		opened:  map[[sha256.Size]byte]openedKey{},
 	}, nil
 }
@@ -110,21 +106,20 @@ func (k *kms) open(ctx context.Context, stored []byte, key string) ([]byte, bool
 	return value, w != nil && (e.keyID != w.keyID || e.sourceType != sourceSeed), nil
 }
 
-// lock waits until nobody asks the plugin.
+// lock waits until no call of the plugin is in progress.
 func (k *kms) lock(ctx context.Context) error {
 	select {
-	case k.asking <- struct{}{}:
+	case k.calling <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (k *kms) unlock() { <-k.asking }
+func (k *kms) unlock() { <-k.calling }
 
-// openEnvelope returns an envelope's value, asking the plugin for what opens it if
-// that is not known. What the plugin says is kept only if it opens the value: a plugin
-// that was wrong may be right the next time.
+// openEnvelope decrypts an envelope. If its key is not cached, it calls the plugin. The key is only cached if
+// it decrypts the value, because the plugin's response may be wrong temporarily.
 func (k *kms) openEnvelope(ctx context.Context, e *envelope, key string) ([]byte, error) {
 	id := sha256.Sum256(e.tail())
 	if c := k.known(id); c != nil {
@@ -148,7 +143,7 @@ func (k *kms) openEnvelope(ctx context.Context, e *envelope, key string) ([]byte
 	return value, err
 }
 
-// cipherOf asks the plugin for what opens an envelope.
+// cipherOf calls the plugin to decrypt the key of an envelope.
 func (k *kms) cipherOf(ctx context.Context, e *envelope) (cipher, error) {
 	k.metrics.misses.Inc()
 	plain, err := k.plugin.decrypt(ctx, e)
@@ -185,20 +180,20 @@ func (k *kms) remember(id [sha256.Size]byte, c cipher) {
 		}
 		delete(k.opened, other)
 	}
-	k.opened[id] = openedKey{cipher: c, until: now.Add(keepOpened)}
+	k.opened[id] = openedKey{cipher: c, until: now.Add(openedTTL)}
 	k.metrics.sources.WithLabelValues(k.plugin.name).Set(float64(len(k.opened)))
 	k.metrics.filled.Set(float64(len(k.opened)) / maxOpened)
 }
 
-// refresh asks for the plugin's current key and sees that it is the one that is
-// written with, unless that was done while it waited.
+// refresh polls the plugin's current key and generates a seed for it if it has changed. It does nothing if
+// another call has just done this.
 func (k *kms) refresh(ctx context.Context) error {
 	if err := k.lock(ctx); err != nil {
 		return err
 	}
 	defer k.unlock()
 	w := k.writing.Load()
-	if w != nil && w.expires.Sub(k.now()) > writeFor-time.Second {
+	if w != nil && w.expires.Sub(k.now()) > writeTTL-time.Second {
 		return nil
 	}
 	keyID, err := k.plugin.status(ctx)
@@ -206,7 +201,7 @@ func (k *kms) refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("kms provider %s: %w", k.plugin.name, err)
 	}
-	expires := k.now().Add(writeFor)
+	expires := k.now().Add(writeTTL)
 	if w != nil && w.keyID == keyID {
 		renewed := *w
 		renewed.expires = expires
@@ -215,7 +210,7 @@ func (k *kms) refresh(ctx context.Context) error {
 	}
 	begun := time.Now()
 	seed := make([]byte, seedSize)
-	rand.Read(seed) // cannot fail
+	rand.Read(seed) // never fails
 	k.metrics.seeds.Observe(time.Since(begun).Seconds())
 	e, err := k.plugin.encrypt(ctx, seed)
 	if err != nil {
@@ -227,12 +222,12 @@ func (k *kms) refresh(ctx context.Context) error {
 	return nil
 }
 
-// poll keeps the key current until ctx ends.
+// poll refreshes the key periodically until ctx ends.
 func (k *kms) poll(ctx context.Context) {
 	for {
 		pause := pollHealthy
 		if err := k.refresh(ctx); err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "A KMS plugin did not report its current key", "provider", k.plugin.name)
+			klog.ErrorS(err, "Failed to poll the current key of a KMS plugin", "provider", k.plugin.name)
 			pause = pollBroken
 		}
 		select {
@@ -243,7 +238,7 @@ func (k *kms) poll(ctx context.Context) {
 	}
 }
 
-// check reports whether the plugin is healthy.
+// check returns an error unless the plugin is healthy.
 func (k *kms) check(ctx context.Context) error {
 	return k.health.check(k.now, func() error {
 		if err := k.refresh(ctx); err != nil {

@@ -85,9 +85,9 @@ func (w *world) v2() *kms {
 // rules moves the provider's clock and has it ask for the key.
 func (k *kms) rules(t *testing.T, w *world, now time.Time) {
 	t.Helper()
-	k.asking <- struct{}{}
+	k.calling <- struct{}{}
 	k.now = func() time.Time { return now }
-	<-k.asking
+	<-k.calling
 	if err := k.refresh(w.Context()); err != nil {
 		t.Fatal(err)
 	}

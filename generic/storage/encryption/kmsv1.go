@@ -19,25 +19,25 @@ import (
 
 const (
 	kmsV1Version = "v1beta1"
-	// defaultKeys is how many opened keys are kept unless cachesize says so.
+	// defaultKeys is the default number of cached data keys.
 	defaultKeys = 1000
-	// dataKeySize is that of AES-256.
+	// dataKeySize is the key size of AES-256.
 	dataKeySize = 32
 )
 
 var errKMSv1Off = errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  " + //nolint:staticcheck // as kube-apiserver says it
 	"Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.")
 
-// kmsV1 is the KMS v1 provider: each value is encrypted with a key of its own, which the plugin
-// encrypts. What is stored is the length of the encrypted key in two bytes, the key, and the value
-// with AES-GCM; former releases wrote AES-CBC, which is read.
+// kmsV1 is the KMS v1 provider. Each value is encrypted with a separate data key, which the plugin encrypts.
+// The stored value is the length of the encrypted key in two bytes, that key, and the value with AES-GCM.
+// Values with AES-CBC of old releases can be decrypted.
 type kmsV1 struct {
 	start, name string
 	conn        *grpc.ClientConn
 	client      kmsapi.KeyManagementServiceClient
 	timeout     time.Duration
 	metrics     *Metrics
-	keys        *lru.Cache // of data keys by the hash of the encrypted ones; nil keeps none
+	keys        *lru.Cache // data keys by the hash of the encrypted key; nil disables the cache
 
 	health health
 }
@@ -63,16 +63,16 @@ func (k *kmsV1) prefix() string { return k.start }
 
 func (k *kmsV1) provider() string { return k.name }
 
-// close ends the connection; it fails only where that is closed already.
+// close closes the connection. It only fails if that is closed already.
 func (k *kmsV1) close() { _ = k.conn.Close() }
 
-// poll has nothing to do: each value has a key of its own.
+// poll does nothing: each value has a separate key.
 func (k *kmsV1) poll(ctx context.Context) { <-ctx.Done() }
 
 func (k *kmsV1) seal(ctx context.Context, dst, value []byte, key string) ([]byte, error) {
 	begun := time.Now()
 	dataKey := make([]byte, dataKeySize)
-	rand.Read(dataKey) // cannot fail
+	rand.Read(dataKey) // never fails
 	k.metrics.seeds.Observe(time.Since(begun).Seconds())
 	encrypted, err := k.encrypt(ctx, dataKey)
 	if err != nil {
@@ -105,13 +105,13 @@ func (k *kmsV1) open(ctx context.Context, stored []byte, key string) ([]byte, bo
 		return nil, false, err
 	}
 	value, old, err := openWith(dataKey, data, key)
-	if err == nil { // a wrong key of the plugin is not kept
+	if err == nil { // a wrong key is not cached
 		k.keep(id, dataKey)
 	}
 	return value, old, err
 }
 
-// openWith opens a value with its key, and reports whether it is as former releases wrote it.
+// openWith decrypts a value with its data key. old is set if it has the format of old releases.
 func openWith(dataKey, data []byte, key string) (value []byte, old bool, err error) {
 	current, err := newGCM(dataKey)
 	if err != nil {
@@ -130,14 +130,14 @@ func openWith(dataKey, data []byte, key string) (value []byte, old bool, err err
 	return value, true, nil
 }
 
-// keep holds on to a key.
+// keep caches a data key.
 func (k *kmsV1) keep(id [sha256.Size]byte, dataKey []byte) {
 	if k.keys != nil {
 		k.keys.Add(id, dataKey)
 	}
 }
 
-// dataKey returns the key that an encrypted one stands for.
+// dataKey returns the decrypted data key.
 func (k *kmsV1) dataKey(ctx context.Context, id [sha256.Size]byte, encrypted []byte) ([]byte, error) {
 	if k.keys != nil {
 		if known, ok := k.keys.Get(id); ok {
@@ -174,7 +174,7 @@ func (k *kmsV1) decrypt(ctx context.Context, encrypted []byte) ([]byte, error) {
 	return r.Plain, nil
 }
 
-// check reports whether the plugin gives back what it has encrypted.
+// check returns an error unless the plugin decrypts what it has encrypted.
 func (k *kmsV1) check(ctx context.Context) error {
 	return k.health.check(time.Now, func() error { return k.ping(ctx) })
 }

@@ -17,12 +17,11 @@ const (
 	fromStorage = "from_storage"
 	toStorage   = "to_storage"
 
-	// maxKeyIDs bounds the ids of keys that metrics are kept of, for each
-	// provider: plugins make them up.
+	// maxKeyIDs limits the key IDs in metrics for each provider, because plugins can return any number.
 	maxKeyIDs = 10
 )
 
-// Metrics are kube-apiserver's metrics of encryption at rest.
+// Metrics has kube-apiserver's metrics of encryption at rest.
 type Metrics struct {
 	server string // hash of the server's identity
 
@@ -48,7 +47,7 @@ type Metrics struct {
 	last   map[string]time.Time  // use of a key, by direction
 }
 
-// keyHashes are the keys of a provider that metrics are kept of, oldest first.
+// keyHashes are the key IDs of a provider in metrics, oldest first.
 type keyHashes struct {
 	ids   []string
 	known map[string]string
@@ -103,16 +102,16 @@ func newMetrics(serverID string) *Metrics {
 	}
 }
 
-// Collectors are what is to be registered.
+// Collectors returns the metrics to register.
 func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.operations, m.durations, m.calls, m.sources, m.keyIDs, m.keyIDLast, m.keyIDStatus,
 		m.keyIDBad, m.misses, m.filled, m.seeds, m.seedsFailed, m.arrivals, m.reloads, m.reloadLast, m.config}
 }
 
-// PerResource is the vector whose series are of resources.
+// PerResource returns the vector with series for resources.
 func (m *Metrics) PerResource() *prometheus.MetricVec { return m.operations.MetricVec }
 
-// hash names what should not be shown.
+// hash returns the label for a value that must not be exposed.
 func hash(s string) string {
 	if s == "" {
 		return ""
@@ -121,7 +120,7 @@ func hash(s string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// transformed counts a value's way into or out of storage.
+// transformed counts an encryption or decryption of a value.
 func (m *Metrics) transformed(resource, direction, prefix string, began time.Time, err error) {
 	m.operations.WithLabelValues(resource, direction, prefix, statusOf(err)).Inc()
 	m.durations.WithLabelValues(direction, prefix).Observe(time.Since(began).Seconds())
@@ -134,8 +133,8 @@ func statusOf(err error) string {
 	return status.Code(err).String()
 }
 
-// keyHash returns the hash of a key's id, forgetting the oldest where a provider
-// has used too many.
+// keyHash returns the hash of a key ID. If the provider has too many key IDs, it deletes the series of the
+// oldest.
 func (m *Metrics) keyHash(provider, keyID string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -167,7 +166,7 @@ func (m *Metrics) keyUsed(direction, provider, keyID string) {
 	m.keyIDLast.WithLabelValues(direction, provider, h, m.server).SetToCurrentTime()
 }
 
-// arrived measures how far apart the values are that keys are used for.
+// arrived observes the time since the last transformation.
 func (m *Metrics) arrived(direction string) {
 	now := time.Now()
 	m.mu.Lock()
@@ -179,7 +178,7 @@ func (m *Metrics) arrived(direction string) {
 	}
 }
 
-// keyStatus notes what a plugin's status said.
+// keyStatus records the result of a plugin's status call.
 func (m *Metrics) keyStatus(provider, keyID string, err error) {
 	switch {
 	case err == nil:
@@ -204,7 +203,7 @@ func (m *Metrics) reloaded(err error, configHash string) {
 	}
 }
 
-// configured names the configuration in use.
+// configured sets the hash of the current configuration.
 func (m *Metrics) configured(configHash string) {
 	m.config.Reset()
 	m.config.WithLabelValues(m.server, configHash).SetToCurrentTime()

@@ -17,8 +17,8 @@ import (
 
 const (
 	defaultTimeout = 3 * time.Second
-	// reconnectWithin bounds the pause between two attempts to reach a plugin that is
-	// away, which costs next to nothing on this machine.
+	// reconnectWithin is the longest pause between attempts to connect. It is short because local attempts are
+	// cheap.
 	reconnectWithin = 3 * time.Second
 )
 
@@ -27,8 +27,8 @@ var (
 	errLongKeyID = errors.New("the keyID of the status exceeds the max size")
 )
 
-// plugin calls a KMS plugin over its socket. Each call is bounded by the timeout,
-// waits for the plugin to come up meanwhile, and is measured.
+// plugin calls a KMS plugin over its socket. Each call waits for the connection, is limited by the timeout, and
+// is measured.
 type plugin struct {
 	name    string
 	conn    *grpc.ClientConn
@@ -44,8 +44,7 @@ func newPlugin(cfg *KMSConfiguration, m *Metrics) (*plugin, error) {
 	return &plugin{name: cfg.Name, timeout: timeout, conn: conn, client: kmsapi.NewKeyManagementServiceClient(conn)}, nil
 }
 
-// dialPlugin returns a connection to a plugin, which comes about when it is used, and how long
-// calls may take.
+// dialPlugin returns a connection to a plugin, which is established on first use, and the timeout of calls.
 func dialPlugin(cfg *KMSConfiguration, m *Metrics) (*grpc.ClientConn, time.Duration, error) {
 	address, err := socketAddress(cfg.Endpoint)
 	if err != nil {
@@ -57,7 +56,7 @@ func dialPlugin(cfg *KMSConfiguration, m *Metrics) (*grpc.ClientConn, time.Durat
 	}
 	conn, err := grpc.NewClient("passthrough:///"+address,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithAuthority("localhost"), // as kube-apiserver: strict servers refuse the path of a socket
+		grpc.WithAuthority("localhost"), // like kube-apiserver: strict servers reject the path of a socket
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: reconnectWithin}, MinConnectTimeout: timeout}),
 		grpc.WithUnaryInterceptor(m.observeCalls(cfg.Name)),
@@ -72,10 +71,10 @@ func dialPlugin(cfg *KMSConfiguration, m *Metrics) (*grpc.ClientConn, time.Durat
 	return conn, timeout, nil
 }
 
-// close ends the connection; it fails only where that is closed already.
+// close closes the connection. It only fails if that is closed already.
 func (p *plugin) close() { _ = p.conn.Close() }
 
-// status returns the plugin's current key, or why it is not healthy.
+// status returns the plugin's current key ID, or an error if the plugin is not healthy.
 func (p *plugin) status(ctx context.Context) (keyID string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -110,7 +109,7 @@ func (p *plugin) encrypt(ctx context.Context, seed []byte) (*envelope, error) {
 	return e, nil
 }
 
-// decrypt returns the seed or key of an envelope.
+// decrypt returns the decrypted seed or key of an envelope.
 func (p *plugin) decrypt(ctx context.Context, e *envelope) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()

@@ -14,39 +14,37 @@ import (
 	"triplane/generic/storage"
 )
 
-// Options say where the configuration is.
+// Options configure the Providers.
 type Options struct {
-	// File is an EncryptionConfiguration; without one everything is stored as
-	// it is.
+	// File is the path of an EncryptionConfiguration. With "" nothing is encrypted.
 	File string
-	// Reload has Run put changes of the file to work.
+	// Reload makes Run reload the file when it changes.
 	Reload bool
-	// KMSv1 allows plugins of that version.
+	// KMSv1 allows plugins of KMS v1.
 	KMSv1 bool
-	// ServerID is the identity of the server, whose hash metrics have as a label.
+	// ServerID is the identity of the server. Metrics have its hash as a label.
 	ServerID string
 }
 
 const (
-	// reloadEvery is how often the file is read.
-	reloadEvery = 10 * time.Second
-	// checkTimeout bounds a health check.
+	// reloadInterval is how often the file is read.
+	reloadInterval = 10 * time.Second
+	// checkTimeout limits a health check.
 	checkTimeout = 10 * time.Second
-	// retireAfter is when what a replaced configuration runs is closed: what has
-	// begun with it has ended then.
+	// retireAfter is how long the plugins of a replaced configuration stay open, for operations in progress.
 	retireAfter = time.Minute
 )
 
-// Providers convert between what is read and what is stored, as a configuration
-// says that may be replaced meanwhile. It is safe for concurrent use.
+// Providers encrypt and decrypt values by a configuration that can be reloaded. They are safe for concurrent
+// use.
 type Providers struct {
 	opts    Options
 	metrics *Metrics
-	every   time.Duration // between two looks at the file
+	every   time.Duration // interval of reloads
 	current atomic.Pointer[rules]
 
 	mu      sync.Mutex
-	data    []byte // of the file, as it was last looked at
+	data    []byte // last content of the file
 	retired []retired
 	closed  bool
 }
@@ -56,10 +54,9 @@ type retired struct {
 	at    time.Time
 }
 
-// New reads the configuration. Plugins need not be up yet. Close frees what the
-// providers run.
+// New reads the configuration. Plugins need not be available yet. Close must be called.
 func New(opts Options) (*Providers, error) {
-	p := &Providers{opts: opts, metrics: newMetrics(opts.ServerID), every: reloadEvery}
+	p := &Providers{opts: opts, metrics: newMetrics(opts.ServerID), every: reloadInterval}
 	if opts.File == "" {
 		p.current.Store(&rules{})
 		return p, nil
@@ -79,16 +76,15 @@ func New(opts Options) (*Providers, error) {
 	return p, nil
 }
 
-// Metrics are to be registered where there is a configuration.
+// Metrics returns the metrics, which must be registered if there is a configuration.
 func (p *Providers) Metrics() *Metrics { return p.metrics }
 
-// View returns the backend as it is for one resource. Each resource has one, and
-// its keys are used with no other.
+// View returns a view of the backend for one resource. It must only be used with keys of this resource.
 func (p *Providers) View(backend storage.Backend, resource schema.GroupResource) *View {
 	return &View{Backend: backend, providers: p, resource: resource, name: resource.String()}
 }
 
-// Run follows the file until ctx ends; without Reload there is nothing to do.
+// Run reloads the file when it changes, until ctx ends. Without Reload it returns at once.
 func (p *Providers) Run(ctx context.Context) {
 	if p.opts.File == "" || !p.opts.Reload {
 		return
@@ -102,15 +98,14 @@ func (p *Providers) Run(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if err := p.reload(ctx); err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "The changed encryption provider configuration is not used", "file", p.opts.File)
+			klog.ErrorS(err, "Failed to reload encryption provider configuration, keeping the previous one", "file", p.opts.File)
 		}
 		p.sweep(time.Now().Add(-retireAfter))
 	}
 }
 
-// reload puts the file to work if it has changed and its plugins are healthy. A
-// file that is refused is tried again when it changes, and one whose plugins are
-// not healthy each time.
+// reload applies the file if it has changed and its plugins are healthy. An invalid file is retried after it
+// changes, one with unhealthy plugins on each call.
 func (p *Providers) reload(ctx context.Context) error {
 	data, err := readFile(p.opts.File)
 	if err != nil {
@@ -139,7 +134,7 @@ func (p *Providers) reload(ctx context.Context) error {
 	}
 	p.replace(r)
 	p.metrics.reloaded(nil, r.hash)
-	klog.InfoS("The encryption provider configuration was loaded again", "file", p.opts.File, "hash", r.hash)
+	klog.InfoS("Reloaded encryption provider configuration", "file", p.opts.File, "hash", r.hash)
 	return nil
 }
 
@@ -154,7 +149,7 @@ func (p *Providers) replace(r *rules) {
 	p.retired = append(p.retired, retired{p.current.Swap(r), time.Now()})
 }
 
-// sweep closes what was replaced before a time.
+// sweep closes configurations that were replaced before a time.
 func (p *Providers) sweep(before time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,7 +159,7 @@ func (p *Providers) sweep(before time.Time) {
 	}
 }
 
-// Close ends what the providers run; calls of plugins under way fail.
+// Close closes all plugins. Their calls in progress fail.
 func (p *Providers) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -173,14 +168,14 @@ func (p *Providers) Close() {
 	p.current.Load().close()
 }
 
-// Check is a health check by its name.
+// Check is a named health check.
 type Check struct {
 	Name  string
 	Check func() error
 }
 
-// Checks has the health check of all plugins, and nothing where there are none and none can come. It is not for
-// /livez: a restart does not bring a plugin back.
+// Checks returns the health check of all plugins, or nil if there are no plugins and no reload can add one. It
+// must not be part of /livez: restarting the server does not repair a plugin.
 func (p *Providers) Checks() []Check {
 	if (!p.opts.Reload || p.opts.File == "") && len(p.current.Load().plugins) == 0 {
 		return nil

@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// notEncrypted are records of the server itself, which other replicas and
-// kube-apiserver have to read whatever their configuration. No wildcard includes them.
+// notEncrypted are internal records of the server. Other replicas and kube-apiserver must be able to read them
+// with any configuration. No wildcard matches them.
 var notEncrypted = []string{"serviceipallocations", "servicenodeportallocations", "apiserveripinfo"}
 
 func neverEncrypted(r schema.GroupResource) bool {
 	return r.Group == "" && slices.Contains(notEncrypted, r.Resource)
 }
 
-// matches reports whether an entry of a configuration's resources names one.
+// matches reports whether an entry of a configuration's resources matches a resource.
 func matches(entry string, r schema.GroupResource) bool {
 	resource, group, _ := strings.Cut(entry, ".")
 	return (group == "*" && resource == "*") ||
@@ -50,7 +50,7 @@ func validateResources(resources []string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// covers reports whether a wildcard includes another entry.
+// covers reports whether a wildcard matches everything that another entry matches.
 func covers(wildcard, entry string) bool {
 	if wildcard == "*.*" {
 		return true
@@ -60,7 +60,7 @@ func covers(wildcard, entry string) bool {
 	return resource == "*" && group == entryGroup
 }
 
-// invalidResource returns what is wrong with an entry of its own.
+// invalidResource returns the error message for an invalid entry, or "".
 func invalidResource(entry string) string {
 	resource, group, _ := strings.Cut(entry, ".")
 	switch {

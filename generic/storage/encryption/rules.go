@@ -12,7 +12,7 @@ import (
 	"triplane/internal/worker"
 )
 
-// rules are a configuration put to work: the chain of each resource.
+// rules are a compiled configuration, with the chain of each resource.
 type rules struct {
 	hash    string // of the file
 	entries []rule
@@ -27,22 +27,21 @@ type rule struct {
 	chain     chain
 }
 
-// remote is a provider whose keys a plugin has.
+// remote is a KMS provider.
 type remote interface {
 	transformer
 	provider() string
-	// poll does what is to be done regularly, until ctx ends.
+	// poll does periodic work until ctx ends.
 	poll(ctx context.Context)
-	// check reports whether the plugin is healthy.
+	// check returns an error unless the plugin is healthy.
 	check(ctx context.Context) error
 	close()
 }
 
-// plain stores everything as it is.
+// plain stores values without encryption.
 var plain = chain{identity{}}
 
-// newRules makes the providers of a valid configuration; close ends what they
-// run. v1 allows the KMS provider of that version.
+// newRules compiles a configuration. close must be called. v1 allows KMS v1.
 func newRules(data []byte, v1 bool, m *Metrics) (*rules, error) {
 	cfg, err := Parse(data)
 	if err != nil {
@@ -93,7 +92,7 @@ func newRemote(cfg *KMSConfiguration, v1 bool, m *Metrics) (remote, error) {
 	return newKMSv1(cfg, m)
 }
 
-// start has the plugins asked for their keys until close.
+// start starts the polling of the plugins.
 func (r *rules) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
@@ -102,7 +101,7 @@ func (r *rules) start() {
 	}
 }
 
-// close ends the polling and the connections.
+// close stops the polling and closes the connections.
 func (r *rules) close() {
 	if r.stop != nil {
 		r.stop()
@@ -113,7 +112,7 @@ func (r *rules) close() {
 	}
 }
 
-// check asks all plugins whether they are healthy.
+// check returns an error unless all plugins are healthy.
 func (r *rules) check(ctx context.Context) error {
 	for _, k := range r.plugins {
 		if err := k.check(ctx); err != nil {
@@ -123,7 +122,7 @@ func (r *rules) check(ctx context.Context) error {
 	return nil
 }
 
-// chainOf returns how a resource is stored.
+// chainOf returns the providers of a resource.
 func (r *rules) chainOf(resource schema.GroupResource) chain {
 	for i := range r.entries {
 		for _, entry := range r.entries[i].resources {
@@ -131,7 +130,7 @@ func (r *rules) chainOf(resource schema.GroupResource) chain {
 				continue
 			}
 			if neverEncrypted(resource) {
-				return slices.Concat(plain, r.entries[i].chain) // an older release encrypted these records
+				return slices.Concat(plain, r.entries[i].chain) // older releases encrypted these records
 			}
 			return r.entries[i].chain
 		}

@@ -8,14 +8,12 @@ import (
 
 const (
 	seedSize = 32
-	// infoSize is how many random bytes extend the nonce of AES-GCM: a key is
-	// derived from the seed and them, for each value.
+	// infoSize is the size of the random bytes from which, with the seed, HKDF derives a key for each value.
 	infoSize = 32
 )
 
-// seeded encrypts each value with a key of its own, derived from a seed by HKDF's
-// expansion with SHA-256. The derivation's info, which is random, precedes what
-// gcm stores.
+// seeded encrypts each value with a separate key, which HKDF-Expand with SHA-256 derives from a seed. The
+// stored value is the random info of the derivation, followed by the output of gcm.
 type seeded struct{ seed []byte }
 
 func newSeeded(seed []byte) (cipher, error) {

@@ -9,7 +9,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-// encPrefix begins everything that is not stored as it is.
+// encPrefix is the prefix of all encrypted values.
 const encPrefix = "k8s:enc:"
 
 var (
@@ -17,18 +17,18 @@ var (
 	errEncrypted = errors.New("identity transformer tried to read encrypted data")
 )
 
-// transformer converts between values and what is stored of them. Slices that go
-// in are not changed; what comes out may be what went in.
+// transformer encrypts and decrypts values. It does not modify its arguments. Results may share memory with
+// them.
 type transformer interface {
-	// prefix begins what the transformer stores; seal and open do without.
+	// prefix is the prefix of stored values. seal and open work without it.
 	prefix() string
-	// seal appends what is stored to dst, behind the prefix.
+	// seal appends the encrypted value to dst, which ends with the prefix.
 	seal(ctx context.Context, dst, value []byte, key string) ([]byte, error)
-	// open reports a value as stale that seal would store differently today.
+	// open decrypts a value. stale is set if seal would use another key or format.
 	open(ctx context.Context, stored []byte, key string) (value []byte, stale bool, err error)
 }
 
-// chain is the providers of a resource. The first one writes.
+// chain is the providers of a resource. The first one encrypts.
 type chain []transformer
 
 func (c chain) seal(ctx context.Context, value []byte, key string) ([]byte, error) {
@@ -36,14 +36,14 @@ func (c chain) seal(ctx context.Context, value []byte, key string) ([]byte, erro
 	if _, ok := first.(identity); ok {
 		return value, nil
 	}
-	// Room for what the schemes add, so that the value is copied once.
+	// The capacity avoids a copy when seal appends.
 	p := first.prefix()
 	dst := append(make([]byte, 0, len(p)+len(value)+128), p...)
 	return first.seal(ctx, dst, value, key)
 }
 
-// open tries the providers whose prefix the stored bytes have. That the identity
-// provider refuses what is encrypted is of no interest while there are others.
+// open tries the providers with the prefix of the stored value. The error of the identity provider for
+// encrypted values is only returned if there is no other one.
 func (c chain) open(ctx context.Context, stored []byte, key string) (value []byte, stale bool, err error) {
 	var errs []error
 	for i, t := range c {
@@ -65,8 +65,7 @@ func (c chain) open(ctx context.Context, stored []byte, key string) (value []byt
 	return nil, false, utilerrors.Reduce(utilerrors.NewAggregate(errs))
 }
 
-// prefixOf is the prefix of the provider that stored bytes come from, for
-// metrics; "unknown" if it is none of the chain.
+// prefixOf returns the prefix of the provider of a stored value for metrics, or "unknown".
 func (c chain) prefixOf(stored []byte) string {
 	for _, t := range c {
 		if p := t.prefix(); p != "" && begins(stored, p) {
@@ -79,12 +78,12 @@ func (c chain) prefixOf(stored []byte) string {
 	return ""
 }
 
-// begins is bytes.HasPrefix of a string, which is not copied.
+// begins reports whether stored begins with prefix.
 func begins(stored []byte, prefix string) bool {
 	return len(stored) >= len(prefix) && string(stored[:len(prefix)]) == prefix
 }
 
-// identity stores values as they are.
+// identity stores values without encryption.
 type identity struct{}
 
 func (identity) prefix() string { return "" }
@@ -98,8 +97,8 @@ func (identity) open(_ context.Context, stored []byte, _ string) ([]byte, bool, 
 	return stored, false, nil
 }
 
-// keyed is a provider with keys of its own: behind its prefix stands the name of
-// the key and a colon. The first key writes.
+// keyed is a provider with local keys. The name of the key and a colon follow its prefix. The first key
+// encrypts.
 type keyed struct {
 	start string
 	keys  []namedCipher
@@ -111,7 +110,7 @@ type namedCipher struct {
 	cipher
 }
 
-// newKeyed makes a provider from its (valid) keys.
+// newKeyed returns a provider for valid keys.
 func newKeyed(scheme, name string, keys []Key, make func([]byte) (cipher, error)) (transformer, error) {
 	k := &keyed{start: encPrefix + scheme + ":v1:", noKey: errors.New("no matching key was found for the provided " + name + " transformer")}
 	for _, key := range keys {

@@ -15,7 +15,7 @@ var (
 	secretboxKeySizes = []int{32}
 )
 
-// validate reports everything that is wrong with a configuration.
+// validate validates a configuration.
 func validate(c *Configuration) field.ErrorList {
 	root := field.NewPath("resources")
 	if len(c.Resources) == 0 {
@@ -36,7 +36,7 @@ func validate(c *Configuration) field.ErrorList {
 	return errs
 }
 
-// validator remembers what must be unique in the whole file.
+// validator collects the values that must be unique in the file.
 type validator struct{ kmsNames map[string]bool }
 
 func (v *validator) provider(p *ProviderConfiguration, path *field.Path) field.ErrorList {
@@ -81,7 +81,7 @@ func validateKeys(keys []Key, sizes []int, path *field.Path) field.ErrorList {
 		case slices.ContainsFunc(keys[:i], func(o Key) bool { return o.Name == k.Name }):
 			errs = append(errs, field.Duplicate(name, k.Name))
 		}
-		// Secrets are not repeated in messages.
+		// Messages must not contain secrets.
 		if raw, err := base64.StdEncoding.DecodeString(k.Secret); k.Secret == "" {
 			errs = append(errs, field.Required(secret, "a key needs a secret"))
 		} else if err != nil {
@@ -128,8 +128,8 @@ func (v *validator) kms(k *KMSConfiguration, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// socketAddress returns the address of a plugin's socket as package net has it;
-// an abstract socket's begins with @.
+// socketAddress returns the address of a plugin's socket for package net. That of an abstract socket begins
+// with "@".
 func socketAddress(endpoint string) (string, error) {
 	u, err := url.Parse(endpoint)
 	switch {

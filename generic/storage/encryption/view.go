@@ -11,9 +11,8 @@ import (
 	"triplane/generic/storage"
 )
 
-// View is a storage.Backend whose values of one resource are decrypted when they
-// are read and encrypted when they are written. A value that cannot be is a
-// *storage.TransformError.
+// View is a storage.Backend for one resource that decrypts values on reads and encrypts them on writes. A
+// failure is a *storage.TransformError.
 type View struct {
 	storage.Backend
 	providers *Providers
@@ -22,7 +21,7 @@ type View struct {
 	bound     atomic.Pointer[bound]
 }
 
-// bound is the resource's chain in the rules that it was looked up in.
+// bound caches the resource's chain with the rules that it belongs to.
 type bound struct {
 	rules *rules
 	chain chain
@@ -38,8 +37,7 @@ func (v *View) chain() chain {
 	return b.chain
 }
 
-// open turns what is stored into the value. Nothing is counted, nor any time
-// taken, where nothing is configured.
+// open decrypts a stored value. Without a configuration it records no metrics.
 func (v *View) open(ctx context.Context, key string, stored []byte) (value []byte, stale bool, err error) {
 	c := v.chain()
 	if len(c) == 1 && c[0] == plain[0] {
@@ -128,7 +126,7 @@ func (v *View) Delete(ctx context.Context, key string, expected int64) (int64, e
 	return revision, v.conflict(ctx, err)
 }
 
-// conflict decrypts what a conflict found.
+// conflict decrypts the current value of a conflict.
 func (v *View) conflict(ctx context.Context, err error) error {
 	var conflict *storage.ConflictError
 	if err == nil || !errors.As(err, &conflict) || conflict.Current == nil {
@@ -140,8 +138,7 @@ func (v *View) conflict(ctx context.Context, err error) error {
 	return err
 }
 
-// Decode implements cache.View. Decrypting may wait for a plugin, for no longer
-// than the plugin's timeout.
+// Decode implements cache.View. It may wait for a plugin, up to the plugin's timeout.
 func (v *View) Decode(c *storage.Change) error {
 	ctx := context.Background()
 	if c.Previous != nil {
@@ -157,7 +154,7 @@ func (v *View) Decode(c *storage.Change) error {
 	}
 	value, _, err := v.open(ctx, c.Key, c.Value)
 	if value == nil && err == nil {
-		value = []byte{} // nil is a deletion
+		value = []byte{} // nil means a deletion
 	}
 	c.Value = value
 	return err

@@ -10,11 +10,11 @@ import (
 	"triplane/generic/storage"
 )
 
-// revisionTimeout bounds the read that asks for the current revision, which is
-// made for many callers at once and so under none of their contexts.
+// revisionTimeout limits the read of the current revision. Callers share this read, so it does not use the
+// context of any.
 const revisionTimeout = 10 * time.Second
 
-// Backend is storage.Backend over an etcd client.
+// Backend implements storage.Backend with an etcd client.
 type Backend struct {
 	*Store
 	client    *clientv3.Client
@@ -23,7 +23,7 @@ type Backend struct {
 
 var _ storage.Backend = (*Backend)(nil)
 
-// New returns a Backend over client, which stays the caller's to close.
+// New returns a Backend with a client, which the caller closes.
 func New(client *clientv3.Client, leases LeaseOptions) *Backend {
 	b := &Backend{
 		Store: NewStore(clientKV{
@@ -32,16 +32,15 @@ func New(client *clientv3.Client, leases LeaseOptions) *Backend {
 		}, StoreOptions{Leases: leases}),
 		client: client,
 	}
-	b.revisions = &sharedCall{ask: b.currentRevision, timeout: revisionTimeout}
+	b.revisions = &sharedCall{call: b.currentRevision, timeout: revisionTimeout}
 	return b
 }
 
-// Close closes the client; running calls and watches end.
+// Close closes the client. Calls and watches in progress end.
 func (b *Backend) Close() error { return b.client.Close() }
 
-// clientKV is KV over a client's connection. It uses the protocol's messages,
-// not the client's operations built on top of them, so that a request is built
-// once.
+// clientKV implements KV with a client's connection. It uses the messages of the protocol instead of clientv3's
+// operations, which would be converted to these messages on each request.
 type clientKV struct {
 	kv    pb.KVClient
 	lease pb.LeaseClient

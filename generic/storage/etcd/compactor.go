@@ -12,14 +12,13 @@ import (
 	"triplane/generic/storage"
 )
 
-// CompactKey is where the replicas of all API servers on an etcd agree about
-// compaction. Its version counts the compactions, its value is the revision that
-// was current when the latest one was agreed.
+// CompactKey coordinates compaction among the replicas of all API servers on an etcd cluster. Its version is
+// the number of compactions. Its value is the revision that was current at the last one.
 const CompactKey = "compact_rev_key"
 
-// RunCompactor compacts, every interval, what was current one interval before,
-// until ctx ends. Of all replicas one does it in each interval: the one whose
-// transaction on CompactKey succeeds. An interval of 0 means never.
+// RunCompactor compacts, at each interval, the revisions that are older than one interval, until ctx ends. At
+// each interval one replica does this: the one whose transaction on CompactKey succeeds. An interval of 0
+// disables compaction.
 func (s *Store) RunCompactor(ctx context.Context, interval time.Duration) {
 	if interval <= 0 {
 		return
@@ -34,20 +33,19 @@ func (s *Store) RunCompactor(ctx context.Context, interval time.Duration) {
 		case <-ticker.C:
 		}
 		if err := c.step(ctx); err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "Compaction of etcd failed, it will be tried again", "interval", interval)
+			klog.ErrorS(err, "Failed to compact etcd, retrying", "interval", interval)
 		}
 	}
 }
 
-// compactor remembers between two steps what the agreement looked like.
+// compactor is the state between two steps.
 type compactor struct {
 	store    *Store
-	version  int64 // of CompactKey, as last seen
-	revision int64 // that was current at the last step
+	version  int64 // last known version of CompactKey
+	revision int64 // current revision at the last step
 }
 
-// step compacts to the revision of the last step, if no other replica has done
-// so since.
+// step compacts to the revision of the last step, unless another replica has done so since.
 func (c *compactor) step(ctx context.Context) error {
 	target := c.revision
 	won, err := c.agree(ctx)
@@ -64,8 +62,7 @@ func (c *compactor) step(ctx context.Context) error {
 	return err
 }
 
-// agree moves CompactKey on if it is as this replica last saw it, and notes what
-// it is now.
+// agree updates CompactKey if it has the last known version. It then reads its current version.
 func (c *compactor) agree(ctx context.Context) (won bool, err error) {
 	key := []byte(CompactKey)
 	resp, err := c.store.kv.Txn(ctx, &pb.TxnRequest{

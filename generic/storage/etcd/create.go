@@ -13,7 +13,7 @@ import (
 func (s *Store) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (int64, error) {
 	k := []byte(key)
 	revision := int64(0)
-	err := s.leases.under(ctx, ttl, func(lease int64) error {
+	err := s.leases.withLease(ctx, ttl, func(lease int64) error {
 		resp, err := s.kv.Txn(ctx, &pb.TxnRequest{Compare: equals(k, 0), Success: opPut(k, value, lease)})
 		if err != nil {
 			return translate(ctx, err)

@@ -20,17 +20,17 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Config says how to reach an etcd cluster.
+// Config configures the connection to an etcd cluster.
 type Config struct {
 	Endpoints []string // "https://host:2379"
-	// CAFile, CertFile and KeyFile are PEM files; empty ones are not used.
+	// CAFile, CertFile and KeyFile are the paths of PEM files; "" means none.
 	CAFile, CertFile, KeyFile string
-	// Timeout is how long Dial tries before it gives up; 20 seconds unless set.
+	// Timeout is how long Dial retries. It defaults to 20 seconds.
 	Timeout time.Duration
 	Leases  LeaseOptions
-	// Dial connects to TCP endpoints; nil is directly.
+	// Dial connects to TCP endpoints; nil connects directly.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Calls counts the gRPC calls; nil counts nothing.
+	// Calls counts gRPC calls; nil disables metrics.
 	Calls *grpcmetrics.ClientMetrics
 }
 
@@ -41,19 +41,19 @@ const (
 	longestPause   = 2 * time.Second
 	keepAlive      = 30 * time.Second
 	keepAliveLimit = 10 * time.Second
-	// connectTimeout is how long one attempt to connect may take.
+	// connectTimeout limits one attempt to connect.
 	connectTimeout = 3 * time.Second
-	// A list's answer may be as large as the data.
+	// maxReceive and maxSend are the largest possible sizes: the response of a range may contain the whole
+	// store.
 	maxReceive = 2<<30 - 1
 	maxSend    = 2<<30 - 1
 )
 
-// reconnect bounds how long a member that is back stays unnoticed: gRPC's own
-// back-off goes up to two minutes.
+// reconnect limits how long a restarted member stays unused. The default of gRPC is up to two minutes.
 var reconnect = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
 
-// Dial connects to etcd and waits until it answers. It logs what is wrong while
-// it tries, and returns an error that names the endpoints when it gives up.
+// Dial connects to etcd and waits until it responds. It logs failed attempts. The error after the timeout names
+// the endpoints.
 func Dial(ctx context.Context, cfg Config) (*Backend, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = defaultTimeout
@@ -64,13 +64,13 @@ func Dial(ctx context.Context, cfg Config) (*Backend, error) {
 	}
 	b := New(client, cfg.Leases)
 	if err := b.await(ctx, cfg); err != nil {
-		_ = client.Close() // err says why it is closed
+		_ = client.Close() // err is the cause
 		return nil, err
 	}
 	return b, nil
 }
 
-// await asks for the current revision until a member answers.
+// await requests the current revision until a member responds.
 func (b *Backend) await(ctx context.Context, cfg Config) error {
 	deadline := time.Now().Add(cfg.Timeout)
 	ctx, cancel := context.WithDeadline(ctx, deadline)
@@ -96,8 +96,7 @@ func (b *Backend) await(ctx context.Context, cfg Config) error {
 	}
 }
 
-// ping asks etcd for anything. Its error is the client's own, which says why no
-// member could be reached.
+// ping sends a request to etcd. Its error is the client's, which has the reason why no member can be reached.
 func (b *Backend) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -143,7 +142,7 @@ func newClient(cfg Config) (*clientv3.Client, error) {
 	return client, nil
 }
 
-// secure sets TLS up where files are given or an endpoint asks for it.
+// secure configures TLS if there are files or an https endpoint.
 func secure(conf *clientv3.Config, cfg Config) error {
 	for _, f := range []struct{ flag, file string }{{"--etcd-cafile", cfg.CAFile}, {"--etcd-certfile", cfg.CertFile}, {"--etcd-keyfile", cfg.KeyFile}} {
 		if f.file == "" {

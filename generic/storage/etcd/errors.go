@@ -13,11 +13,11 @@ import (
 	"triplane/generic/storage"
 )
 
-// ErrLeaseLost says that a lease is not there any more under which a key was to be put.
+// ErrLeaseLost means that the lease for a put does not exist any more.
 var ErrLeaseLost = errors.New("storage: the lease of the object is gone")
 
-// translate gives an error of etcd its name in package storage. The end of the
-// caller's context is returned as such, however etcd's client put it.
+// translate converts errors of etcd to those of package storage. If the caller's context has ended, it returns
+// the context's error.
 func translate(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -50,10 +50,10 @@ func translate(ctx context.Context, err error) error {
 	return err
 }
 
-// tooLarge is storage.ErrTooLarge in the words of the transport, whose limit is below that of etcd.
+// tooLarge is storage.ErrTooLarge with the message of gRPC, whose limit is lower than etcd's.
 type tooLarge struct{ error }
 
-// Is implements what errors.Is asks for.
+// Is implements the interface of errors.Is.
 func (tooLarge) Is(target error) bool { return target == storage.ErrTooLarge }
 
 // codeOf returns the gRPC code of an error of etcd or of its client.

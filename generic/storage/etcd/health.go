@@ -12,8 +12,8 @@ import (
 	"triplane/generic/storage"
 )
 
-// Check reports whether etcd answers a linearizable read within the timeout, by
-// asking for a key below prefix that nobody writes.
+// Check returns an error unless etcd serves a linearizable read within the timeout. It reads a key below prefix
+// that does not exist.
 func Check(ctx context.Context, backend storage.Backend, prefix string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -27,7 +27,7 @@ func Check(ctx context.Context, backend storage.Backend, prefix string, timeout 
 	return fmt.Errorf("error getting data from etcd: %w", err)
 }
 
-// currentRevision asks for the store's revision without reading anything.
+// currentRevision returns the store's revision.
 func (s *Store) currentRevision(ctx context.Context) (int64, error) {
 	resp, err := s.kv.Range(ctx, &pb.RangeRequest{Key: []byte(CompactKey), CountOnly: true, Serializable: s.serializable})
 	if err != nil {

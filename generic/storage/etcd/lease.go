@@ -10,20 +10,19 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// LeaseOptions say how far a lease is shared among keys.
+// LeaseOptions configure the sharing of leases.
 type LeaseOptions struct {
-	// Reuse is for how long after its grant a lease is given to further keys;
-	// 60 seconds unless set. A key may live longer than its ttl by that much, or
-	// by a twentieth of the ttl if that is less.
+	// Reuse is how long after its grant a lease is used for further keys. It defaults to 60 seconds. The lease
+	// of a key lasts longer than its ttl by up to Reuse, or by a twentieth of the ttl if that is less.
 	Reuse time.Duration
-	// MaxObjects bounds the keys of one lease; 1000 unless set.
+	// MaxObjects limits the keys of one lease. It defaults to 1000.
 	MaxObjects int
-	// Observe, if set, is called with the number of keys that a lease had when it is given up.
+	// Observe, if set, is called with the number of a lease's keys when it is no longer used for further keys.
 	Observe func(objects int)
 }
 
-// leases grants leases and gives each to many keys, since a lease a key (of
-// short-lived events, mostly) would cost etcd more than the key itself.
+// leases grants leases and shares each among many keys. A separate lease for each key, mostly short-lived
+// events, would cost etcd more than the key itself.
 type leases struct {
 	kv   KV
 	opts LeaseOptions
@@ -49,7 +48,7 @@ func newLeases(kv KV, opts LeaseOptions) *leases {
 	return &leases{kv: kv, opts: opts, now: time.Now, current: map[time.Duration]*sharedLease{}}
 }
 
-// get returns a lease under which a key lives for at least ttl; 0 for a ttl of 0.
+// get returns a lease that lasts for at least ttl. It returns 0 for a ttl of 0.
 func (l *leases) get(ctx context.Context, ttl time.Duration) (int64, error) {
 	if ttl <= 0 {
 		return 0, nil
@@ -69,8 +68,8 @@ func (l *leases) get(ctx context.Context, ttl time.Duration) (int64, error) {
 	return l.grant(ctx, ttl)
 }
 
-// grant asks for a lease that outlives ttl by the time during which it is
-// shared. The lock is held meanwhile: those who wait want the same lease.
+// grant requests a lease that lasts for ttl after the end of its reuse. The caller holds l.mu: concurrent
+// callers need the same lease.
 func (l *leases) grant(ctx context.Context, ttl time.Duration) (int64, error) {
 	reuse := min(l.opts.Reuse, ttl/20)
 	granted := l.now()
@@ -83,7 +82,7 @@ func (l *leases) grant(ctx context.Context, ttl time.Duration) (int64, error) {
 	return resp.ID, nil
 }
 
-// drop has a lease not given to further keys.
+// drop stops the use of a lease for further keys.
 func (l *leases) drop(id int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,9 +93,9 @@ func (l *leases) drop(id int64) {
 	}
 }
 
-// under runs a transaction that puts a key under a lease for ttl. Somebody may have revoked the
-// lease that is shared: it is run again with a new one then.
-func (l *leases) under(ctx context.Context, ttl time.Duration, txn func(lease int64) error) error {
+// withLease calls txn with a lease for ttl. If the shared lease was revoked, it calls txn a second time with
+// another lease.
+func (l *leases) withLease(ctx context.Context, ttl time.Duration, txn func(lease int64) error) error {
 	id, err := l.get(ctx, ttl)
 	if err != nil {
 		return err
@@ -111,8 +110,8 @@ func (l *leases) under(ctx context.Context, ttl time.Duration, txn func(lease in
 	return txn(id)
 }
 
-// forget drops leases of other ttls that are not shared any more, so that the
-// map does not grow with the ttls that were ever used.
+// forget drops leases that are no longer used for further keys, so that the map does not grow with the number
+// of ttls.
 func (l *leases) forget() {
 	now := l.now()
 	for ttl, s := range l.current {

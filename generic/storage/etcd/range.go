@@ -39,8 +39,7 @@ func (s *Store) Range(ctx context.Context, opts storage.RangeOptions) (storage.R
 	return result, nil
 }
 
-// bounds are the first and the exclusive last key of those that begin with
-// prefix; an empty prefix means all.
+// bounds returns the range of keys with a prefix; end is exclusive. An empty prefix matches all keys.
 func bounds(prefix string) (start, end []byte) {
 	if prefix == "" {
 		return []byte{0}, []byte{0}

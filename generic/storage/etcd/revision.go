@@ -8,9 +8,8 @@ import (
 	"triplane/generic/storage"
 )
 
-// Revision implements storage.Backend with one linearizable read. Calls that
-// arrive while one is under way share the next one: each gets an answer to a
-// question that was asked after its own call.
+// Revision implements storage.Backend with one linearizable read. Calls that arrive during a read share the
+// next one, so that the read always starts after the call.
 func (b *Backend) Revision(ctx context.Context) (int64, error) {
 	revision, err := b.revisions.do(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -19,7 +18,7 @@ func (b *Backend) Revision(ctx context.Context) (int64, error) {
 	return revision, err
 }
 
-// AlwaysCurrent implements storage.Backend: etcd reports progress when asked.
+// AlwaysCurrent implements storage.Backend. etcd reports progress on request.
 func (b *Backend) AlwaysCurrent() bool { return false }
 
 // RequestProgress implements storage.Backend.

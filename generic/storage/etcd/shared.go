@@ -8,15 +8,15 @@ import (
 	"triplane/internal/worker"
 )
 
-// sharedCall lets many callers share the answers of a function whose answer is
-// good for everybody who asked before it was called.
+// sharedCall shares the calls of a function among concurrent callers. Its result is valid for all callers that
+// arrived before the call.
 type sharedCall struct {
-	ask     func(context.Context) (int64, error)
+	call    func(context.Context) (int64, error)
 	timeout time.Duration
 
 	mu      sync.Mutex
 	running bool
-	next    *batch // those who wait for the next call
+	next    *batch // callers of the next call
 }
 
 type batch struct {
@@ -25,7 +25,7 @@ type batch struct {
 	err   error
 }
 
-// do returns the answer of a call that begins after do was entered.
+// do returns the result of a call that starts after do was called.
 func (c *sharedCall) do(ctx context.Context) (int64, error) {
 	c.mu.Lock()
 	if c.next == nil {
@@ -45,8 +45,8 @@ func (c *sharedCall) do(ctx context.Context) (int64, error) {
 	}
 }
 
-// run answers batches until nobody waits. It does not run under any caller's
-// context, since it asks for all of them.
+// run executes calls until no caller waits. It does not use the context of any caller, because they share the
+// calls.
 func (c *sharedCall) run() {
 	for {
 		c.mu.Lock()
@@ -60,7 +60,7 @@ func (c *sharedCall) run() {
 		c.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 		b.err = worker.Try(func() (err error) {
-			b.value, err = c.ask(ctx)
+			b.value, err = c.call(ctx)
 			return err
 		})
 		cancel()

@@ -12,7 +12,7 @@ import (
 // An answer is never older than the question.
 func TestSharedCallsAreFresh(t *testing.T) {
 	var now, asked atomic.Int64
-	c := &sharedCall{timeout: time.Second, ask: func(context.Context) (int64, error) {
+	c := &sharedCall{timeout: time.Second, call: func(context.Context) (int64, error) {
 		asked.Add(1)
 		value := now.Load()
 		time.Sleep(100 * time.Microsecond)
@@ -38,7 +38,7 @@ func TestSharedCallsAreFresh(t *testing.T) {
 
 func TestSharedCallHonoursTheContext(t *testing.T) {
 	release := make(chan struct{})
-	c := &sharedCall{timeout: time.Second, ask: func(context.Context) (int64, error) { <-release; return 1, nil }}
+	c := &sharedCall{timeout: time.Second, call: func(context.Context) (int64, error) { <-release; return 1, nil }}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := c.do(ctx); !errors.Is(err, context.Canceled) {

@@ -5,8 +5,7 @@ import (
 	"errors"
 )
 
-// DatabaseSize implements storage.Backend with the size that the first member
-// that answers reports.
+// DatabaseSize implements storage.Backend with the size at the first member that responds.
 func (b *Backend) DatabaseSize(ctx context.Context) (int64, error) {
 	err := errors.New("etcd has no endpoints")
 	for _, endpoint := range b.client.Endpoints() {

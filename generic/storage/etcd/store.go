@@ -6,8 +6,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// KV is the part of etcd's v3 API that reads and writes keys. The answers' slices
-// are owned by the caller.
+// KV is the part of etcd's v3 API that reads and writes keys. The caller owns the slices of the responses.
 type KV interface {
 	Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error)
 	Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error)
@@ -15,16 +14,14 @@ type KV interface {
 	LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error)
 }
 
-// StoreOptions tune a Store; the zero value is right for a client.
+// StoreOptions configure a Store. The zero value is correct for a client.
 type StoreOptions struct {
-	// Serializable reads from the member that is asked, without agreement with
-	// the others. Only right where that member is the only one and everybody
-	// asks it.
+	// Serializable reads from one member without consensus. It is only correct if there is only one member.
 	Serializable bool
 	Leases       LeaseOptions
 }
 
-// Store does the operations of a storage.Backend that are one request.
+// Store implements the operations of storage.Backend that are one request.
 type Store struct {
 	kv           KV
 	serializable bool
@@ -36,7 +33,7 @@ func NewStore(kv KV, opts StoreOptions) *Store {
 	return &Store{kv: kv, serializable: opts.Serializable, leases: newLeases(kv, opts.Leases)}
 }
 
-// equals compares a key's modification revision; 0 means that it does not exist.
+// equals compares a key's modification revision; 0 means that the key does not exist.
 func equals(key []byte, revision int64) []*pb.Compare {
 	return []*pb.Compare{{
 		Result:      pb.Compare_EQUAL,

@@ -9,11 +9,11 @@ import (
 	"triplane/generic/storage"
 )
 
-// Update implements storage.Backend. A ttl of 0 frees the key from its lease.
+// Update implements storage.Backend. A ttl of 0 detaches the key from its lease.
 func (s *Store) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64, error) {
 	k := []byte(key)
 	revision := int64(0)
-	err := s.leases.under(ctx, ttl, func(lease int64) (err error) {
+	err := s.leases.withLease(ctx, ttl, func(lease int64) (err error) {
 		revision, err = s.replace(ctx, key, expected, &pb.TxnRequest{
 			Compare: equals(k, expected),
 			Success: opPut(k, value, lease),
@@ -24,8 +24,8 @@ func (s *Store) Update(ctx context.Context, key string, value []byte, expected i
 	return revision, err
 }
 
-// replace runs a transaction that changes a key at its expected revision and
-// returns the revision of the change.
+// replace runs a transaction that changes a key at its expected revision. It returns the revision of the
+// change.
 func (s *Store) replace(ctx context.Context, key string, expected int64, txn *pb.TxnRequest) (int64, error) {
 	resp, err := s.kv.Txn(ctx, txn)
 	if err != nil {

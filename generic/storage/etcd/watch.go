@@ -9,9 +9,8 @@ import (
 	"triplane/generic/storage"
 )
 
-// Watch implements storage.Backend. The stream ends when the member that serves
-// it has lost its leader, so that a partition is noticed. Etcd sends previous
-// values for all keys or for none, so all have one.
+// Watch implements storage.Backend. The stream ends when its member loses the leader, so that partitions are
+// noticed. etcd sends previous values for all keys or for none, so it sends them for all.
 func (b *Backend) Watch(ctx context.Context, prefix string, from int64, _ func(string) bool) (storage.ChangeStream, error) {
 	ctx, cancel := context.WithCancel(watchContext(ctx))
 	key, end := bounds(prefix)
@@ -24,13 +23,13 @@ func (b *Backend) Watch(ctx context.Context, prefix string, from int64, _ func(s
 	return &stream{ch: ch, ctx: ctx, cancel: cancel, progress: from}, nil
 }
 
-// watchContext makes all watches and progress requests of a server share one
-// gRPC stream: the client keys streams by the context's metadata.
+// watchContext returns a context with which all watches and progress requests share one gRPC stream: the client
+// keys its streams by the metadata of the context.
 func watchContext(ctx context.Context) context.Context {
 	return clientv3.WithRequireLeader(ctx)
 }
 
-// stream is a storage.ChangeStream over a client's watch channel.
+// stream implements storage.ChangeStream with a client's watch channel.
 type stream struct {
 	ch       clientv3.WatchChan
 	ctx      context.Context
@@ -42,8 +41,7 @@ type stream struct {
 // Close implements storage.ChangeStream.
 func (s *stream) Close() { s.cancel() }
 
-// Next implements storage.ChangeStream. The changes are valid until the next
-// call.
+// Next implements storage.ChangeStream. The changes are valid until the next call.
 func (s *stream) Next(ctx context.Context) ([]storage.Change, int64, error) {
 	for {
 		select {
@@ -70,7 +68,7 @@ func (s *stream) ended() error {
 	return storage.ErrStopped
 }
 
-// take keeps the changes of an answer and reports whether there are any.
+// take stores the changes of a response and reports whether there are any.
 func (s *stream) take(resp *clientv3.WatchResponse) bool {
 	s.changes = s.changes[:0]
 	if len(resp.Events) == 0 {

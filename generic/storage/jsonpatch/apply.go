@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	// cheap bounds, in bytes times levels, what the library may do: 16 MiB take half a second at most.
+	// cheap limits, in bytes times levels, the work of the library: 16 MiB take at most half a second.
 	cheap = 16 << 20
-	// maxCopy bounds the bytes that the copies of one patch may add, which could else double the document with
-	// each operation.
+	// maxCopy limits the bytes that the copy operations of one patch add. Otherwise each could double the
+	// document.
 	maxCopy = 3 << 20
 )
 
 // Patch is a decoded JSON patch.
 type Patch struct {
 	ops library.Patch
-	// steps is how many containers all operations together look into.
+	// steps is the number of path steps of all operations.
 	steps int
-	// copies is how many operations copy, size how many bytes the patch has.
+	// copies is the number of copy operations, size the size of the patch in bytes.
 	copies, size int
 }
 
-// Errors of patches that callers tell apart.
+// Errors that callers distinguish.
 var (
 	ErrTestFailed = library.ErrTestFailed
 	ErrBadPatch   = library.ErrBadJSONPatch
 )
 
-// limitCopies sets the library's bound, which is the process's. Every server has the same one.
+// limitCopies sets the library's limit, which is global. All servers in a process use the same one.
 var limitCopies = sync.OnceFunc(func() { library.AccumulatedCopySizeLimit = maxCopy })
 
 // Decode parses a JSON patch.
@@ -69,8 +69,8 @@ func Decode(text []byte) (Patch, error) {
 // Len returns the number of operations.
 func (p Patch) Len() int { return len(p.ops) }
 
-// Apply returns the patched document. The error is ErrTestFailed where an operation "test" did not hold, and that of
-// ctx if it ends first.
+// Apply returns the patched document. The error is ErrTestFailed if a test operation failed, and ctx's error if
+// ctx ended.
 func (p Patch) Apply(ctx context.Context, doc []byte) (patched []byte, err error) {
 	size := len(doc) + p.size
 	if p.copies > 0 {
@@ -82,7 +82,7 @@ func (p Patch) Apply(ctx context.Context, doc []byte) (patched []byte, err error
 	return p.byTree(ctx, doc)
 }
 
-// byLibrary is the library's Apply, which panics on some operations that make no sense.
+// byLibrary calls the library's Apply and recovers from its panics on some invalid operations.
 func (p Patch) byLibrary(doc []byte) (patched []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -110,7 +110,7 @@ func (p Patch) byTree(ctx context.Context, doc []byte) ([]byte, error) {
 	return json.Marshal(t.root)
 }
 
-// decode parses JSON; its numbers stay as they are written.
+// decode decodes JSON and preserves the text of numbers.
 func decode(text []byte) (value any, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -123,7 +123,7 @@ func decode(text []byte) (value any, err error) {
 	return value, nil
 }
 
-// steps are the keys of a pointer. What is before its first slash means nothing to the library.
+// steps returns the keys of a JSON pointer. The library ignores everything before the first slash.
 func steps(pointer string) []string {
 	keys := strings.Split(pointer, "/")[1:]
 	for i, k := range keys {

@@ -1,10 +1,10 @@
-// Package jsonpatch applies JSON patches (RFC 6902) and merge patches (RFC 7386) to the JSON of an object, in a time
-// that grows with the size of patch and object, and that a context ends.
+// Package jsonpatch applies JSON patches (RFC 6902) and merge patches (RFC 7386) to the JSON of an object. Its
+// time is linear in the size of patch and object, and a context limits it.
 //
-// The library that does the work parses and writes what is below each step of a path, and below each level that a
-// merge changes: its time is the product of the levels and of the size. Apply and Merge leave it what is cheap, which
-// is nearly every patch of every client. All else is applied to decoded values, with the same result: objects have
-// their keys in order, and errors are the library's up to their wording.
+// The libraries decode and encode everything below each step of a path, and below each level of a merge. Their
+// time is the product of levels and size. Apply and Merge use them for cheap patches, which includes nearly all
+// patches of real clients. Other patches are applied to decoded values with the same result. Object keys are
+// then sorted, and the wording of errors may differ.
 //
 // Read Apply first.
 package jsonpatch

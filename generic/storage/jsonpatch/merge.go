@@ -9,14 +9,14 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// Cheap reports whether what reads a merge patch and its document once for each level of the patch takes less than
-// half a second.
+// Cheap reports whether applying a merge patch takes less than half a second, if document and patch are read
+// once for each level of the patch.
 func Cheap(doc, patch []byte) bool {
 	return wire.Depth(patch)*(len(doc)+len(patch)) <= cheap
 }
 
-// Merge applies a merge patch to a document. The error is ErrBadPatch for a patch that is no JSON, and that of ctx if
-// it ends first.
+// Merge applies a merge patch to a document. The error is ErrBadPatch if the patch is not JSON, and ctx's error
+// if ctx ended.
 func Merge(ctx context.Context, doc, patch []byte) ([]byte, error) {
 	if Cheap(doc, patch) {
 		return library.MergePatch(doc, patch)
@@ -62,7 +62,7 @@ func merge(before, change any) any {
 	return object
 }
 
-// withoutNulls deletes the members that are null; elements stay.
+// withoutNulls deletes members that are null. List elements that are null stay.
 func withoutNulls(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -10,29 +10,29 @@ import (
 	library "gopkg.in/evanphx/json-patch.v4"
 )
 
-// maxMoved bounds how many list elements the operations of a patch may move to other indices: a second's work.
+// maxMoved limits how many list elements a patch may move to other indices: about a second of work.
 const maxMoved = 300_000_000
 
 var errMoves = fmt.Errorf("the patch moves more than %d list elements: replace the list, or add to its end", maxMoved)
 
-// tree is a decoded document that operations change.
+// tree is a decoded document while it is patched.
 type tree struct {
 	root   any
 	copied int64
-	// moved is how many list elements have changed their indices.
+	// moved is how many list elements were moved to other indices.
 	moved int
 }
 
-// place is a member or element, which need not exist, within an object or list.
+// place is a member of an object or an element of a list. It need not exist.
 type place struct {
 	tree   *tree
 	within any
-	// put replaces the list that the place is in.
+	// put replaces the list that contains the place.
 	put func([]any)
 	key string
 }
 
-// find returns the place of a pointer; ok is false where what is around it does not exist.
+// find returns the place of a pointer; ok is false if its parent does not exist.
 func (t *tree) find(pointer string) (p place, ok bool) {
 	keys := steps(pointer)
 	if len(keys) == 0 {
@@ -54,7 +54,7 @@ func (t *tree) find(pointer string) (p place, ok bool) {
 	return p, false
 }
 
-// moves counts list elements whose indices change.
+// moves counts moved list elements. It returns an error beyond maxMoved.
 func (t *tree) moves(n int) error {
 	if t.moved += n; t.moved > maxMoved {
 		return errMoves
@@ -62,7 +62,7 @@ func (t *tree) moves(n int) error {
 	return nil
 }
 
-// index reads the key as that of one of n elements; negative ones count from the end.
+// index returns the key as an index into n elements. Negative indices count from the end.
 func (p place) index(n int) (int, error) {
 	i, err := strconv.Atoi(p.key)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p place) index(n int) (int, error) {
 	return i, nil
 }
 
-// get returns the value at the place: null where an object has no such member.
+// get returns the value at the place, and null if an object does not have the member.
 func (p place) get() (any, error) {
 	switch c := p.within.(type) {
 	case map[string]any:
@@ -107,7 +107,7 @@ func (p place) set(value any) error {
 	return nil
 }
 
-// add sets a member, or inserts an element.
+// add sets a member or inserts an element.
 func (p place) add(value any) error {
 	list, ok := p.within.([]any)
 	if !ok {
@@ -128,7 +128,7 @@ func (p place) add(value any) error {
 	return nil
 }
 
-// remove deletes what is at the place.
+// remove deletes the member or element.
 func (p place) remove() error {
 	switch c := p.within.(type) {
 	case map[string]any:
@@ -149,7 +149,7 @@ func (p place) remove() error {
 	return nil
 }
 
-// apply does one operation.
+// apply applies one operation.
 func (t *tree) apply(op library.Operation) error {
 	path, err := op.Path()
 	if err != nil {
@@ -181,7 +181,7 @@ func (t *tree) apply(op library.Operation) error {
 	}
 }
 
-// withValue does an operation that has a value.
+// withValue applies an operation that has a value.
 func (t *tree) withValue(kind, path string, value any) error {
 	if path == "" && kind != "add" {
 		return t.whole(kind, value)
@@ -205,7 +205,7 @@ func (t *tree) withValue(kind, path string, value any) error {
 	return nil
 }
 
-// whole does an operation with the document itself.
+// whole applies an operation to the whole document.
 func (t *tree) whole(kind string, value any) error {
 	if kind == "test" {
 		if !reflect.DeepEqual(t.root, value) {
@@ -221,7 +221,7 @@ func (t *tree) whole(kind string, value any) error {
 	return fmt.Errorf("replace operation value must be object or array")
 }
 
-// transfer moves or copies a value.
+// transfer applies a move or copy operation.
 func (t *tree) transfer(kind, from, path string) error {
 	source, ok := t.find(from)
 	if !ok {
@@ -248,7 +248,7 @@ func (t *tree) transfer(kind, from, path string) error {
 	return named(kind, path, target.add(value))
 }
 
-// clone copies a value as often as the patch may.
+// clone returns a copy of a value. It returns an error beyond maxCopy.
 func (t *tree) clone(value any) (any, error) {
 	if value == nil {
 		return nil, nil

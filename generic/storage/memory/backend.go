@@ -11,24 +11,24 @@ import (
 	"triplane/generic/storage"
 )
 
-// Backend is storage.Backend. New makes one.
+// Backend implements storage.Backend.
 type Backend struct {
 	mu        sync.RWMutex
-	keys      btree.Map[string, []version] // the oldest version first, never empty
-	log       []storage.Change             // after compacted
+	keys      btree.Map[string, []version] // oldest version first, never empty
+	log       []storage.Change             // changes after compacted
 	revision  int64
 	compacted int64
-	size      int64 // bytes of the keys and values in keys
+	size      int64 // bytes of all keys and values
 	closed    bool
-	changed   chan struct{} // closed at the next write; nil while nobody waits
+	changed   chan struct{} // closed at the next write; nil if no stream waits
 
 	expiring  expiries
-	rescanned chan struct{} // has an element when a key expires before all others
+	rescanned chan struct{} // receives when a key expires before all others
 }
 
 var _ storage.Backend = (*Backend)(nil)
 
-// version is what a key was from a revision on; a value of nil is a deletion.
+// version is the value of a key since a revision; nil is a deletion.
 type version struct {
 	value    []byte
 	revision int64
@@ -39,7 +39,7 @@ func New() *Backend {
 	return &Backend{revision: 1, rescanned: make(chan struct{}, 1)}
 }
 
-// Close ends watches and refuses what comes after with storage.ErrStopped.
+// Close ends watches. Later calls return storage.ErrStopped.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,7 +48,7 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// usable returns why nothing can be done. b.mu is held.
+// usable returns an error if the backend is closed or ctx has ended. The caller holds b.mu.
 func (b *Backend) usable(ctx context.Context) error {
 	if b.closed {
 		return storage.ErrStopped
@@ -56,8 +56,8 @@ func (b *Backend) usable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// current is the version of a key now; its value is nil where there is none. b.mu is
-// held.
+// current returns the current version of a key. Its value is nil if the key does not exist. The caller holds
+// b.mu.
 func (b *Backend) current(key string) version {
 	versions, _ := b.keys.Get(key)
 	if len(versions) == 0 {
@@ -117,7 +117,7 @@ func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage
 	return result, nil
 }
 
-// at is the version of a key at a revision; its value is nil where there was none.
+// at returns the version of a key at a revision. Its value is nil if the key did not exist.
 func at(versions []version, revision int64) version {
 	for i := len(versions) - 1; i >= 0; i-- {
 		if versions[i].revision <= revision {
@@ -134,10 +134,10 @@ func (b *Backend) Revision(ctx context.Context) (int64, error) {
 	return b.revision, b.usable(ctx)
 }
 
-// RequestProgress implements storage.Backend: there is nothing to do.
+// RequestProgress implements storage.Backend. It does nothing.
 func (b *Backend) RequestProgress(context.Context) error { return nil }
 
-// AlwaysCurrent implements storage.Backend: a watch follows every write by itself.
+// AlwaysCurrent implements storage.Backend. Watches report every revision.
 func (b *Backend) AlwaysCurrent() bool { return true }
 
 // DatabaseSize implements storage.Backend.
@@ -147,8 +147,8 @@ func (b *Backend) DatabaseSize(ctx context.Context) (int64, error) {
 	return b.size, b.usable(ctx)
 }
 
-// RunCompactor compacts, every interval, what was current one interval before, and
-// deletes the keys whose ttl is over, until ctx ends. An interval of 0 compacts never.
+// RunCompactor compacts, at each interval, the revisions that are older than one interval, until ctx ends. It
+// also deletes expired keys. An interval of 0 disables compaction.
 func (b *Backend) RunCompactor(ctx context.Context, interval time.Duration) {
 	var tick <-chan time.Time
 	if interval > 0 {
@@ -169,7 +169,7 @@ func (b *Backend) RunCompactor(ctx context.Context, interval time.Duration) {
 			expiry.Reset(b.expire(now))
 		case <-tick:
 			if target > 0 {
-				_ = b.Compact(ctx, target) // has been done, or the Backend is closed
+				_ = b.Compact(ctx, target) // fails if it is compacted already or the Backend is closed
 			}
 			target, _ = b.Revision(ctx)
 		}

@@ -29,16 +29,16 @@ func (b *Backend) Compact(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// compactKey drops the versions of a key that no revision from the given one on sees. Only
-// keys that changed before it have any. b.mu is held.
+// compactKey deletes the versions of a key that are not visible at the revision or later. The caller holds
+// b.mu.
 func (b *Backend) compactKey(key string, revision int64) {
 	versions, found := b.keys.Get(key)
 	if !found {
-		return // all of it has been dropped
+		return // all versions were deleted before
 	}
 	seen := sort.Search(len(versions), func(i int) bool { return versions[i].revision > revision }) - 1
 	if seen >= 0 && versions[seen].value == nil {
-		seen++ // nothing is what a key without versions is, too
+		seen++ // no version is equivalent to a deletion
 	}
 	for _, v := range versions[:max(seen, 0)] {
 		b.size -= int64(len(key) + len(v.value))

@@ -1,8 +1,6 @@
-// Package memory is a storage.Backend that keeps its keys in the memory of this process:
-// for servers that live as long as a test.
+// Package memory implements storage.Backend in the memory of the process, for servers in tests.
 //
-// It answers as etcd does (package etcd tests all backends with the same cases):
-// revisions begin at 1 and grow by one a write, each key has the versions that are not
-// compacted, watches read one log of changes. A write costs a map entry, and no watch and
-// no key costs a goroutine. What is written is gone with the Backend.
+// It behaves like etcd (package etcd runs the same tests for all backends): revisions begin at 1 and increase
+// by one per write, keys have versions until compaction, watches read a log of changes. A write costs a map
+// entry. Neither watches nor keys need a goroutine. Nothing is persisted.
 package memory

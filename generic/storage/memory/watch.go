@@ -8,11 +8,10 @@ import (
 	"triplane/generic/storage"
 )
 
-// batchMax bounds the changes that are looked at for one batch: who writes without a
-// pause must not keep readers waiting.
+// batchMax limits the changes per batch, so that continuous writes do not block readers.
 const batchMax = 256
 
-// Watch implements storage.Backend. What a key was before is always known.
+// Watch implements storage.Backend. Changes always have the previous value.
 func (b *Backend) Watch(ctx context.Context, prefix string, from int64, _ func(key string) bool) (storage.ChangeStream, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -25,7 +24,7 @@ func (b *Backend) Watch(ctx context.Context, prefix string, from int64, _ func(k
 	return &stream{backend: b, ctx: ctx, prefix: prefix, progress: from}, nil
 }
 
-// stream is a storage.ChangeStream: a place in the log.
+// stream implements storage.ChangeStream. It is a position in the log.
 type stream struct {
 	backend  *Backend
 	ctx      context.Context
@@ -34,7 +33,7 @@ type stream struct {
 	changes  []storage.Change
 }
 
-// Close implements storage.ChangeStream: there is nothing to free.
+// Close implements storage.ChangeStream. It does nothing.
 func (s *stream) Close() {}
 
 // Next implements storage.ChangeStream.
@@ -57,8 +56,7 @@ func (s *stream) Next(ctx context.Context) ([]storage.Change, int64, error) {
 	}
 }
 
-// read takes the changes that come next; where there are none, it returns what is closed
-// when there may be some.
+// read takes the next changes. If there are none, it returns a channel that is closed at the next write.
 func (s *stream) read() (changed <-chan struct{}, err error) {
 	b := s.backend
 	b.mu.Lock()

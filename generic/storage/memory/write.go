@@ -9,7 +9,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// maxValue is about how large a value etcd takes, by default.
+// maxValue is about the default maximum size of a value in etcd.
 const maxValue = 1.5 * 1024 * 1024
 
 // Create implements storage.Backend.
@@ -56,7 +56,7 @@ func (b *Backend) Delete(ctx context.Context, key string, expected int64) (int64
 	return b.write(key, nil), nil
 }
 
-// expect returns a *storage.ConflictError unless a key is at a revision. b.mu is held.
+// expect returns a *storage.ConflictError unless a key is at a revision. The caller holds b.mu.
 func (b *Backend) expect(key string, revision int64) error {
 	v := b.current(key)
 	if v.value == nil {
@@ -68,7 +68,7 @@ func (b *Backend) expect(key string, revision int64) error {
 	return nil
 }
 
-// put writes a copy of a value, which expires after ttl unless that is 0. b.mu is held.
+// put writes a copy of a value, which expires after ttl unless that is 0. The caller holds b.mu.
 func (b *Backend) put(key string, value []byte, ttl time.Duration) int64 {
 	copied := bytes.Clone(value)
 	if copied == nil {
@@ -80,15 +80,14 @@ func (b *Backend) put(key string, value []byte, ttl time.Duration) int64 {
 		if b.expiring[0].revision == revision {
 			select {
 			case b.rescanned <- struct{}{}:
-			default: // it will be looked at already
+			default: // a rescan is pending already
 			}
 		}
 	}
 	return revision
 }
 
-// write makes a new revision, in which a key has a value, or is deleted where that is
-// nil. b.mu is held.
+// write adds a revision that sets the value of a key, or deletes it if value is nil. The caller holds b.mu.
 func (b *Backend) write(key string, value []byte) int64 {
 	b.revision++
 	versions, _ := b.keys.Get(key)
@@ -103,7 +102,7 @@ func (b *Backend) write(key string, value []byte) int64 {
 	return b.revision
 }
 
-// wake has watches look for changes. b.mu is held.
+// wake wakes waiting watches. The caller holds b.mu.
 func (b *Backend) wake() {
 	if b.changed != nil {
 		close(b.changed)
@@ -111,11 +110,10 @@ func (b *Backend) wake() {
 	}
 }
 
-// noExpiry is how long is waited where no key expires.
+// noExpiry is the interval of scans if no key expires.
 const noExpiry = time.Hour
 
-// expire deletes the keys whose ttl is over and returns after which time the next one's
-// is.
+// expire deletes expired keys and returns the time until the next one expires.
 func (b *Backend) expire(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -132,14 +130,14 @@ func (b *Backend) expire(now time.Time) time.Duration {
 	return noExpiry
 }
 
-// expiry is when a key ends, if it is at the revision still.
+// expiry is when a key expires, if it still has this revision.
 type expiry struct {
 	at       time.Time
 	key      string
 	revision int64
 }
 
-// expiries is a heap.Interface, the earliest first.
+// expiries is a heap.Interface with the earliest first.
 type expiries []expiry
 
 func (e expiries) Len() int           { return len(e) }

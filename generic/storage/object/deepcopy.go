@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// DeepCopy returns a copy that shares nothing with the original. It is for types without
-// a generated method; fields that are not exported are copied as Go assigns them.
+// DeepCopy returns a deep copy. It is for types without a generated method. Unexported fields are copied by
+// assignment.
 func DeepCopy[T any](in *T) *T {
 	if in == nil {
 		return nil
@@ -17,7 +17,7 @@ func DeepCopy[T any](in *T) *T {
 	return &out
 }
 
-// deepen makes a value, which was assigned from another, independent of that.
+// deepen replaces all references in a value that was assigned from another by copies.
 func deepen(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -80,7 +80,7 @@ func deepenStruct(v reflect.Value) {
 	}
 }
 
-// plain reports whether values of a kind refer to nothing that changes.
+// plain reports whether values of a kind contain no references to mutable memory.
 func plain(k reflect.Kind) bool {
 	return k <= reflect.Complex128 || k == reflect.String
 }

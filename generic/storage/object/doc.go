@@ -1,15 +1,11 @@
-// Package object is how the server looks at API objects whose Go type it does
-// not know: a View has two implementations, one for objects that are Go structs
-// (the built-in kinds) and one for objects that are trees of JSON values
-// (custom resources, *unstructured.Unstructured).
+// Package object treats API objects of unknown Go types uniformly. A View has two implementations: one for Go
+// structs (built-in kinds) and one for trees of JSON values (custom resources, *unstructured.Unstructured).
 //
-// Code that has to treat the two in different ways asks ViewOf, or Typed, rather
-// than for the Go type: what distinguishes them stands here. The difference is
-// one of cost as a rule. Metadata of a struct is a field; that of a tree is
-// converted at each access, managed fields above all, which takes longer than
-// the rest of an update. So the View of trees looks at the tree itself.
+// Code that must distinguish the two calls ViewOf or Typed instead of inspecting the Go type. Most differences
+// are about cost: the metadata of a struct is a field, while that of a tree is converted on each access. The
+// conversion of managed fields takes longer than the rest of an update, so that the View of trees accesses the
+// tree directly.
 //
-// Views have no state and are safe for concurrent use. They take objects of
-// their own sort only: what ViewOf returns for an object holds for all objects
-// of its kind.
+// Views have no state and are safe for concurrent use. A View only accepts objects of its type. The View of one
+// object is valid for all objects of its kind.
 package object

@@ -1,6 +1,6 @@
 package object
 
-// sameButTimes compares two objects but for resourceVersions and the times of
+// sameButTimes reports whether two objects are equal, ignoring resourceVersion, selfLink and the times of
 // managed fields.
 func sameButTimes(a, b, aMeta, bMeta map[string]any) bool {
 	return equalBut(a, b, func(name string) bool { return name == "metadata" }) &&
@@ -25,7 +25,7 @@ func sameFieldsButTimes(a, b any) bool {
 	return true
 }
 
-// equalBut compares the members of two objects but for those of some names.
+// equalBut reports whether two objects are equal, ignoring members for which leave returns true.
 func equalBut(a, b map[string]any, leave func(string) bool) bool {
 	n := 0
 	for name, v := range a {
@@ -84,8 +84,7 @@ func scalarType(v any) bool {
 	return false
 }
 
-// sameNumber compares numbers, which have the same JSON whatever type holds
-// them.
+// sameNumber compares numbers of different types by their JSON value.
 func sameNumber(a, b any) bool {
 	x, ok := toFloat(a)
 	y, also := toFloat(b)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// structs is the View of objects that are pointers to Go structs.
+// structs is the View of Go structs.
 type structs struct{}
 
 func (structs) Typed() bool { return true }
@@ -53,7 +53,7 @@ func (structs) EncodeChange(obj, old metav1.Object, held []byte, encode func() (
 	return value, err == nil && bytes.Equal(value, held), err
 }
 
-// onlyTimesDiffer reports whether managed fields are the same but for their times.
+// onlyTimesDiffer reports whether managed fields are equal, ignoring their times.
 func onlyTimesDiffer(a, b []metav1.ManagedFieldsEntry) bool {
 	if len(a) != len(b) || len(a) == 0 {
 		return false

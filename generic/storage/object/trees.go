@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// trees is the View of objects that are trees of JSON values.
+// trees is the View of trees of JSON values.
 type trees struct{}
 
 func (trees) Typed() bool { return false }
@@ -29,7 +29,7 @@ func (trees) WithKind(obj runtime.Object, kind schema.GroupVersionKind) runtime.
 	return obj
 }
 
-// metadata remembers managed fields while metadata is read.
+// metadata caches the managed fields of an object while its metadata is read.
 type metadata struct {
 	metav1.Object
 	fields []metav1.ManagedFieldsEntry
@@ -45,8 +45,7 @@ func (m *metadata) GetManagedFields() []metav1.ManagedFieldsEntry {
 
 func (trees) Metadata(obj metav1.Object) metav1.Object { return &metadata{Object: obj} }
 
-// metadataOf returns the metadata of an object as it lies there, nil if there is
-// none.
+// metadataOf returns the metadata in the tree without conversion, or nil.
 func metadataOf(obj metav1.Object) map[string]any {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -81,7 +80,7 @@ func (trees) EncodeChange(obj, old metav1.Object, held []byte, encode func() ([]
 	if !ok || !also {
 		return value, false, nil
 	}
-	// Encoding has pruned the object; what now only differs in times is the same.
+	// encode has pruned the object. If only times differ now, it has not changed.
 	meta, before := metadataOf(obj), metadataOf(old)
 	fields, found := meta["managedFields"]
 	if !found || !sameButTimes(u.Object, o.Object, meta, before) {

@@ -8,40 +8,36 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// View is how objects of one sort are looked at and changed.
+// View is the set of operations on objects of one representation.
 type View interface {
-	// Typed reports whether the objects are Go structs, which know all fields
-	// that they may have and leave out their kind in lists.
+	// Typed reports whether the objects are Go structs. Structs have a fixed set of fields and no kind in
+	// lists.
 	Typed() bool
-	// Is reports whether obj is of the kind in this version. Structs need not
-	// say their kind: goType, that of an empty object of it, decides for them.
+	// Is reports whether obj is of the kind. For structs the Go type decides, because their kind may be empty:
+	// goType is the type of an empty object of the kind.
 	Is(obj runtime.Object, kind schema.GroupVersionKind, goType reflect.Type) bool
-	// WithKind returns the object with its kind set: itself where it has it,
-	// else a copy, which is a shallow one of structs.
+	// WithKind returns the object with its kind set: obj itself if it has this kind, otherwise a copy, which is
+	// shallow for structs.
 	WithKind(obj runtime.Object, kind schema.GroupVersionKind) runtime.Object
-	// Metadata returns the object for somebody who reads its metadata many
-	// times, and does not change it in between.
+	// Metadata returns the metadata for repeated reads. obj must not change in between.
 	Metadata(obj metav1.Object) metav1.Object
-	// Managed returns the managed fields as they lie in the object, for
-	// SetManaged and SameManaged.
+	// Managed returns the managed fields without conversion, for SetManaged and Managed.Same.
 	Managed(obj metav1.Object) Managed
-	// SetManaged puts managed fields back.
+	// SetManaged sets managed fields.
 	SetManaged(obj metav1.Object, m Managed)
-	// EncodeChange returns the value of a changed object, and whether it is the
-	// one that storage holds: a change of nothing but the times of managed fields
-	// is none, and is taken back in obj. encode returns the value of obj as it is
-	// then, and may prune it.
+	// EncodeChange returns the value of a changed object, and whether it equals held, the stored one. If only
+	// the times of managed fields have changed, it restores them in obj and returns held. encode returns the
+	// current value of obj and may prune obj.
 	EncodeChange(obj, old metav1.Object, held []byte, encode func() ([]byte, error)) (value []byte, same bool, err error)
 }
 
-// Managed is the managed fields of an object in the form that it keeps them.
+// Managed is the managed fields of an object in their representation.
 type Managed struct {
 	entries []metav1.ManagedFieldsEntry
 	values  []any
 }
 
-// Same reports whether both are the same list in memory, of which no part was
-// replaced unless it was changed in place.
+// Same reports whether both are the same slice. It does not detect elements that were changed in place.
 func (m Managed) Same(o Managed) bool {
 	return sameSlice(m.entries, o.entries) && sameSlice(m.values, o.values)
 }
@@ -50,7 +46,7 @@ func sameSlice[E any](a, b []E) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// ViewOf returns the View of an object, and of all others of its kind.
+// ViewOf returns the View of an object's kind.
 func ViewOf(obj any) View {
 	if _, ok := obj.(runtime.Unstructured); ok {
 		return trees{}
@@ -58,7 +54,7 @@ func ViewOf(obj any) View {
 	return structs{}
 }
 
-// Typed reports whether an object is a Go struct rather than a tree.
+// Typed reports whether an object is a Go struct.
 func Typed(obj any) bool {
 	_, ok := obj.(runtime.Unstructured)
 	return !ok

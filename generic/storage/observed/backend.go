@@ -13,11 +13,11 @@ import (
 	"triplane/generic/storage"
 )
 
-// Backend measures the requests of one resource to the backend below.
+// Backend measures the requests of one resource to another backend.
 type Backend struct {
 	storage.Backend
 	get, list, count, create, update, remove *metrics.Operation
-	swept                                    *metrics.Operation // ranges of sweeps
+	swept                                    *metrics.Operation // ranges in the context of Sweep
 	attributes                               []attribute.KeyValue
 	listed                                   func(objects int)
 }
@@ -89,10 +89,10 @@ func (b *Backend) Delete(ctx context.Context, key string, expected int64) (int64
 	return revision, err
 }
 
-// worthNoting is how long a step takes at least that can make a request slow.
+// worthNoting is the minimum duration of a step in the log of slow requests.
 const worthNoting = 10 * time.Millisecond
 
-// noted adds a write to the trace of a request and, where it took long, to its log.
+// noted adds a write to the trace of a request and, if it was slow, to the log of slow requests.
 func (b *Backend) noted(ctx context.Context, begun time.Time, err error, operation, what string) {
 	spent(ctx, begun)
 	b.traced(ctx, begun, err, operation)
@@ -109,13 +109,13 @@ func (b *Backend) traced(ctx context.Context, begun time.Time, err error, operat
 	tracing.Did(ctx, "etcd "+operation, begun, err, b.attributes...)
 }
 
-// spent notes how long a request had to wait for the backend.
+// spent adds the duration of an operation to that of the request.
 func spent(ctx context.Context, begun time.Time) {
 	request.Spent(ctx, request.StorageAccess, time.Since(begun))
 }
 
-// failed reports whether the backend could not answer: that a key is there, gone or at
-// another revision is an answer.
+// failed reports whether the backend failed. That a key exists, does not exist, or is at another revision is
+// not a failure.
 func failed(err error) bool {
 	if err == nil || errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrExists) || errors.Is(err, context.Canceled) {
 		return false

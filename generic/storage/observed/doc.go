@@ -1,4 +1,4 @@
-// Package observed is a view of a storage.Backend that measures what one resource asks
-// of it: etcd_requests_total, etcd_request_errors_total, etcd_request_duration_seconds,
-// and a span and a step in the log of slow requests for each write.
+// Package observed has a view of a storage.Backend that measures the requests of one resource:
+// etcd_requests_total, etcd_request_errors_total, etcd_request_duration_seconds, and for each write a span and
+// a step in the log of slow requests.
 package observed

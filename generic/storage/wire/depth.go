@@ -5,24 +5,24 @@ import (
 	"fmt"
 )
 
-// MaxDepth is how many objects and lists may be within each other in what clients, webhooks and policies send. No
-// client needs a tenth of it. What the levels of a document cost grows with their square in places.
+// MaxDepth is the maximum nesting of objects and lists in documents of clients, webhooks and policies. No
+// client needs a tenth of it. The cost of some operations is quadratic in the depth.
 const MaxDepth = 1000
 
-// MaxPaths bounds the bytes of the paths of all members and elements of a document together. Validation writes the path
-// of each value that is wrong, and libraries that of every value: a long name with thousands of values below it would
-// take gigabytes. Documents of clients have a hundredth of it.
+// MaxPaths is the maximum of the total length in bytes of the paths of all values in a document. Validation
+// formats the path of each invalid value, and libraries that of every value. A long name with thousands of
+// values below it would need gigabytes. Documents of clients have a hundredth of it.
 const MaxPaths = 64 << 20
 
-// What refuses a document.
+// Errors for documents beyond these limits.
 var (
 	ErrTooDeep   = fmt.Errorf("the document is nested deeper than %d levels", MaxDepth)
 	ErrLongPaths = fmt.Errorf("the paths of the document's values have more than %d MiB: names of objects that hold many values are too long",
 		MaxPaths>>20)
 )
 
-// CheckDepth returns ErrTooDeep for JSON of more than MaxDepth levels, and ErrLongPaths for more than MaxPaths. It need
-// not be valid.
+// CheckDepth returns ErrTooDeep for JSON with more than MaxDepth levels, and ErrLongPaths beyond MaxPaths. The
+// JSON may be invalid.
 func CheckDepth(json []byte) error {
 	levels := bytes.Count(json, openObject) + bytes.Count(json, openList)
 	values := levels + bytes.Count(json, comma)
@@ -41,29 +41,29 @@ func CheckDepth(json []byte) error {
 
 var openObject, openList, comma = []byte("{"), []byte("["), []byte(",")
 
-// Depth returns how many objects and lists are within each other in JSON.
+// Depth returns the maximum nesting of objects and lists in JSON.
 func Depth(json []byte) int { return scan(json).deepest }
 
-// extent is how far a document goes.
+// extent is the result of scan.
 type extent struct {
 	deepest int
-	// paths is how many bytes the paths of its members and elements have together.
+	// paths is the total length of the paths of all values.
 	paths int
 }
 
-// indexBytes is how long the index of an element is in a path, about.
+// indexBytes estimates the length of a list index in a path.
 const indexBytes = 4
 
-// level is an open object or list, and how long its path is.
+// level is an open object or list with the length of its path.
 type level struct {
 	list bool
 	path int
 }
 
-// scan reads JSON, which need not be valid. It counts no paths below MaxDepth.
+// scan scans JSON, which may be invalid. It ignores paths beyond MaxDepth.
 func scan(json []byte) (e extent) {
 	var levels [MaxDepth + 1]level
-	depth, name, path := 0, 0, 0 // path is as long as that of the value that is next, name as the last string
+	depth, name, path := 0, 0, 0 // path is the length of the next value's path, name that of the last string
 	for i := 0; i < len(json); i++ {
 		counts := depth >= 0 && depth <= MaxDepth
 		switch json[i] {
@@ -101,8 +101,9 @@ func scan(json []byte) (e extent) {
 	return e
 }
 
-// CheckProtobufDepth returns ErrTooDeep for a value of which more than MaxDepth messages are within each other. It needs
-// no type: what could be a message is taken for one, since no other bytes look like a thousand.
+// CheckProtobufDepth returns ErrTooDeep for a value with more than MaxDepth nested messages. It needs no type:
+// it treats everything that can be parsed as a message as one. Other bytes never look like a thousand nested
+// messages.
 func CheckProtobufDepth(value []byte) error {
 	if tooDeep(bytes.TrimPrefix(value, []byte(protobufPrefix)), MaxDepth) {
 		return ErrTooDeep
@@ -110,10 +111,10 @@ func CheckProtobufDepth(value []byte) error {
 	return nil
 }
 
-// leastMessage is how many bytes a message around another has at least: a tag and a length.
+// leastMessage is the minimum size that a message adds to the message within it: a tag and a length.
 const leastMessage = 2
 
-// tooDeep reports whether a message has more levels than are left.
+// tooDeep reports whether a message has more than left levels.
 func tooDeep(message []byte, left int) bool {
 	if left == 0 {
 		return true

@@ -1,30 +1,24 @@
-// Package wire holds the byte formats in which objects travel and are stored,
-// and what can be done to them without decoding an object. It is the lowest
-// package of the server: it imports nothing of this module.
+// Package wire has the encodings of objects on the wire and in storage, and operations on encoded objects. It
+// is the lowest package of the server: it imports no other package of this module.
 //
 // # Formats
 //
-//   - Protobuf (protobuf.go, envelope.go): the wire encoding of protocol buffers
-//     (https://protobuf.dev/programming-guides/encoding/), inside the envelope
-//     that the Kubernetes API concepts describe under "Kubernetes Protobuf
-//     encoding": the four bytes "k8s\x00", then a runtime.Unknown that names
-//     apiVersion and kind and holds the object's message as raw bytes. Values in
-//     etcd and bodies on the wire have the same form; they differ in
-//     metadata.resourceVersion, which etcd holds empty (SetResourceVersion).
-//   - JSON (json.go): as encoding/json writes it, HTML characters escaped.
-//   - CBOR (cbor.go): RFC 8949 with the self-described tag, see KEP-4222; names
-//     of members are byte strings.
-//   - Status (object.go): the answer to a request that failed or deleted, the
-//     same in every version of every group.
-//   - Row (row.go): a row of a meta.k8s.io Table as JSON whose ages are filled in
-//     when it is sent, so that it can be kept with the object.
-//   - DataFrame (frame.go): the pieces in which HTTP/2 over TLS carries them.
+//   - Protobuf (protobuf.go, envelope.go): the wire format of protocol buffers
+//     (https://protobuf.dev/programming-guides/encoding/), in the envelope "Kubernetes Protobuf encoding" of the
+//     Kubernetes API concepts: the four bytes "k8s\x00", then a runtime.Unknown with apiVersion, kind and the
+//     encoded object. Values in etcd and bodies on the wire only differ in metadata.resourceVersion, which is
+//     empty in etcd (SetResourceVersion).
+//   - JSON (json.go): the output of encoding/json with escaped HTML characters.
+//   - CBOR (cbor.go): RFC 8949 with the self-described tag, see KEP-4222. Names of members are byte strings.
+//   - Status (object.go): the response to a failed request or a deletion. It is the same in every API version.
+//   - Row (row.go): a row of a meta.k8s.io Table as JSON, without its ages. These are inserted when it is sent,
+//     so that the row can be cached with the object.
+//   - DataFrame (frame.go): the size of HTTP/2 frames.
 //
 // # Contract
 //
-// Append… functions append to dst, which may be nil, and return the extended
-// slice; they do not keep it. Functions that read take any bytes: malformed
-// input is reported by ok being false or by an error, never by a panic, and
-// nothing is allocated by a size that the input only claims. What they return
-// shares the input's memory unless the function says that it copies.
+// Append functions append to dst, which may be nil, and return the extended slice; they do not retain it.
+// Functions that read accept any bytes. They report malformed input with ok or an error, never with a panic,
+// and allocate no memory for a size that the input only claims. Results share the memory of the input unless
+// documented otherwise.
 package wire

@@ -8,12 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// protobufPrefix begins every protobuf value: what follows is a runtime.Unknown.
+// protobufPrefix is the prefix of every protobuf value. A runtime.Unknown follows it.
 const protobufPrefix = "k8s\x00"
 
-// Field numbers of runtime.Unknown, of its TypeMeta, of the metadata that every
-// object has as its first field, and of the part of ObjectMeta that is read
-// without being decoded.
+// Field numbers of runtime.Unknown, of its TypeMeta, of an object's metadata, and of the ObjectMeta fields that
+// are read without decoding.
 const (
 	envelopeTypeMeta        = 1
 	envelopeRaw             = 2
@@ -23,9 +22,9 @@ const (
 	typeMetaAPIVersion = 1
 	typeMetaKind       = 2
 
-	// ObjectMetadata is the number of the metadata of an object, or of a list.
+	// ObjectMetadata is the field number of the metadata of an object or list.
 	ObjectMetadata = 1
-	// ListItems is the number of each item of a list.
+	// ListItems is the field number of the items of a list.
 	ListItems = 2
 
 	MetaName            = 1
@@ -35,28 +34,28 @@ const (
 	MetaLabels          = 11
 )
 
-// ErrNotProtobuf is returned for bytes that are not an object in its envelope.
+// ErrNotProtobuf is the error for bytes that are not an object in its envelope.
 var ErrNotProtobuf = errors.New("not a protobuf object of Kubernetes")
 
-// IsProtobuf reports whether a value begins as a protobuf object does.
+// IsProtobuf reports whether a value has the prefix of protobuf objects.
 func IsProtobuf(value []byte) bool {
 	return len(value) >= len(protobufPrefix) && string(value[:len(protobufPrefix)]) == protobufPrefix
 }
 
-// Envelope is what surrounds a protobuf object.
+// Envelope is the decoded envelope of a protobuf object.
 type Envelope struct {
 	APIVersion, Kind []byte
-	Object           []byte // the object's own message
-	field            Field  // the place of Object, behind the prefix
+	Object           []byte // the encoded object
+	field            Field  // the field with Object, after the prefix
 }
 
-// Is reports whether the envelope names the kind.
+// Is reports whether the envelope has the kind.
 func (e *Envelope) Is(kind schema.GroupVersionKind) bool {
 	apiVersion, name := kind.ToAPIVersionAndKind()
 	return string(e.APIVersion) == apiVersion && string(e.Kind) == name
 }
 
-// OpenEnvelope reads the envelope of a protobuf value.
+// OpenEnvelope decodes the envelope of a protobuf value.
 func OpenEnvelope(value []byte) (e Envelope, ok bool) {
 	if !IsProtobuf(value) {
 		return e, false
@@ -76,7 +75,7 @@ func OpenEnvelope(value []byte) (e Envelope, ok bool) {
 	return e, ok
 }
 
-// ObjectOf returns the message inside of the envelope, which may name no kind.
+// ObjectOf returns the encoded object in a protobuf value, whose envelope may have no kind.
 func ObjectOf(value []byte) ([]byte, error) {
 	if e, ok := OpenEnvelope(value); ok {
 		return e.Object, nil
@@ -91,7 +90,7 @@ func ObjectOf(value []byte) ([]byte, error) {
 	return u.Raw, nil
 }
 
-// AppendProtobuf encodes an object in an envelope that names the kind.
+// AppendProtobuf encodes an object in an envelope with the kind.
 func AppendProtobuf(dst []byte, kind schema.GroupVersionKind, obj any) ([]byte, error) {
 	m, ok := obj.(runtime.ProtobufMarshaller)
 	if !ok {
@@ -100,7 +99,7 @@ func AppendProtobuf(dst []byte, kind schema.GroupVersionKind, obj any) ([]byte, 
 	var envelope runtime.Unknown
 	envelope.APIVersion, envelope.Kind = kind.ToAPIVersionAndKind()
 	size := m.Size()
-	// The envelope adds a tag and at most ten bytes of length for the object.
+	// The envelope adds a tag, and a length of at most ten bytes, for the object.
 	room := len(protobufPrefix) + envelope.Size() + size + 11
 	start := len(dst)
 	if cap(dst)-start < room {
@@ -114,8 +113,8 @@ func AppendProtobuf(dst []byte, kind schema.GroupVersionKind, obj any) ([]byte, 
 	return dst[:len(dst)+n], nil
 }
 
-// AppendEnvelopeHead writes what stands before an object of size bytes that the
-// caller writes himself, followed by EnvelopeTail.
+// AppendEnvelopeHead appends the part of an envelope before an object of size bytes. The caller appends the
+// object and EnvelopeTail.
 func AppendEnvelopeHead(dst []byte, kind schema.GroupVersionKind, size int) []byte {
 	apiVersion, name := kind.ToAPIVersionAndKind()
 	dst = append(dst, protobufPrefix...)
@@ -125,14 +124,13 @@ func AppendEnvelopeHead(dst []byte, kind schema.GroupVersionKind, size int) []by
 	return AppendTag(dst, envelopeRaw, size)
 }
 
-// EnvelopeTail returns what stands behind the object: an empty content encoding
-// and content type.
+// EnvelopeTail returns the part of an envelope after the object: an empty content encoding and content type.
 func EnvelopeTail() []byte {
 	return []byte{envelopeContentEncoding<<3 | protoBytes, 0, envelopeContentType<<3 | protoBytes, 0}
 }
 
-// SetResourceVersion returns a copy of a protobuf value whose object has the
-// resource version; ok is false where only a decoder can set it.
+// SetResourceVersion returns a copy of a protobuf value with another resource version. ok is false if the
+// object must be decoded to set it.
 func SetResourceVersion(value []byte, resourceVersion string) (out []byte, ok bool) {
 	e, ok := OpenEnvelope(value)
 	if !ok {

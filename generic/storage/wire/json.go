@@ -7,23 +7,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// AppendString writes a JSON string.
+// AppendString appends a JSON string.
 func AppendString(dst []byte, s string) []byte {
 	return append(appendInner(append(dst, '"'), s), '"')
 }
 
-// appendInner writes what stands between the quotes of a JSON string.
+// appendInner appends a JSON string without its quotes.
 func appendInner(dst []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			b, _ := json.Marshal(s) // a string always encodes
+			b, _ := json.Marshal(s) // never fails for a string
 			return append(dst, b[1:len(b)-1]...)
 		}
 	}
 	return append(dst, s...)
 }
 
-// AppendJSON encodes a value, without a newline at the end.
+// AppendJSON encodes a value without a trailing newline.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	w := &Writer{b: dst}
 	if err := json.NewEncoder(w).Encode(v); err != nil {
@@ -44,11 +44,11 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes returns the slice with what was written.
+// Bytes returns the slice.
 func (w *Writer) Bytes() []byte { return w.b }
 
-// TypeMetaPrefix returns how JSON of an object of a Go type begins: with the
-// kind and apiVersion that items of lists leave out.
+// TypeMetaPrefix returns the beginning of a JSON object with kind and apiVersion, which list items of Go types
+// omit.
 func TypeMetaPrefix(kind schema.GroupVersionKind) []byte {
 	apiVersion, k := kind.ToAPIVersionAndKind()
 	return fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,`, k, apiVersion)

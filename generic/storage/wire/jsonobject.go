@@ -1,16 +1,15 @@
 package wire
 
-// JSONObject appends an object to Dst, a member at a time.
+// JSONObject appends a JSON object to Dst, one member at a time.
 type JSONObject struct {
 	Dst    []byte
 	filled bool
 }
 
-// BeginJSON begins an object behind dst.
+// BeginJSON begins an object after dst.
 func BeginJSON(dst []byte) JSONObject { return JSONObject{Dst: append(dst, '{')} }
 
-// Key appends what stands before a member's value: its name as it stands between quotes. The value is
-// appended to Dst.
+// Key appends the name of a member, which must be escaped. The caller then appends its value to Dst.
 func (o *JSONObject) Key(name []byte) {
 	if o.filled {
 		o.Dst = append(o.Dst, ',')
@@ -19,19 +18,19 @@ func (o *JSONObject) Key(name []byte) {
 	o.Dst = append(append(append(o.Dst, '"'), name...), `":`...)
 }
 
-// Member appends a member whose value is JSON.
+// Member appends a member with a JSON value.
 func (o *JSONObject) Member(name string, value []byte) {
 	o.Key([]byte(name))
 	o.Dst = append(o.Dst, value...)
 }
 
-// Text appends a member whose value is a text.
+// Text appends a member with a string value.
 func (o *JSONObject) Text(name, value string) {
 	o.Key([]byte(name))
 	o.Dst = AppendString(o.Dst, value)
 }
 
-// Texts appends a member whose value is a list of texts.
+// Texts appends a member with a list of strings.
 func (o *JSONObject) Texts(name string, values []string) {
 	o.Key([]byte(name))
 	o.Dst = append(o.Dst, '[')

@@ -5,11 +5,11 @@ import (
 	"iter"
 )
 
-// Functions that find the parts of JSON in its bytes, without decoding it. They expect
-// valid JSON, and return something without a meaning, but within bounds, for other input.
+// The following functions find parts of JSON without decoding it. For invalid JSON their result is unspecified,
+// but within bounds.
 
-// NextJSON returns where the next member of an object, or the next element of a list, begins
-// at or after i: len(b) where there is none.
+// NextJSON returns the index at or after i of the next member of an object or element of a list. It returns
+// len(b) if there is none.
 func NextJSON(b []byte, i int) int {
 	for i < len(b) && (isSpace(b[i]) || b[i] == ',' || b[i] == '}' || b[i] == ']') {
 		i++
@@ -17,8 +17,8 @@ func NextJSON(b []byte, i int) int {
 	return i
 }
 
-// JSONMember reads the member of an object that begins at i: its key as it stands between the
-// quotes, with escapes, and its value. end is behind it. ok is false where there is none.
+// JSONMember returns the object member at index i: its key without quotes but with escapes, and its value. end
+// is the index after it. ok is false if there is none.
 func JSONMember(b []byte, i int) (key, value []byte, end int, ok bool) {
 	if i >= len(b) || b[i] != '"' {
 		return nil, nil, i, false
@@ -36,7 +36,8 @@ func JSONMember(b []byte, i int) (key, value []byte, end int, ok bool) {
 	return key, b[start:end], end, end > start
 }
 
-// JSONMembers yields the members of an object, as JSONMember reads them; none of what is no object.
+// JSONMembers iterates over the members of an object, like JSONMember. It yields nothing if the input is not an
+// object.
 func JSONMembers(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		if len(object) == 0 || object[0] != '{' {
@@ -52,7 +53,7 @@ func JSONMembers(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// JSONElements yields the elements of a list.
+// JSONElements iterates over the elements of a list.
 func JSONElements(list []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for i := NextJSON(list, 1); i < len(list); {
@@ -67,10 +68,10 @@ func JSONElements(list []byte) iter.Seq[[]byte] {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// skipString returns the end of the string that begins at i, 0 if it has none.
+// skipString returns the end of the string at index i, or 0 if it does not end.
 func skipString(b []byte, i int) int {
 	for i++; i < len(b); {
-		n := bytes.IndexByte(b[i:], '"') // most texts are long, and have no escapes
+		n := bytes.IndexByte(b[i:], '"') // fast for long strings without escapes
 		if n < 0 {
 			return 0
 		}
@@ -86,7 +87,7 @@ func skipString(b []byte, i int) int {
 	return 0
 }
 
-// SkipJSON returns the end of the value that begins at i.
+// SkipJSON returns the end of the value at index i.
 func SkipJSON(b []byte, i int) int {
 	depth := 0
 	for i < len(b) {
@@ -103,7 +104,7 @@ func SkipJSON(b []byte, i int) int {
 			depth++
 		case '}', ']':
 			if depth == 0 {
-				return i // of what is around a number or word
+				return i // the end of the object or list around a number or literal
 			}
 			if depth--; depth == 0 {
 				return i + 1

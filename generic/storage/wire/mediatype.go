@@ -1,9 +1,9 @@
 package wire
 
-// MediaType is a serialization of objects.
+// MediaType is an encoding of objects.
 type MediaType uint8
 
-// The serializations.
+// Encodings.
 const (
 	JSON MediaType = iota
 	YAML

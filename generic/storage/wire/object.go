@@ -8,9 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Marshal encodes an object that has its kind set and looks the same in every
-// version, such as those of meta.k8s.io. JSON has no newline at its end, YAML
-// does.
+// Marshal encodes an object that has its kind set and no other versions, for example one of meta.k8s.io. Only
+// YAML ends with a newline.
 func Marshal(obj runtime.Object, mt MediaType) ([]byte, error) {
 	switch mt {
 	case Protobuf:
@@ -23,7 +22,7 @@ func Marshal(obj runtime.Object, mt MediaType) ([]byte, error) {
 	return json.Marshal(obj)
 }
 
-// MarshalStatus encodes a Status. One that does not say its kind gets it.
+// MarshalStatus encodes a Status. It sets the kind if that is empty.
 func MarshalStatus(status *metav1.Status, mt MediaType) ([]byte, error) {
 	if status.Kind == "" {
 		status.Kind, status.APIVersion = "Status", "v1"

@@ -2,7 +2,7 @@ package wire
 
 import "encoding/binary"
 
-// Wire types of protocol buffers. Groups are not in use.
+// Wire types of protocol buffers. Groups are not used.
 const (
 	protoVarint = 0
 	protoFixed8 = 1
@@ -10,19 +10,18 @@ const (
 	protoFixed4 = 5
 )
 
-// maxNumber is the greatest number that a field may have; of greater ones, decoders drop bits.
+// maxNumber is the largest valid field number. Decoders truncate larger ones.
 const maxNumber = 1<<29 - 1
 
-// Field is a field of a protobuf message, as it lies in its bytes.
+// Field is a field of an encoded protobuf message.
 type Field struct {
 	Number     uint64
-	Payload    []byte // of length-delimited fields, nil for others
-	Start, End int    // the whole field, tag included
+	Payload    []byte // of length-delimited fields; nil for others
+	Start, End int    // of the whole field with its tag
 	kind       uint64
 }
 
-// NextField reads the field that begins at offset i. ok is false where the
-// bytes are no protobuf message.
+// NextField parses the field at offset i. ok is false if the bytes are not a protobuf message.
 func NextField(b []byte, i int) (f Field, ok bool) {
 	f.Start = i
 	tag, n := binary.Uvarint(b[i:])
@@ -56,8 +55,8 @@ func NextField(b []byte, i int) (f Field, ok bool) {
 	return f, i <= len(b) && f.Number > 0 && f.Number <= maxNumber
 }
 
-// Zero reports whether the field is a 0, false, or empty: what a Go field that is
-// no pointer is encoded as when it is not set. b is the message.
+// Zero reports whether the value is 0, false or empty, which is the encoding of an unset Go field that is not a
+// pointer. b is the message.
 func (f *Field) Zero(b []byte) bool {
 	if f.kind == protoBytes {
 		return len(f.Payload) == 0
@@ -65,8 +64,8 @@ func (f *Field) Zero(b []byte) bool {
 	return b[f.End-1] == 0
 }
 
-// OnlyField finds the one length-delimited field of a number. ok is false where
-// there is none, or several, whose merge is for a real decoder.
+// OnlyField returns the length-delimited field with a number. ok is false if there is none, or if there are
+// several, which a decoder would merge.
 func OnlyField(b []byte, number uint64) (found Field, ok bool) {
 	for i := 0; i < len(b); {
 		f, valid := NextField(b, i)
@@ -84,8 +83,8 @@ func OnlyField(b []byte, number uint64) (found Field, ok bool) {
 	return found, ok
 }
 
-// MapEntry reads an entry of a map of strings: an absent key or value is empty,
-// the last of several counts.
+// MapEntry parses an entry of a map of strings. An absent key or value is empty. If there are several, the last
+// one counts.
 func MapEntry(b []byte) (key, value []byte, ok bool) {
 	for i := 0; i < len(b); {
 		f, ok := NextField(b, i)
@@ -103,30 +102,28 @@ func MapEntry(b []byte) (key, value []byte, ok bool) {
 	return key, value, true
 }
 
-// AppendTag begins a length-delimited field of size bytes. The number is below
-// 16, as all in use are.
+// AppendTag appends the tag and length of a length-delimited field of size bytes. The number must be less than
+// 16.
 func AppendTag(dst []byte, number, size int) []byte {
 	return binary.AppendUvarint(append(dst, byte(number<<3|protoBytes)), uint64(size))
 }
 
-// AppendBytes writes a length-delimited field.
+// AppendBytes appends a length-delimited field.
 func AppendBytes(dst []byte, number int, b []byte) []byte {
 	return append(AppendTag(dst, number, len(b)), b...)
 }
 
-// lengthRoom is how many bytes OpenMessage keeps free for the length: what a varint of
-// 32 bits takes at most.
+// lengthRoom is the space that OpenMessage reserves for the length: the maximum size of a 32-bit varint.
 const lengthRoom = 5
 
-// OpenMessage begins a message whose size is not known yet, as a field of another. The
-// caller writes it behind the result, and then calls CloseMessage with the length of that.
+// OpenMessage begins a length-delimited field whose size is unknown. The caller appends the message and then
+// calls CloseMessage with the length of OpenMessage's result.
 func OpenMessage(dst []byte, number uint64) []byte {
 	dst = binary.AppendUvarint(dst, number<<3|protoBytes)
 	return append(dst, make([]byte, lengthRoom)...)
 }
 
-// CloseMessage ends the message that begins at start. Its length is a longer varint than
-// it needs to be, which all decoders read.
+// CloseMessage ends the message that begins at start. Its length is a padded varint, which all decoders accept.
 func CloseMessage(dst []byte, start int) {
 	size := len(dst) - start
 	for i := start - lengthRoom; i < start-1; i++ {
@@ -136,11 +133,10 @@ func CloseMessage(dst []byte, start int) {
 	dst[start-1] = byte(size)
 }
 
-// BytesSize is the number of bytes that a length-delimited field of size bytes
-// takes, tag and length included.
+// BytesSize returns the encoded size of a length-delimited field of size bytes, with tag and length.
 func BytesSize(size int) int { return 1 + varintSize(uint64(size)) + size }
 
-// varintSize is the number of bytes that a varint takes.
+// varintSize returns the encoded size of a varint.
 func varintSize(v uint64) int {
 	n := 1
 	for ; v >= 0x80; v >>= 7 {

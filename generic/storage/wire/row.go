@@ -10,22 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Row is a row of a table, encoded as JSON but for the ages in it, which are of
-// the moment it is written. It is immutable.
+// Row is an encoded table row: JSON with gaps for ages, which are inserted when it is written. It is immutable.
 //
-// It begins with the number of ages, and for each its place in the cells and its
-// time in seconds since 1970; then come the length of the cells, the cells (and
-// conditions), and the metadata of the object.
+// It has the number of ages; for each of them its offset in the cells and its time in Unix seconds; the length
+// of the cells; the cells (and conditions); and the metadata of the object.
 type Row []byte
 
-// Ages collects the times whose distance from now a row shows.
+// Ages collects the times whose age a row shows.
 type Ages struct{ times []time.Time }
 
-// maxAges is more than any kind shows.
+// maxAges exceeds the number of ages of every kind.
 const maxAges = 10
 
-// Since returns what stands for the age in the text of a cell, of which it may
-// be a part, until the row is written.
+// Since returns a placeholder for the age of t in the text of a cell. It may be a part of that text.
 func (a *Ages) Since(t metav1.Time) string {
 	if t.IsZero() {
 		return "<unknown>"
@@ -37,13 +34,13 @@ func (a *Ages) Since(t metav1.Time) string {
 	return "\x00" + string(rune('0'+len(a.times)-1)) + "\x00"
 }
 
-// hole is where an age belongs.
+// hole is the position of an age.
 type hole struct {
 	offset int
 	at     time.Time
 }
 
-// EncodeRow makes a Row of cells whose texts may hold ages.
+// EncodeRow encodes a row. The texts of cells may contain placeholders of ages.
 func EncodeRow(cells []any, conditions []metav1.TableRowCondition, metadata metav1.ObjectMeta, ages *Ages) (Row, error) {
 	meta, err := json.Marshal(metadata)
 	if err != nil {
@@ -52,7 +49,7 @@ func EncodeRow(cells []any, conditions []metav1.TableRowCondition, metadata meta
 	return EncodeRowOf(cells, conditions, meta, ages)
 }
 
-// EncodeRowOf is EncodeRow with metadata that is JSON already.
+// EncodeRowOf is EncodeRow with metadata that is already encoded as JSON.
 func EncodeRowOf(cells []any, conditions []metav1.TableRowCondition, meta []byte, ages *Ages) (Row, error) {
 	var holes []hole
 	text := append(make([]byte, 0, 256), `{"cells":[`...)
@@ -85,7 +82,7 @@ func EncodeRowOf(cells []any, conditions []metav1.TableRowCondition, meta []byte
 	return append(append(row, text...), meta...), nil
 }
 
-// appendText writes a JSON string and notes where ages belong in it.
+// appendText appends a JSON string and collects the positions of ages.
 func (a *Ages) appendText(dst []byte, holes []hole, s string) ([]byte, []hole) {
 	dst = append(dst, '"')
 	for {
@@ -111,8 +108,8 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 	return append(dst, b...), err
 }
 
-// AppendTo writes the row with the ages of now. Its object is the metadata of
-// the version of meta.k8s.io, or null where version is "".
+// AppendTo appends the row as JSON with the ages at now. Its object is PartialObjectMetadata of meta.k8s.io in
+// the version, or null if version is "".
 func (r Row) AppendTo(dst []byte, version string, now time.Time) []byte {
 	b := []byte(r)
 	uvarint := func() int {

@@ -9,19 +9,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// StoredForm is how objects of Go types lie in storage. All forms are read, whichever is
-// written.
+// StoredForm is the encoding of objects of Go types in storage. All forms can be decoded.
 type StoredForm uint8
 
-// The forms. JSON and YAML end with a newline.
+// Forms. JSON and YAML end with a newline.
 const (
 	StoredProtobuf StoredForm = iota
 	StoredJSON
 	StoredYAML
 )
 
-// AppendStored encodes an object as a kind in a form of storage. JSON and YAML take the kind
-// from the object, which has to have it.
+// AppendStored encodes an object for storage. For JSON and YAML the object must have its kind set.
 func AppendStored(dst []byte, kind schema.GroupVersionKind, obj runtime.Object, form StoredForm) ([]byte, error) {
 	switch form {
 	case StoredJSON:
@@ -34,8 +32,7 @@ func AppendStored(dst []byte, kind schema.GroupVersionKind, obj runtime.Object, 
 	return AppendProtobuf(dst, kind, obj)
 }
 
-// UnmarshalStored fills an object from a value that storage holds, in any form. The version
-// that the value names is not looked at.
+// UnmarshalStored decodes a stored value in any form. It ignores the version of the value.
 func UnmarshalStored(value []byte, into interface{ Unmarshal([]byte) error }) error {
 	if !IsProtobuf(value) {
 		text, err := StoredText(value)
@@ -51,7 +48,7 @@ func UnmarshalStored(value []byte, into interface{ Unmarshal([]byte) error }) er
 	return into.Unmarshal(raw)
 }
 
-// StoredText returns the JSON of a stored value that is JSON already or YAML.
+// StoredText returns the JSON of a stored value that is JSON or YAML.
 func StoredText(value []byte) ([]byte, error) {
 	if bytes.HasPrefix(value, []byte("{")) || bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) {
 		return value, nil

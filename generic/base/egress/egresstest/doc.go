@@ -1,4 +1,3 @@
-// Package egresstest runs the proxies that package egress speaks to, for tests: one of
-// HTTP CONNECT, and a konnectivity server that connects by itself instead of asking an
-// agent. Both note where they were asked to connect.
+// Package egresstest has the proxies of package egress for tests: one with HTTP CONNECT, and a konnectivity
+// server, which connects by itself instead of through an agent. Both record the addresses of their connections.
 package egresstest

@@ -11,23 +11,23 @@ import (
 	"sigs.k8s.io/apiserver-network-proxy/konnectivity-client/proto/client"
 )
 
-// Asked notes where a proxy was asked to connect. It may be used concurrently.
-type Asked struct {
-	// Route, where set, says where to connect instead: a name that only the proxy knows.
+// Recorder records the addresses that a proxy connected to. It is safe for concurrent use.
+type Recorder struct {
+	// Route, if set, maps an address to the one to connect to, for names that only the proxy can resolve.
 	Route func(address string) string
 
 	mu        sync.Mutex
 	addresses []string
 }
 
-// Addresses are those asked for so far.
-func (a *Asked) Addresses() []string {
+// Addresses returns the addresses so far.
+func (a *Recorder) Addresses() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]string(nil), a.addresses...)
 }
 
-func (a *Asked) dial(address string) (net.Conn, error) {
+func (a *Recorder) dial(address string) (net.Conn, error) {
 	a.mu.Lock()
 	a.addresses = append(a.addresses, address)
 	a.mu.Unlock()
@@ -38,14 +38,14 @@ func (a *Asked) dial(address string) (net.Conn, error) {
 }
 
 // HTTPConnect serves HTTP CONNECT on a listener until the test ends.
-func HTTPConnect(t testing.TB, l net.Listener) *Asked {
-	asked := &Asked{}
+func HTTPConnect(t testing.TB, l net.Listener) *Recorder {
+	recorder := &Recorder{}
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect {
 			http.Error(w, "only CONNECT", http.StatusMethodNotAllowed)
 			return
 		}
-		to, err := asked.dial(r.Host)
+		to, err := recorder.dial(r.Host)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
@@ -64,10 +64,10 @@ func HTTPConnect(t testing.TB, l net.Listener) *Asked {
 		_ = s.Close()
 		served.Wait()
 	})
-	return asked
+	return recorder
 }
 
-// join copies between two connections until one ends.
+// join copies between two connections until one is closed.
 func join(a, b net.Conn) {
 	var both sync.WaitGroup
 	pipe := func(to, from net.Conn) {
@@ -80,27 +80,26 @@ func join(a, b net.Conn) {
 	both.Wait()
 }
 
-// Konnectivity serves the API of a konnectivity server on a listener until the test
-// ends.
-func Konnectivity(t testing.TB, l net.Listener, options ...grpc.ServerOption) *Asked {
-	asked := &Asked{}
+// Konnectivity serves the API of a konnectivity server on a listener until the test ends.
+func Konnectivity(t testing.TB, l net.Listener, options ...grpc.ServerOption) *Recorder {
+	recorder := &Recorder{}
 	s := grpc.NewServer(options...)
-	client.RegisterProxyServiceServer(s, &konnectivity{asked: asked})
+	client.RegisterProxyServiceServer(s, &konnectivity{recorder: recorder})
 	var served sync.WaitGroup
 	served.Go(func() { _ = s.Serve(l) })
 	t.Cleanup(func() {
 		s.Stop()
 		served.Wait()
 	})
-	return asked
+	return recorder
 }
 
 type konnectivity struct {
 	client.UnimplementedProxyServiceServer
-	asked *Asked
+	recorder *Recorder
 }
 
-// connectID is that of the one connection of a tunnel.
+// connectID is the ID of a tunnel's only connection.
 const connectID = 1
 
 // Proxy implements client.ProxyServiceServer, for one connection.
@@ -121,7 +120,7 @@ func (k *konnectivity) Proxy(stream client.ProxyService_ProxyServer) error {
 		switch p.Type {
 		case client.PacketType_DIAL_REQ:
 			answer := &client.DialResponse{ConnectID: connectID, Random: p.GetDialRequest().Random}
-			if to, err = k.asked.dial(p.GetDialRequest().Address); err != nil {
+			if to, err = k.recorder.dial(p.GetDialRequest().Address); err != nil {
 				answer.Error = err.Error()
 			}
 			if err := stream.Send(&client.Packet{Type: client.PacketType_DIAL_RSP, Payload: &client.Packet_DialResponse{DialResponse: answer}}); err != nil {
@@ -140,7 +139,7 @@ func (k *konnectivity) Proxy(stream client.ProxyService_ProxyServer) error {
 	}
 }
 
-// send passes on what a connection says, and its end.
+// send forwards the data of a connection until it is closed.
 func send(stream client.ProxyService_ProxyServer, from net.Conn) {
 	buf := make([]byte, 4096)
 	for {

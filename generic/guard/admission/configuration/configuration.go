@@ -16,7 +16,7 @@ import (
 	"triplane/generic/base/configfile"
 )
 
-// kinds are the versions of AdmissionConfiguration, which have the same fields.
+// kinds returns the versions of AdmissionConfiguration, which all have the same fields.
 func kinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		{Group: configfile.Group, Version: "v1", Kind: "AdmissionConfiguration"},
@@ -24,31 +24,29 @@ func kinds() []schema.GroupVersionKind {
 	}
 }
 
-// admissionConfiguration is the file.
+// admissionConfiguration is the content of --admission-control-config-file.
 type admissionConfiguration struct {
 	Plugins []pluginConfiguration `json:"plugins"`
 }
 
-// pluginConfiguration is the configuration of a plugin, or the path of its file,
-// relative to this one.
+// pluginConfiguration configures one plugin, inline or with the path of a file relative to this one.
 type pluginConfiguration struct {
 	Name          string                `json:"name"`
 	Path          string                `json:"path"`
 	Configuration *runtime.RawExtension `json:"configuration"`
 }
 
-// unversioned are plugins whose configuration has no apiVersion, and which may be the
-// whole file.
+// unversioned returns the plugins whose configuration has no apiVersion and may itself be the whole file.
 func unversioned() []string { return []string{"ImagePolicyWebhook", "PodNodeSelector"} }
 
-// Plugins are the configurations of plugins. The zero value has none.
+// Plugins holds the configurations of plugins by name. The zero Plugins is empty.
 type Plugins struct {
 	byName map[string]pluginConfiguration
 	order  []string
 }
 
-// Read reads a file; "" is one that configures nothing. Enabled are the names of the
-// plugins that run.
+// Read reads a configuration file; "" results in empty Plugins. enabled lists the names of the plugins that
+// run.
 func Read(file string, enabled []string) (*Plugins, error) {
 	p := &Plugins{byName: map[string]pluginConfiguration{}}
 	if file == "" {
@@ -81,14 +79,13 @@ func Read(file string, enabled []string) (*Plugins, error) {
 	return p, nil
 }
 
-// hasNoKind reports whether a document is a configuration of one of the plugins whose
-// documents have neither apiVersion nor kind.
+// hasNoKind reports whether a document has neither apiVersion nor kind.
 func hasNoKind(raw []byte) bool {
 	var header metav1.TypeMeta
 	return yaml.Unmarshal(raw, &header) == nil && header == metav1.TypeMeta{}
 }
 
-// add keeps the first configuration of a plugin.
+// add adds a configuration, unless the plugin already has one.
 func (p *Plugins) add(c pluginConfiguration) {
 	if _, ok := p.byName[c.Name]; ok {
 		return
@@ -97,7 +94,7 @@ func (p *Plugins) add(c pluginConfiguration) {
 	p.order = append(p.order, c.Name)
 }
 
-// For returns the document that configures a plugin, nil if there is none.
+// For returns the configuration document of a plugin, or nil if it has none.
 func (p *Plugins) For(name string) ([]byte, error) {
 	if p == nil {
 		return nil, nil
@@ -118,21 +115,20 @@ func (p *Plugins) For(name string) ([]byte, error) {
 	return raw, nil
 }
 
-// Warn logs the configurations that nobody reads: of plugins that take none, that do not
-// run or that do not exist.
+// Warn logs the configurations that have no effect, because their plugin is not in readers.
 func (p *Plugins) Warn(readers []string) {
 	if p == nil {
 		return
 	}
 	for _, name := range p.order {
 		if !slices.Contains(readers, name) {
-			klog.InfoS("The admission configuration is for a plugin that does not read one", "plugin", name)
+			klog.InfoS("Ignored admission configuration, the plugin does not read one", "plugin", name)
 		}
 	}
 }
 
-// Decode reads a document of one of the kinds, whose fields are the same; an absent one
-// leaves into as it is.
+// Decode decodes a document of one of the kinds, which share one set of fields. An empty document leaves into
+// unchanged.
 func Decode(raw []byte, into any, kinds ...schema.GroupVersionKind) error {
 	if len(raw) == 0 {
 		return nil
@@ -141,7 +137,7 @@ func Decode(raw []byte, into any, kinds ...schema.GroupVersionKind) error {
 	return err
 }
 
-// DecodeUnversioned reads a document that has no kind. Unknown fields are errors.
+// DecodeUnversioned decodes a document without a kind. Unknown fields are errors.
 func DecodeUnversioned(raw []byte, into any) error {
 	if len(raw) == 0 {
 		return errors.New("no config specified")

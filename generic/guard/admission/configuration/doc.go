@@ -1,8 +1,7 @@
 // Package configuration reads the AdmissionConfiguration of --admission-control-config-file
-// (apiserver.config.k8s.io/v1): for each plugin its configuration, inline or in a file of its
-// own. What a plugin's configuration says is for the plugin to decode; Decode is there
-// for those that have an apiVersion and a kind.
+// (apiserver.config.k8s.io/v1), which has a configuration for each plugin, inline or in a separate file. Each
+// plugin decodes its own configuration: with Decode if that has an apiVersion and a kind, with
+// DecodeUnversioned otherwise.
 //
-// Documents are read once, when the server starts, and strictly: unknown and repeated
-// fields are errors.
+// Documents are read once, when the server starts. Decoding is strict: unknown and duplicate fields are errors.
 package configuration

@@ -11,8 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// MutatingVersion is the version in which MutatingAdmissionPolicies are to be followed, the
-// newest that is served; "" where none is.
+// MutatingVersion returns the newest served version of MutatingAdmissionPolicy, or "" if none is served.
 func MutatingVersion(serves func(gv schema.GroupVersion, resource string) bool) string {
 	for _, version := range []string{"v1", "v1beta1", "v1alpha1"} {
 		if serves(schema.GroupVersion{Group: admissionv1.GroupName, Version: version}, "mutatingadmissionpolicies") {
@@ -22,8 +21,8 @@ func MutatingVersion(serves func(gv schema.GroupVersion, resource string) bool) 
 	return ""
 }
 
-// mutatingInformers follow MutatingAdmissionPolicies and their bindings in a version; nil in
-// none. They have them in the stable version (trimmed).
+// mutatingInformers returns informers of MutatingAdmissionPolicies and their bindings in the given version, or
+// nil if it is "". trimmed converts their objects to v1.
 func mutatingInformers(of admissioninformers.Interface, version string) (policies, bindings cache.SharedIndexInformer) {
 	switch version {
 	case "v1":
@@ -36,8 +35,8 @@ func mutatingInformers(of admissioninformers.Interface, version string) (policie
 	return nil, nil
 }
 
-// trimmed keeps informers small, and has policies in the stable version. It leaves alone what
-// it has seen before.
+// trimmed is the transform of the informers: it drops managed fields and converts policies and bindings to v1.
+// It returns an object that it has already transformed unchanged.
 func trimmed(obj any) (any, error) {
 	switch obj.(type) {
 	case *admissionv1beta1.MutatingAdmissionPolicy, *admissionv1alpha1.MutatingAdmissionPolicy:
@@ -48,7 +47,7 @@ func trimmed(obj any) (any, error) {
 	return withoutManagedFields(obj)
 }
 
-// stable converts an object to a version with the same fields.
+// stable converts an object to a version that has the same fields.
 func stable(obj, into any) (any, error) {
 	b, err := json.Marshal(obj)
 	if err != nil {

@@ -24,20 +24,20 @@ import (
 	"triplane/internal/worker"
 )
 
-// Config is what the plugins are made from.
+// Config configures the plugins.
 type Config struct {
-	// Namespaces returns a namespace, for selectors.
+	// Namespaces returns a namespace, whose labels selectors match.
 	Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
-	// Authorizer answers conditions and policies that ask for it; nil allows.
+	// Authorizer is the variable authorizer of CEL expressions; nil allows all.
 	Authorizer authorizer.Authorizer
-	// Params finds the params of policies.
+	// Params reads the param objects of policies.
 	Params policy.Params
-	// Services finds where the Services of webhooks can be reached, and connects to webhooks; nil
-	// leaves it to the system's DNS.
+	// Services resolves the Services of webhooks and connects to webhooks. With nil, the system's DNS resolves
+	// them.
 	Services webhook.Resolver
-	// Metrics counts what plugins do; nil counts nothing.
+	// Metrics counts calls and evaluations; nil disables metrics.
 	Metrics *metrics.Admission
-	// Manifests lets plugins read webhooks and policies from files; nil refuses that.
+	// Manifests lets plugins read webhooks and policies from files. With nil, staticManifestsDir is an error.
 	Manifests *Manifests
 }
 
@@ -49,15 +49,19 @@ const (
 	ValidatingWebhook = "ValidatingAdmissionWebhook"
 )
 
-// Plugins are the four plugins.
+// Plugins are MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy and
+// ValidatingAdmissionWebhook.
 //
 // Options: the configurations of the webhook plugins (apiserver.config.k8s.io/v1, kind
-// WebhookAdmissionConfiguration) name a kubeconfig file with credentials for webhooks, and those of
-// all four (ValidatingAdmissionPolicyConfiguration, MutatingAdmissionPolicyConfiguration) a folder with
-// manifests (staticManifestsDir). Metrics: apiserver_manifest_admission_config_controller_*,
-// apiserver_admission_webhook_*, apiserver_admission_match_condition_*,
-// apiserver_validating_admission_policy_* and apiserver_mutating_admission_policy_*. Order: behind the plugins that complete objects,
-// before ResourceQuota, which counts what is final.
+// WebhookAdmissionConfiguration) name a kubeconfig file with credentials for webhooks, and those of all four
+// (ValidatingAdmissionPolicyConfiguration, MutatingAdmissionPolicyConfiguration) a directory with manifests
+// (staticManifestsDir).
+//
+// Metrics: apiserver_manifest_admission_config_controller_*, apiserver_admission_webhook_*,
+// apiserver_admission_match_condition_*, apiserver_validating_admission_policy_* and
+// apiserver_mutating_admission_policy_*.
+//
+// Order: after the plugins that default objects, before ResourceQuota, which counts the final object.
 type Plugins struct {
 	gate               *admission.Gate
 	manifests          *Manifests
@@ -70,7 +74,7 @@ type Plugins struct {
 	validatingWebhooks *webhook.Validating
 }
 
-// New makes the plugins.
+// New creates the plugins. They have no configurations until Follow runs.
 func New(c Config) *Plugins {
 	gate := admission.NewGate()
 	policies := policy.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Params: c.Params, Metrics: c.Metrics, Gate: gate}
@@ -86,8 +90,8 @@ func New(c Config) *Plugins {
 	}
 }
 
-// MutatingPolicies is the plugin MutatingAdmissionPolicy, with its configuration, nil where there
-// is none. It is called before Follow.
+// MutatingPolicies returns the plugin MutatingAdmissionPolicy with its configuration, which may be nil. It must
+// be called before Follow.
 func (c *Plugins) MutatingPolicies(raw []byte) (admission.Interface, error) {
 	dir, err := policyManifests(raw, "MutatingAdmissionPolicyConfiguration")
 	if err != nil {
@@ -98,8 +102,8 @@ func (c *Plugins) MutatingPolicies(raw []byte) (admission.Interface, error) {
 	})
 }
 
-// ValidatingPolicies is the plugin ValidatingAdmissionPolicy, with its configuration, nil where
-// there is none. It is called before Follow.
+// ValidatingPolicies returns the plugin ValidatingAdmissionPolicy with its configuration, which may be nil. It
+// must be called before Follow.
 func (c *Plugins) ValidatingPolicies(raw []byte) (admission.Interface, error) {
 	dir, err := policyManifests(raw, "ValidatingAdmissionPolicyConfiguration")
 	if err != nil {
@@ -110,8 +114,8 @@ func (c *Plugins) ValidatingPolicies(raw []byte) (admission.Interface, error) {
 	})
 }
 
-// MutatingWebhooks is the plugin MutatingAdmissionWebhook, with its configuration, nil where there
-// is none. It is called before Follow.
+// MutatingWebhooks returns the plugin MutatingAdmissionWebhook with its configuration, which may be nil. It
+// must be called before Follow.
 func (c *Plugins) MutatingWebhooks(raw []byte) (admission.Interface, error) {
 	config, dir, err := c.authenticated(raw)
 	if err != nil {
@@ -121,8 +125,8 @@ func (c *Plugins) MutatingWebhooks(raw []byte) (admission.Interface, error) {
 	return c.mutatingWebhooks, c.static(MutatingWebhook, dir, func(o *manifest.Objects) { c.mutatingWebhooks.SetStatic(o.MutatingWebhooks) })
 }
 
-// ValidatingWebhooks is the plugin ValidatingAdmissionWebhook, with its configuration, nil where
-// there is none. It is called before Follow.
+// ValidatingWebhooks returns the plugin ValidatingAdmissionWebhook with its configuration, which may be nil. It
+// must be called before Follow.
 func (c *Plugins) ValidatingWebhooks(raw []byte) (admission.Interface, error) {
 	config, dir, err := c.authenticated(raw)
 	if err != nil {
@@ -132,15 +136,15 @@ func (c *Plugins) ValidatingWebhooks(raw []byte) (admission.Interface, error) {
 	return c.validatingWebhooks, c.static(ValidatingWebhook, dir, func(o *manifest.Objects) { c.validatingWebhooks.SetStatic(o.ValidatingWebhooks) })
 }
 
-// authenticated is what webhook plugins need, with the credentials of a configuration, and the
-// folder of their manifests.
+// authenticated returns the configuration of a webhook plugin with its credentials, and the directory of its
+// manifests.
 func (c *Plugins) authenticated(raw []byte) (config webhook.Config, manifests string, err error) {
 	config = c.webhooks
 	config.Credentials, manifests, err = webhook.ReadConfiguration(raw)
 	return config, manifests, err
 }
 
-// Following reports whether the configurations that exist are in force.
+// Following returns an error until the stored webhooks and policies are synced.
 func (c *Plugins) Following() error {
 	if c.gate.IsOpen() {
 		return nil
@@ -148,19 +152,19 @@ func (c *Plugins) Following() error {
 	return errors.New("the webhooks and policies that exist are not all known yet")
 }
 
-// Await returns when the configurations that exist are in force, or after some time with the
-// error that writes are refused with until then.
+// Await returns when the stored webhooks and policies are synced. After 10 seconds it returns the error that
+// denies writes until then.
 func (c *Plugins) Await(ctx context.Context) error { return c.gate.Wait(ctx, &admission.Attributes{}) }
 
-// informed is the informer of a kind that a plugin reads.
+// informed is an informer and the function that its events call.
 type informed struct {
 	plugin   string
 	informer cache.SharedIndexInformer
 	changed  func()
 }
 
-// Follow puts the configurations into force until ctx ends; mutating is the version in which
-// there are mutating policies, "" where there are none.
+// Follow applies the webhooks and policies of the API until ctx ends. mutating is the version of
+// MutatingAdmissionPolicy to follow, or "" for none.
 func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutating string) {
 	var work worker.Group
 	defer work.Wait()
@@ -191,7 +195,7 @@ func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutat
 			continue
 		}
 		if err := i.informer.SetTransform(trimmed); err != nil {
-			return // it runs already, which cannot be
+			return // only informers that run already fail
 		}
 		registration, err := i.informer.AddEventHandler(onChange(i.changed, c.webhooks.Metrics))
 		if err != nil {
@@ -227,10 +231,10 @@ func onChange(f func(), m *metrics.Admission) cache.ResourceEventHandler {
 	}
 }
 
-// followed hands the configurations to the plugins, whenever one changes.
+// followed sets the configurations of the plugins whenever one changes.
 type followed struct {
 	plugins *Plugins
-	// mu keeps an older list from coming after a newer one.
+	// mu orders calls of Set, so that a newer list is never overwritten by an older one.
 	mu          sync.Mutex
 	validating  admissionlisters.ValidatingWebhookConfigurationLister
 	mutating    admissionlisters.MutatingWebhookConfigurationLister
@@ -240,7 +244,7 @@ type followed struct {
 	mapBindings admissionlisters.MutatingAdmissionPolicyBindingLister
 }
 
-// all selects everything; a lister cannot fail with it.
+// all selects everything. A lister returns no error with it.
 var all = labels.Everything()
 
 func (f *followed) setValidating() {

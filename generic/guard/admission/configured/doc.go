@@ -1,6 +1,7 @@
-// Package configured is the admission plugins that are configured through the API:
-// MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy and
-// ValidatingAdmissionWebhook. They follow their configurations, of this server or of the core API server
-// in front of it; requests wait until those that exist are known. What manifests define (package
-// manifest) is in force besides, before it.
+// Package configured has the admission plugins that are configured through the API: MutatingAdmissionPolicy,
+// MutatingAdmissionWebhook, ValidatingAdmissionPolicy and ValidatingAdmissionWebhook.
+//
+// The plugins follow their configurations with informers, on this server or, in an extension API server, on the
+// core API server. Requests wait until the informers are synced. Webhooks and policies from files (package
+// manifest) are in effect earlier and independently of the API.
 package configured

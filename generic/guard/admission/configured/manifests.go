@@ -12,17 +12,16 @@ import (
 	"triplane/generic/guard/admission/manifest"
 )
 
-// Manifests are for plugins whose configurations name a folder with webhooks or policies.
+// Manifests configures how plugins read webhooks and policies from a directory.
 type Manifests struct {
-	// Complete sets the defaults of an object, and returns what the API would refuse.
+	// Complete applies the defaults of an object and returns its validation errors.
 	Complete func(runtime.Object) error
-	// Metrics are for how often folders were read, of the server with an identity.
+	// Metrics registers the reload metrics; ServerID is their label apiserver_id_hash.
 	Metrics  prometheus.Registerer
 	ServerID string
 }
 
-// policyManifests reads the configuration of a plugin of policies: the folder of their
-// manifests, "" for none.
+// policyManifests returns the manifest directory of a policy plugin's configuration, or "".
 func policyManifests(raw []byte, kind string) (dir string, err error) {
 	var c struct {
 		StaticManifestsDir string `json:"staticManifestsDir"`
@@ -31,7 +30,7 @@ func policyManifests(raw []byte, kind string) (dir string, err error) {
 	return c.StaticManifestsDir, err
 }
 
-// static enables a plugin, whose objects Follow follows, with the manifests of a folder.
+// static enables a plugin with the manifests of a directory. Follow reloads them, and follows the plugin's objects.
 func (c *Plugins) static(plugin, dir string, use func(*manifest.Objects)) error {
 	c.enabled = append(c.enabled, plugin)
 	if dir == "" {

@@ -13,14 +13,14 @@ import (
 	"triplane/generic/guard/admission/policy"
 )
 
-// cached is the resource version of reads that a server answers from its watch cache.
+// cached is the resource version of reads that the watch cache serves.
 const cached = "0"
 
-// Resources finds the resource of a kind; ok is false where none is served.
+// Resources returns the resource of a kind; ok is false if it is not served.
 type Resources func(kind schema.GroupVersionKind) (gvr schema.GroupVersionResource, namespaced, ok bool)
 
-// NewParams finds the objects that parameterize policies, built-in ones and custom
-// resources alike, in what a server serves. They come from its watch cache.
+// NewParams returns a reader of the param objects of policies, which are built-in objects or custom resources.
+// It reads from the server's watch cache.
 func NewParams(resources Resources, client dynamic.Interface) policy.Params {
 	return &params{resources, client}
 }
@@ -35,7 +35,7 @@ func (p *params) Resource(kind schema.GroupVersionKind) (gvr schema.GroupVersion
 	return p.resources(kind)
 }
 
-// Mapped finds the resources of another server.
+// Mapped returns Resources that look kinds up in the discovery of another server.
 func Mapped(mapper meta.RESTMapper) Resources {
 	return func(kind schema.GroupVersionKind) (gvr schema.GroupVersionResource, namespaced, ok bool) {
 		m, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -75,7 +75,7 @@ func (p *params) List(ctx context.Context, gvr schema.GroupVersionResource, name
 	return out, nil
 }
 
-// named is an item that says its kind, as it does outside of a list.
+// named returns an item of a list with apiVersion and kind.
 func named(u *unstructured.Unstructured, all *unstructured.UnstructuredList) map[string]any {
 	if u.GetKind() == "" {
 		u.SetKind(strings.TrimSuffix(all.GetKind(), "List"))

@@ -10,15 +10,15 @@ import (
 	"triplane/generic/guard/cel/library"
 )
 
-// Scope says what expressions see beside the object.
+// Scope selects which variables an expression has in addition to those of every expression.
 type Scope struct {
 	Params     bool
 	Authorizer bool
-	// Mutation adds the types of patches.
+	// Mutation adds the types Object and JSONPatch.
 	Mutation bool
 }
 
-// Expression is a compiled expression, or the reason why it is none.
+// Expression is a compiled expression, or the error of its compilation.
 type Expression struct {
 	Source  string
 	program cel.Program
@@ -33,7 +33,7 @@ type Compiler struct {
 	env      map[Scope]*cel.Env
 }
 
-// NewCompiler returns a compiler that knows no variables yet.
+// NewCompiler returns a compiler without policy variables.
 func NewCompiler() (*Compiler, error) {
 	base, err := shared.Base()
 	if err != nil {
@@ -46,13 +46,13 @@ func NewCompiler() (*Compiler, error) {
 	}, nil
 }
 
-// Forget lets later expressions see no variables.
+// Forget removes the policy variables for the following expressions.
 func (c *Compiler) Forget() {
 	c.provider.variables = nil
 	clear(c.env)
 }
 
-// Declare makes the variables known by name, as having none so far.
+// Declare adds the variable "variables", to which Variable adds fields.
 func (c *Compiler) Declare() {
 	c.provider.variables = fieldTypes{}
 	clear(c.env)
@@ -91,22 +91,22 @@ func (c *Compiler) scope(s Scope) (*cel.Env, error) {
 	return e, nil
 }
 
-// Compile compiles an expression whose value must be of one of the types; none
-// means any. An Expression whose Err is not nil can be evaluated, and fails.
+// Compile compiles an expression whose result must have one of the types; no types allow any. An Expression
+// with an Err can be evaluated and then returns that error.
 func (c *Compiler) Compile(s Scope, source string, want ...*types.Type) *Expression {
 	x, _ := c.compile(s, source, want)
 	return x
 }
 
-// Variable compiles a variable and makes it known to the expressions that follow.
+// Variable compiles a policy variable and adds it to the scope of the following expressions.
 func (c *Compiler) Variable(s Scope, name, source string) *Expression {
 	x, typ := c.compile(s, source, nil)
 	c.provider.variables[name] = declared(typ)
 	return x
 }
 
-// declared is the type that a variable is known by: values that have neither a
-// literal nor elements (authorizers, quantities, optionals, requests …) are dyn.
+// declared returns the declared type of a variable. Types without literals or elements (authorizers,
+// quantities, optionals, requests) become dyn.
 func declared(t *types.Type) *types.Type {
 	switch t.Kind() {
 	case types.OpaqueKind, types.StructKind, types.TypeKind:
@@ -163,5 +163,5 @@ func wanted(want []*types.Type) string {
 	return fmt.Sprintf("must evaluate to one of %v", names)
 }
 
-// Err is why the expression cannot be compiled, in the words of the API.
+// Err returns the compile error in kube-apiserver's wording, or nil.
 func (x *Expression) Err() error { return x.err }

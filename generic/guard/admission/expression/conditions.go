@@ -9,7 +9,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-// Conditions are compiled match conditions.
+// Conditions are the compiled matchConditions of a webhook or policy.
 type Conditions []*Expression
 
 // Conditions compiles match conditions.
@@ -21,8 +21,8 @@ func (c *Compiler) Conditions(s Scope, list []admissionv1.MatchCondition) Condit
 	return out
 }
 
-// Match reports whether all conditions hold. One that is false decides, whatever
-// errors others have. What exceeds the budget ends the evaluation.
+// Match reports whether all conditions are true. If one is false, errors of others are ignored. Exceeding the
+// budget ends the evaluation with an error.
 func (cs Conditions) Match(ctx context.Context, e *Evaluation) (bool, error) {
 	var errs []error
 	for _, x := range cs {

@@ -1,8 +1,7 @@
-// Package expression compiles and evaluates the CEL expressions of admission:
-// match conditions of webhooks and policies, and what policies are made of.
+// Package expression compiles and evaluates the CEL expressions of admission: the match conditions of webhooks
+// and policies, and the validations, mutations, variables and annotations of policies.
 //
-// An expression sees object, oldObject, request and namespaceObject, and, where
-// a Compiler is configured so, params, the authorizer and the policy's variables. It is
-// compiled once and then evaluated any number of times, concurrently; each
-// evaluation is charged to a budget.
+// Every expression has the variables object, oldObject, request and namespaceObject. Depending on its Scope it
+// also has params, authorizer and variables. An expression is compiled once and can then be evaluated
+// concurrently. Each evaluation is charged to a cost budget.
 package expression

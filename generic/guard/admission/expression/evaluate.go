@@ -13,32 +13,31 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// What the expressions of a policy, and the match conditions of a policy or
-// webhook, may cost together for one operation.
+// Cost limits for one operation: of all expressions of a policy, and of the match conditions of a policy or
+// webhook.
 const (
 	PolicyBudget    = 10000000
 	ConditionBudget = PolicyBudget / 4
 )
 
-// ErrBudget says that the expressions have cost more than they may.
+// ErrBudget means that the expressions exceeded their cost budget.
 var ErrBudget = errors.New("validation failed due to running out of cost budget, no further validation rules will be run")
 
-// ErrCompile is behind the errors of expressions that do not compile.
+// ErrCompile is wrapped by the errors of expressions that do not compile.
 var ErrCompile = errors.New("the expression does not compile")
 
-// compileError is ErrCompile in the words of the API.
+// compileError is an error of kube-apiserver's wording that errors.Is treats as ErrCompile.
 type compileError struct{ error }
 
 // Is implements the interface of errors.Is.
 func (compileError) Is(target error) bool { return target == ErrCompile }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the compile error.
 func (e compileError) Unwrap() error { return e.error }
 
 type activation = interpreter.Activation
 
-// Evaluation is the evaluation of the expressions of one policy about one
-// operation: its budget, its params, its variables.
+// Evaluation evaluates the expressions of one policy for one operation. It has a budget, params and variables.
 type Evaluation struct {
 	values    *Values
 	params    any
@@ -46,7 +45,7 @@ type Evaluation struct {
 	left      int64
 }
 
-// NewEvaluation begins one. params is an object as JSON, nil where there is none.
+// NewEvaluation returns an Evaluation with a budget. params is the param object as JSON values, or nil.
 func NewEvaluation(v *Values, params map[string]any, budget int64) *Evaluation {
 	e := &Evaluation{values: v, left: budget}
 	if params != nil {
@@ -55,8 +54,7 @@ func NewEvaluation(v *Values, params map[string]any, budget int64) *Evaluation {
 	return e
 }
 
-// WithVariables gives the expressions variables, which are evaluated when they
-// are first asked for.
+// WithVariables adds the policy's variables. Each is evaluated at most once, on first use.
 func (e *Evaluation) WithVariables(ctx context.Context, list []Variable) *Evaluation {
 	if len(list) > 0 {
 		e.variables = &variables{ctx: ctx, evaluation: e, list: list, known: make(map[string]ref.Val, len(list))}
@@ -78,8 +76,8 @@ func (e *Evaluation) ResolveName(name string) (any, bool) {
 // Parent implements CEL's activation.
 func (e *Evaluation) Parent() activation { return nil }
 
-// Evaluate evaluates an expression. The error says which one failed and why;
-// after ErrBudget there is nothing more to evaluate.
+// Evaluate evaluates an expression. The error names the expression and the cause. After ErrBudget every further
+// call fails.
 func (e *Evaluation) Evaluate(ctx context.Context, x *Expression) (ref.Val, error) {
 	if x.err != nil {
 		return nil, compileError{x.err}
@@ -115,13 +113,13 @@ func (e *Evaluation) charge(details *cel.EvalDetails) {
 	}
 }
 
-// Variable is a named expression of a policy.
+// Variable is a variable of a policy.
 type Variable struct {
 	Name string
 	*Expression
 }
 
-// variables are the value of that name.
+// variables is the value of the CEL variable "variables".
 type variables struct {
 	ctx        context.Context //nolint:containedctx // of one evaluation
 	evaluation *Evaluation
@@ -133,7 +131,7 @@ var variablesType = types.NewObjectType(variablesName)
 
 var _ traits.Indexer = (*variables)(nil)
 
-// Get implements traits.Indexer. Of variables of the same name the last counts.
+// Get implements traits.Indexer. If several variables have the same name, the last one wins.
 func (v *variables) Get(key ref.Val) ref.Val {
 	name, ok := key.(types.String)
 	if !ok {

@@ -17,7 +17,7 @@ const (
 	jsonPatchTypeName = "JSONPatch"
 )
 
-// ObjectType is the type of apply configurations, Patches that of JSON patches.
+// ObjectType is the result type of apply configurations, Patches that of JSON patches.
 var (
 	ObjectType = types.NewObjectType(objectTypeName)
 	Patches    = types.NewListType(types.NewObjectType(jsonPatchTypeName))
@@ -27,8 +27,8 @@ func isPatchType(name string) bool {
 	return name == jsonPatchTypeName || name == objectTypeName || strings.HasPrefix(name, objectTypeName+".")
 }
 
-// patchField is the type of a field: objects may have any, of any value, and are
-// validated when they are applied.
+// patchField returns the type of a field. Objects may have any field with any value: they are validated when
+// applied.
 func patchField(name, field string) (*types.FieldType, bool) {
 	if name != jsonPatchTypeName {
 		return &types.FieldType{Type: types.DynType}, true
@@ -42,7 +42,7 @@ func patchField(name, field string) (*types.FieldType, bool) {
 	return &types.FieldType{Type: noField}, true
 }
 
-// noField is the type of fields that JSON patches do not have: no value is of it. Errors show it
+// noField is the type of fields that JSON patches do not have; no value has this type. Error messages show it
 // as ”.
 var noField = types.NewOpaqueType("")
 
@@ -64,8 +64,7 @@ func newPatchValue(name string, fields map[string]ref.Val) ref.Val {
 	return v
 }
 
-// checkPath makes sure that objects within an object are of the type that is
-// called as their place is.
+// checkPath returns an error unless nested objects have the type name of their field path.
 func checkPath(place string, v ref.Val) error {
 	switch x := v.(type) {
 	case *patchValue:
@@ -88,7 +87,7 @@ func checkPath(place string, v ref.Val) error {
 	return nil
 }
 
-// patchValue is an object that an expression makes.
+// patchValue is an object that an expression constructs.
 type patchValue struct {
 	typ    *types.Type
 	fields map[string]ref.Val
@@ -158,8 +157,7 @@ func (v *patchValue) IsSet(field ref.Val) ref.Val {
 	return types.Bool(found)
 }
 
-// Native is a CEL value as JSON has it: maps, lists, int64, float64, strings,
-// booleans and nil.
+// Native converts a CEL value to JSON values: maps, lists, int64, float64, strings, booleans and nil.
 func Native(v ref.Val) (any, error) {
 	switch x := v.(type) {
 	case types.Null:
@@ -169,7 +167,7 @@ func Native(v ref.Val) (any, error) {
 	case types.Int:
 		return int64(x), nil
 	case types.Uint:
-		return int64(x), nil //nolint:gosec // JSON of Kubernetes has no larger integers
+		return int64(x), nil //nolint:gosec // larger integers do not occur in Kubernetes objects
 	case types.Double:
 		return float64(x), nil
 	case types.String:

@@ -14,8 +14,8 @@ const (
 
 type fieldTypes map[string]*types.Type
 
-// structs are the types of request and namespaceObject. What is not among their
-// fields cannot be asked for; their values are maps.
+// structs returns the types of request and namespaceObject. Fields that are not listed do not compile. At run
+// time their values are maps.
 func structs() map[string]fieldTypes {
 	text := types.StringType
 	texts := types.NewListType(text)
@@ -47,8 +47,7 @@ func structs() map[string]fieldTypes {
 	}
 }
 
-// provider adds types to those of CEL: structs, the variables of a policy as far
-// as they are known, and for mutations those of patches.
+// provider adds types to those of CEL: structs, the declared variables of a policy, and the types of mutations.
 type provider struct {
 	types.Provider
 	structs   map[string]fieldTypes

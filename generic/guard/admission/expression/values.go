@@ -17,15 +17,15 @@ import (
 	"triplane/generic/guard/cel/library"
 )
 
-// Values are what the expressions about one operation see. They are made when an
-// expression asks for them. Not safe for concurrent use.
+// Values are the inputs of expressions for one operation, with the object in one version. They are computed on
+// first use. They are not safe for concurrent use.
 type Values struct {
 	Attributes *admission.Attributes
-	// Version is the group version in which the object is shown, Codec its
-	// converter; nil shows the object as it is.
+	// Version is the group version of the object, Codec its converter. With a nil Codec the object is not
+	// converted.
 	Version schema.GroupVersion
 	Codec   admission.Converter
-	// Namespace finds the operation's namespace; it is called at most once.
+	// Namespace returns the operation's namespace. It is called at most once.
 	Namespace  func() (*corev1.Namespace, error)
 	Authorizer authorizer.Authorizer
 
@@ -34,7 +34,7 @@ type Values struct {
 	object, oldObject runtime.Object
 }
 
-// NewValues are the values of an operation, shown in a group version.
+// NewValues returns the inputs for an operation with the object in a group version.
 func NewValues(ctx context.Context, a *admission.Attributes, gv schema.GroupVersion, authz authorizer.Authorizer,
 	namespace func() (*corev1.Namespace, error)) (*Values, error) {
 	v := &Values{Attributes: a, Version: gv, Codec: a.Codec, Authorizer: authz, Namespace: namespace, ctx: ctx, known: map[string]any{}}
@@ -48,7 +48,7 @@ func NewValues(ctx context.Context, a *admission.Attributes, gv schema.GroupVers
 	return v, nil
 }
 
-// Kind is the kind of the object as it is shown.
+// Kind returns the kind of the object in its version.
 func (v *Values) Kind() schema.GroupVersionKind {
 	if v.Codec != nil {
 		return v.Codec.Kind()
@@ -56,13 +56,12 @@ func (v *Values) Kind() schema.GroupVersionKind {
 	return v.Attributes.Kind
 }
 
-// Object is the object as it is shown, Old what it was before. They may share
-// parts with the originals, and are nil where there is none.
+// Object returns the object in its version, or nil. It may share memory with the original.
 func (v *Values) Object() (runtime.Object, error) {
 	return v.shown(&v.object, v.Attributes.Object)
 }
 
-// Old is Object for the old object.
+// Old returns the old object in its version, or nil. It may share memory with the original.
 func (v *Values) Old() (runtime.Object, error) {
 	return v.shown(&v.oldObject, v.Attributes.OldObject)
 }
@@ -72,7 +71,7 @@ func (v *Values) shown(kept *runtime.Object, hub runtime.Object) (runtime.Object
 	case *kept != nil:
 		return *kept, nil
 	case hub == nil || v.Codec == nil:
-		return hub, nil // and nothing is written: several may ask for it at once
+		return hub, nil // without a write to kept: this case may run concurrently
 	}
 	obj, err := v.Codec.FromHub(hub)
 	*kept = obj
@@ -143,8 +142,7 @@ func (v *Values) namespace() (any, error) {
 	return Map(ns, corev1.SchemeGroupVersion.WithKind("Namespace"))
 }
 
-// Map is an object as CEL and JSON see it. The map may share parts with obj, and
-// must not be changed.
+// Map returns an object as JSON values. The map may share memory with obj and must not be changed.
 func Map(obj runtime.Object, kind schema.GroupVersionKind) (map[string]any, error) {
 	if u, ok := obj.(runtime.Unstructured); ok {
 		return u.UnstructuredContent(), nil
@@ -159,8 +157,7 @@ func Map(obj runtime.Object, kind schema.GroupVersionKind) (map[string]any, erro
 	return m, nil
 }
 
-// Request is an operation as webhooks and expressions see it, without
-// the objects and a UID.
+// Request returns the AdmissionRequest of an operation without objects and UID.
 func Request(a *admission.Attributes, kind schema.GroupVersionKind, gv schema.GroupVersion) *admissionapi.AdmissionRequest {
 	info := a.User
 	if info == nil {

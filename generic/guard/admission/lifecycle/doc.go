@@ -1,3 +1,3 @@
-// Package lifecycle is the admission plugin NamespaceLifecycle: objects are created in namespaces
-// that exist and are not about to end.
+// Package lifecycle is the admission plugin NamespaceLifecycle: namespaced objects can only be created in
+// namespaces that exist and are not terminating.
 package lifecycle

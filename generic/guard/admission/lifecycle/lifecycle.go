@@ -12,14 +12,14 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// Plugin refuses to create objects, built-in and custom, in namespaces
-// that do not exist or are terminating, and to delete the namespaces default,
-// kube-system and kube-public.
+// Plugin denies the creation of objects, built-in and custom, in namespaces that do not exist or are
+// terminating. It also denies the deletion of the namespaces default, kube-system and kube-public.
 //
-// Options: none. Metrics: none. Order: first, so that nothing is done for a namespace that is not there.
+// Options: none. Metrics: none. Order: first, so that later plugins do no work for a missing namespace.
 type Plugin struct{ namespaces Namespaces }
 
-// Namespaces returns a namespace, or an API error that says NotFound where there surely is none.
+// Namespaces returns a namespace. Its error is an API status: NotFound only if the namespace certainly does not
+// exist.
 type Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
 
 // New returns the plugin.
@@ -28,13 +28,13 @@ func New(namespaces Namespaces) *Plugin { return &Plugin{namespaces} }
 // Handles implements admission.Interface.
 func (*Plugin) Handles(op admission.Operation) bool { return op != admission.Connect }
 
-// protected namespaces cannot be deleted.
+// protected reports whether a namespace cannot be deleted.
 func protected(name string) bool {
 	return name == metav1.NamespaceDefault || name == metav1.NamespaceSystem || name == metav1.NamespacePublic
 }
 
-// Admit implements admission.MutatingInterface; it changes nothing,
-// but refuses before others change the object.
+// Admit implements admission.MutatingInterface. It changes nothing; it is a mutating plugin so that it denies
+// requests before other plugins change the object.
 func (l *Plugin) Admit(ctx context.Context, a *admission.Attributes) error {
 	isNamespace := a.Resource.Group == "" && a.Resource.Resource == "namespaces"
 	if a.Operation == admission.Delete {
@@ -59,7 +59,7 @@ func (l *Plugin) Admit(ctx context.Context, a *admission.Attributes) error {
 	return l.terminating(a)
 }
 
-// alwaysAllowed are reviews, which are kept nowhere.
+// alwaysAllowed reports whether the object is a review, which is never stored.
 func (l *Plugin) alwaysAllowed(a *admission.Attributes) bool {
 	return a.Resource.Group == "authorization.k8s.io" && a.Resource.Resource == "localsubjectaccessreviews"
 }

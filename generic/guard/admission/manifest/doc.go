@@ -1,10 +1,9 @@
-// Package manifest reads admission webhooks and policies from files (KEP-5793): the folder
-// that staticManifestsDir of a plugin's configuration names. What is in force so is there from
-// the start, whatever storage holds, cannot be changed through the API, and is asked about changes
-// of the API's own webhooks and policies.
+// Package manifest reads admission webhooks and policies from files (KEP-5793), in the directory
+// staticManifestsDir of a plugin's configuration. They are in effect from the start of the server, whatever is
+// stored. They cannot be changed through the API, and they also see writes of webhooks and policies.
 //
-// All files of the folder with the endings .yaml, .yml and .json are read, as one: they are in
-// force together, or what was read before is. Documents are decoded strictly, and are what the
-// API would take, with names that end in Suffix. They refer to nothing that the API serves:
-// webhooks have URLs, policies no params.
+// All files of the directory that end in .yaml, .yml or .json are loaded together. If one is invalid, the
+// manifests of the last successful load stay in effect. Decoding is strict. Objects must be valid for the API
+// and have names that end in Suffix. They must not depend on the API: webhooks need URLs, policies cannot have
+// params.
 package manifest

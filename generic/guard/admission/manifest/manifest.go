@@ -15,10 +15,10 @@ import (
 	"triplane/generic/base/configfile"
 )
 
-// Suffix is how the names of all objects in manifests end, and of none of the API.
+// Suffix ends the names of all objects in manifests. The API rejects objects with such names.
 const Suffix = ".static.k8s.io"
 
-// Objects are what the manifests of a plugin define.
+// Objects are the objects of a plugin's manifests.
 type Objects struct {
 	ValidatingWebhooks []*admissionv1.ValidatingWebhookConfiguration
 	MutatingWebhooks   []*admissionv1.MutatingWebhookConfiguration
@@ -28,7 +28,7 @@ type Objects struct {
 	MutatingBindings   []*admissionv1.MutatingAdmissionPolicyBinding
 }
 
-// kindsOf are the kinds that the manifests of a plugin may have, and what they are called.
+// kindsOf returns the kinds that the manifests of a plugin may contain, and their name in error messages.
 func kindsOf(plugin string) (kinds []runtime.Object, what string) {
 	switch plugin {
 	case "ValidatingAdmissionWebhook":
@@ -43,23 +43,23 @@ func kindsOf(plugin string) (kinds []runtime.Object, what string) {
 	return nil, ""
 }
 
-// Source is the folder of a plugin's manifests.
+// Source loads the manifests of one plugin from a directory.
 type Source struct {
 	// Plugin is the name of the plugin.
 	Plugin string
-	// Dir is the folder, an absolute path.
+	// Dir is the absolute path of the directory.
 	Dir string
-	// Complete sets the defaults of an object, and returns what the API would refuse.
+	// Complete applies the defaults of an object and returns its validation errors.
 	Complete func(runtime.Object) error
-	// Use puts objects into force, instead of those of the last call.
+	// Use applies the objects of a successful load. They replace those of the last call.
 	Use func(*Objects)
-	// Metrics counts reloads; nil counts nothing.
+	// Metrics counts reloads; nil disables metrics.
 	Metrics *configfile.Metrics
 
 	current []byte
 }
 
-// Start puts what is in the folder into force.
+// Start loads the directory. Its error names the first invalid file.
 func (s *Source) Start() error {
 	content, err := read(s.Dir)
 	if err == nil {
@@ -70,7 +70,7 @@ func (s *Source) Start() error {
 	return err
 }
 
-// Run follows the folder until ctx ends. Start comes before it.
+// Run reloads the directory when it changes, until ctx ends. It must be called after Start.
 func (s *Source) Run(ctx context.Context) {
 	r := configfile.Reloader{
 		Path: s.Dir, Read: read, Metrics: s.Metrics,
@@ -79,7 +79,7 @@ func (s *Source) Run(ctx context.Context) {
 	r.Run(ctx, s.current)
 }
 
-// load puts a content of the folder into force, or nothing of it.
+// load decodes and applies the content of the directory. On an error nothing is applied.
 func (s *Source) load(content []byte) error {
 	kinds, what := kindsOf(s.Plugin)
 	var files []file
@@ -97,16 +97,16 @@ func (s *Source) load(content []byte) error {
 		return fmt.Errorf("failed to load static %s manifests from %q: %w", what, s.Dir, err)
 	}
 	s.Use(&c.objects)
-	klog.InfoS("Admission manifests are in force", "plugin", s.Plugin, "dir", s.Dir, "objects", c.count)
+	klog.InfoS("Loaded admission manifests", "plugin", s.Plugin, "dir", s.Dir, "objects", c.count)
 	return nil
 }
 
-// collection is the objects that were read so far.
+// collection is the objects of a directory while it is loaded.
 type collection struct {
 	source  *Source
 	kinds   []runtime.Object
 	objects Objects
-	seen    map[reflect.Type]map[string]string // names, and the file that they are in
+	seen    map[reflect.Type]map[string]string // the file of each name, by type
 	count   int
 }
 
@@ -143,7 +143,7 @@ func (c *collection) add(path string, obj runtime.Object) error {
 	return c.keep(path, obj)
 }
 
-// name checks that an object's name is one for manifests, and of no other one.
+// name returns an error unless the name ends in Suffix and is unique within its type.
 func (c *collection) name(path string, obj runtime.Object, name string) error {
 	if !strings.HasSuffix(name, Suffix) {
 		return fmt.Errorf("%q in file %q must have a name ending with %q", name, path, Suffix)
@@ -160,7 +160,7 @@ func (c *collection) name(path string, obj runtime.Object, name string) error {
 	return nil
 }
 
-// keep adds an object that refers to nothing of the API.
+// keep adds an object. It rejects objects that depend on the API.
 func (c *collection) keep(path string, obj runtime.Object) error {
 	all := &c.objects
 	switch o := obj.(type) {
@@ -208,7 +208,7 @@ func noParams(none bool, kind, name, field string) error {
 	return fmt.Errorf("%s %q: spec.%s is not supported for static manifests", kind, name, field)
 }
 
-// checkBindings sees that the policies of all bindings are in manifests, too.
+// checkBindings returns an error unless the policies of all bindings are in manifests.
 func (c *collection) checkBindings() error {
 	check := func(binding, policy string, of runtime.Object) error {
 		if _, ok := c.seen[reflect.TypeOf(of)][policy]; !ok {

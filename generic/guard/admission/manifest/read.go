@@ -23,10 +23,10 @@ import (
 	"triplane/generic/base/configfile"
 )
 
-// maxDocument bounds a document, in bytes.
+// maxDocument limits the size of a YAML document in bytes.
 const maxDocument = 8 << 20
 
-// CheckDir returns what is wrong with staticManifestsDir.
+// CheckDir validates the field staticManifestsDir.
 func CheckDir(dir string) error {
 	path := field.NewPath("staticManifestsDir")
 	if !filepath.IsAbs(dir) {
@@ -48,8 +48,7 @@ type file struct {
 	Content []byte
 }
 
-// read returns all manifests of a folder as one content, in the order of their names; nil
-// where there are none.
+// read returns the manifests of a directory, encoded together and ordered by name, or nil if it has none.
 func read(dir string) ([]byte, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -73,8 +72,7 @@ func read(dir string) ([]byte, error) {
 	return json.Marshal(files)
 }
 
-// decoder reads objects of the kinds that manifests may have, and lists of them. Unknown and
-// repeated fields are errors.
+// decoder returns a strict decoder of admission webhooks and policies, and of lists of them.
 func decoder() (runtime.Decoder, error) {
 	scheme := runtime.NewScheme()
 	if err := admissionv1.AddToScheme(scheme); err != nil {
@@ -85,7 +83,7 @@ func decoder() (runtime.Decoder, error) {
 		jsonserializer.SerializerOptions{Yaml: true, Strict: true}), nil
 }
 
-// decode calls each with the objects of a file, in their order.
+// decode calls each with the objects of a file in their order.
 func decode(d runtime.Decoder, content []byte, each func(runtime.Object) error) error {
 	documents := utilyaml.NewYAMLReader(bufio.NewReaderSize(bytes.NewReader(content), min(len(content)+1, maxDocument)))
 	for {
@@ -101,7 +99,7 @@ func decode(d runtime.Decoder, content []byte, each func(runtime.Object) error) 
 			return err
 		}
 		if string(text) == "null" {
-			continue // only comments
+			continue // the document has only comments
 		}
 		obj, _, err := d.Decode(document, nil, nil)
 		if err != nil {
@@ -113,7 +111,7 @@ func decode(d runtime.Decoder, content []byte, each func(runtime.Object) error) 
 	}
 }
 
-// items calls each with the items of a list, or with what is none.
+// items calls each with the items of a list, or with obj itself if it is not a list.
 func items(d runtime.Decoder, obj runtime.Object, each func(runtime.Object) error) error {
 	list, ok := obj.(*corev1.List)
 	if !ok {

@@ -14,21 +14,20 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// Namespaces finds a namespace. An error is an API status.
+// Namespaces returns a namespace. Its error is an API status.
 type Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
 
-// Criteria are what has to hold of an operation. They are immutable.
+// Criteria decide whether a webhook or policy applies to an operation. They are immutable.
 type Criteria struct {
 	rules   []rule
 	exclude []rule
-	// anything lets every operation through that the selectors do.
+	// anything is set for criteria without rules: only selectors and exclusions apply.
 	anything          bool
 	exact             bool
 	namespace, object labels.Selector
 }
 
-// New reads the criteria of a policy or a binding. A nil m, or one without rules,
-// is about everything.
+// New compiles the criteria of a policy or binding. With m nil, or without rules, they match every resource.
 func New(m *admissionv1.MatchResources) (*Criteria, error) {
 	if m == nil {
 		return &Criteria{anything: true}, nil
@@ -47,7 +46,7 @@ func New(m *admissionv1.MatchResources) (*Criteria, error) {
 	return c, nil
 }
 
-// ForWebhook reads the criteria of a webhook.
+// ForWebhook compiles the criteria of a webhook.
 func ForWebhook(rules []admissionv1.RuleWithOperations, policy *admissionv1.MatchPolicyType, namespace, object *metav1.LabelSelector) (*Criteria, error) {
 	c, err := criteria(policy, namespace, object)
 	if err != nil {
@@ -69,7 +68,7 @@ func criteria(policy *admissionv1.MatchPolicyType, namespace, object *metav1.Lab
 	return c, err
 }
 
-// selector is nil where it selects everything.
+// selector compiles a label selector; nil means that it selects everything.
 func selector(s *metav1.LabelSelector) (labels.Selector, error) {
 	if s == nil {
 		return nil, nil
@@ -81,8 +80,8 @@ func selector(s *metav1.LabelSelector) (labels.Selector, error) {
 	return out, nil
 }
 
-// Match reports whether the criteria hold, and in which version the object is to be
-// shown. The error is about a namespace that cannot be read.
+// Match reports whether the criteria match an operation, and in which version to convert the object for the
+// webhook or policy. The error is that of reading the namespace.
 func (c *Criteria) Match(ctx context.Context, a *admission.Attributes, namespaces Namespaces) (schema.GroupVersion, bool, error) {
 	gv := a.Resource.GroupVersion()
 	if !c.anything {
@@ -109,8 +108,8 @@ func labelled(s labels.Selector, obj runtime.Object) bool {
 	return err == nil && s.Matches(labels.Set(m.GetLabels()))
 }
 
-// inNamespace matches the labels of the namespace; a namespace is matched by its
-// own.
+// inNamespace matches the labels of the operation's namespace. For an operation on a namespace object these are
+// the object's own labels.
 func (c *Criteria) inNamespace(ctx context.Context, a *admission.Attributes, namespaces Namespaces) (bool, error) {
 	if c.namespace == nil {
 		return true, nil
@@ -128,8 +127,8 @@ func (c *Criteria) inNamespace(ctx context.Context, a *admission.Attributes, nam
 	return c.namespace.Matches(labels.Set(ns.Labels)), nil
 }
 
-// Exempt reports whether no webhook sees an operation, so that nobody locks themselves
-// out: it is true of operations on the configurations of webhooks and on policies.
+// Exempt reports whether no webhook is called for an operation: writes of webhook configurations and policies,
+// so that a broken webhook can be repaired.
 func Exempt(a *admission.Attributes) bool {
 	if Policy(a) {
 		return true
@@ -138,8 +137,8 @@ func Exempt(a *admission.Attributes) bool {
 		(a.Resource.Resource == "validatingwebhookconfigurations" || a.Resource.Resource == "mutatingwebhookconfigurations")
 }
 
-// Policy reports whether an operation is on policies or their bindings, which policies do not
-// see, either. They do see the configurations of webhooks.
+// Policy reports whether an operation is on policies or their bindings, to which policies do not apply.
+// Policies do apply to webhook configurations.
 func Policy(a *admission.Attributes) bool {
 	if a.Resource.Group != admissionv1.GroupName {
 		return false
@@ -151,8 +150,8 @@ func Policy(a *admission.Attributes) bool {
 	return false
 }
 
-// Review reports whether an operation is a question about authentication or authorization, which
-// policies do not see.
+// Review reports whether an operation creates an authentication or authorization review, to which policies do
+// not apply.
 func Review(a *admission.Attributes) bool {
 	switch a.Resource.Group {
 	case "authentication.k8s.io":

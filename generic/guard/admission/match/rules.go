@@ -12,7 +12,7 @@ import (
 
 const all = "*"
 
-// rule is a rule in the form in which it is compared.
+// rule is a compiled RuleWithOperations.
 type rule struct {
 	operations []admissionv1.OperationType
 	groups     []string
@@ -22,7 +22,7 @@ type rule struct {
 	names      []string // empty means any
 }
 
-// resource is "plural", "plural/subresource", either part possibly a star.
+// resource is a "plural/subresource" pattern of a rule. Either part may be "*".
 type resource struct{ plural, sub string }
 
 func newRule(r *admissionv1.RuleWithOperations, names []string) rule {
@@ -41,7 +41,7 @@ func has(list []string, v string) bool {
 	return len(list) > 0 && (list[0] == all || slices.Contains(list, v))
 }
 
-// matches compares everything but the group version.
+// matches reports whether everything but the group version matches.
 func (r *rule) matches(a *admission.Attributes) bool {
 	op := admissionv1.OperationType(a.Operation)
 	if !slices.ContainsFunc(r.operations, func(o admissionv1.OperationType) bool { return o == op || o == admissionv1.OperationAll }) {
@@ -73,9 +73,8 @@ func isNamespace(a *admission.Attributes) bool {
 	return a.Resource.Group == "" && a.Resource.Resource == "namespaces"
 }
 
-// find returns the group version in which one of the rules is about the
-// operation: the requested one if possible, and otherwise, unless exact, another
-// one in which the same objects are served.
+// find returns the group version in which a rule matches the operation. It prefers the requested version.
+// Otherwise, unless exact, it returns another version in which the same objects are served.
 func find(rules []rule, a *admission.Attributes, exact bool) (schema.GroupVersion, bool) {
 	requested := a.Resource.GroupVersion()
 	var candidates []*rule

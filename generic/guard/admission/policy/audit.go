@@ -12,20 +12,17 @@ import (
 
 const (
 	failureAnnotation = "validation.policy.admission.k8s.io/validation_failure"
-	// maxAuditValue bounds the bytes of a value of an audit annotation, as the API
-	// documents.
+	// maxAuditValue limits the bytes of an audit annotation's value, as documented in the API.
 	maxAuditValue = 10 << 10
 )
 
-// recorded is what policies say to the audit events of a request. Nil records
-// nothing.
-type recorded struct {
+// auditRecord collects what policies add to the audit events of a request. A nil auditRecord collects nothing.
+type auditRecord struct {
 	failures []validationFailure
 	values   map[string][]string // by key, each once
 }
 
-// validationFailure is a failed validation whose binding has the action Audit. Its
-// JSON form is documented with that action.
+// validationFailure is a failed validation of a binding with the action Audit. The API documents its JSON form.
 type validationFailure struct {
 	Message         string                         `json:"message"`
 	Policy          string                         `json:"policy"`
@@ -34,13 +31,13 @@ type validationFailure struct {
 	Actions         []admissionv1.ValidationAction `json:"validationActions"`
 }
 
-func (r *recorded) failure(p *validatingPolicy, b *binding, index int, message string) {
+func (r *auditRecord) failure(p *validatingPolicy, b *binding, index int, message string) {
 	if r != nil {
 		r.failures = append(r.failures, validationFailure{message, p.name, b.name, index, b.actions})
 	}
 }
 
-func (r *recorded) annotation(key, value string) {
+func (r *auditRecord) annotation(key, value string) {
 	value = strings.TrimSpace(value)
 	if r == nil || value == "" {
 		return
@@ -57,7 +54,7 @@ func (r *recorded) annotation(key, value string) {
 	r.values[key] = append(r.values[key], value)
 }
 
-func (r *recorded) annotate(rec *audit.Record) {
+func (r *auditRecord) annotate(rec *audit.Record) {
 	if r == nil {
 		return
 	}

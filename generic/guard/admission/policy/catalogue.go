@@ -10,8 +10,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// stored is a policy or binding as informers return it: the same pointer as long as
-// it has not changed.
+// stored is a policy or binding as listers return it: the pointer changes if and only if the object changes.
 type stored interface {
 	comparable
 	metav1.Object
@@ -19,28 +18,27 @@ type stored interface {
 
 // compiled is a policy ready to be evaluated.
 type compiled[C any] interface {
-	// with returns a copy that has the bindings.
+	// with returns a copy with the given bindings.
 	with([]*binding) C
-	// names are those of the policy and of its bindings.
+	// names returns the names of the policy and of its bindings.
 	names() (policy string, bindings []string)
 }
 
-// catalogue is the policies in force of one kind: those that compile and have a
-// binding, ordered by name. P is the policies' type, B that of their bindings, and
-// C what policies compile to. It is safe for concurrent use; reading loads a
-// pointer.
+// catalogue is the compiled policies of one kind, ordered by name. It has only policies that compile and have a
+// binding. P is the type of policies, B of bindings, C of compiled policies. It is safe for concurrent use;
+// reads only load a pointer.
 type catalogue[P, B stored, C compiled[C]] struct {
 	compilePolicy  func(P) (C, error)
 	compileBinding func(B) (*binding, error)
 
-	active atomic.Pointer[[]C] // nil where there are none
+	active atomic.Pointer[[]C] // nil if there are none
 
 	mu       sync.Mutex // for Set
 	policies map[P]C
 	bindings map[B]*binding
 }
 
-// Set replaces all policies and bindings. Policies without a binding do nothing.
+// Set replaces all policies and bindings. Policies without a binding have no effect.
 func (c *catalogue[P, B, C]) Set(policies []P, bindings []B) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,10 +64,10 @@ func (c *catalogue[P, B, C]) Set(policies []P, bindings []B) {
 	c.active.Store(&active)
 }
 
-// empty reports whether no policy is in force.
+// empty reports whether the catalogue has no policy.
 func (c *catalogue[P, B, C]) empty() bool { return c.active.Load() == nil }
 
-// all returns the policies in force.
+// all returns the policies.
 func (c *catalogue[P, B, C]) all() []C {
 	if active := c.active.Load(); active != nil {
 		return *active
@@ -77,8 +75,8 @@ func (c *catalogue[P, B, C]) all() []C {
 	return nil
 }
 
-// update compiles what is new, keeps what has not changed and drops what is gone.
-// It returns what compiles, also ordered by name.
+// update compiles new objects and drops deleted ones from known. It also returns the objects that compile,
+// ordered by name.
 func update[O stored, C any](known map[O]C, list []O, compile func(O) (C, error)) (map[O]C, []O) {
 	next := make(map[O]C, len(list))
 	var good []O
@@ -87,7 +85,7 @@ func update[O stored, C any](known map[O]C, list []O, compile func(O) (C, error)
 		if !ok {
 			var err error
 			if c, err = compile(o); err != nil {
-				klog.ErrorS(err, "A policy or binding cannot be used", "name", o.GetName())
+				klog.ErrorS(err, "Failed to compile policy or binding, ignoring it", "name", o.GetName())
 				continue
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"triplane/generic/guard/admission/match"
 )
 
-// catalogues are the policies of manifests, which come first, and those of the API. Neither
-// has bindings of the other.
+// catalogues are the policies of manifests, which come first, and those of the API. Bindings never refer to
+// policies of the other catalogue.
 type catalogues[P, B stored, C compiled[C]] struct {
 	static, served catalogue[P, B, C]
 	gate           *admission.Gate
@@ -22,15 +22,15 @@ func (c *catalogues[P, B, C]) init(gate *admission.Gate, policy func(P) (C, erro
 	}
 }
 
-// Set replaces all policies and bindings of the API. Policies without a binding do nothing.
+// Set replaces all policies and bindings of the API. Policies without a binding have no effect.
 func (c *catalogues[P, B, C]) Set(policies []P, bindings []B) { c.served.Set(policies, bindings) }
 
-// SetStatic is Set of those that manifests define.
+// SetStatic replaces all policies and bindings of manifests.
 func (c *catalogues[P, B, C]) SetStatic(policies []P, bindings []B) {
 	c.static.Set(policies, bindings)
 }
 
-// names are those of the policies in force with their bindings.
+// names returns the names of the policies, with those of their bindings.
 func (c *catalogues[P, B, C]) names() map[string][]string {
 	all := map[string][]string{}
 	for _, each := range []*catalogue[P, B, C]{&c.static, &c.served} {
@@ -42,14 +42,14 @@ func (c *catalogues[P, B, C]) names() map[string][]string {
 	return all
 }
 
-// idle reports whether no policy is in force, nor may be without being known yet.
+// idle reports whether there are no policies, and stored ones are synced.
 func (c *catalogues[P, B, C]) idle() bool {
 	return c.served.empty() && c.static.empty() && c.gate.IsOpen()
 }
 
-// seeing returns the policies that an operation is shown to, when they are known. Those of the
-// API do not see what changes policies.
-func (c *catalogues[P, B, C]) seeing(ctx context.Context, a *admission.Attributes) ([]C, error) {
+// policiesFor returns the policies that may apply to an operation, after stored ones are synced. Policies of
+// the API do not apply to writes of policies.
+func (c *catalogues[P, B, C]) policiesFor(ctx context.Context, a *admission.Attributes) ([]C, error) {
 	if match.Review(a) {
 		return nil, nil
 	}

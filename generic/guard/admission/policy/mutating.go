@@ -20,7 +20,7 @@ import (
 
 // mutatingPolicy is a compiled MutatingAdmissionPolicy.
 type mutatingPolicy struct {
-	head
+	base
 	mutations []mutation
 	reinvoke  bool
 }
@@ -35,7 +35,7 @@ func compileMutating(p *admissionv1.MutatingAdmissionPolicy) (*mutatingPolicy, e
 	if err != nil {
 		return nil, err
 	}
-	out := &mutatingPolicy{head: head{name: p.Name}, reinvoke: p.Spec.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy}
+	out := &mutatingPolicy{base: base{name: p.Name}, reinvoke: p.Spec.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy}
 	scope, err := out.compile(c, p.Spec.FailurePolicy, p.Spec.MatchConstraints, p.Spec.ParamKind, p.Spec.MatchConditions)
 	if err != nil {
 		return nil, err
@@ -67,14 +67,13 @@ func compileMutatingBinding(b *admissionv1.MutatingAdmissionPolicyBinding) (*bin
 	return &binding{name: b.Name, policy: b.Spec.PolicyName, criteria: criteria, params: b.Spec.ParamRef}, nil
 }
 
-// Mutating changes objects as MutatingAdmissionPolicies say. It is safe for
-// concurrent use.
+// Mutating is the admission plugin MutatingAdmissionPolicy. It is safe for concurrent use.
 type Mutating struct {
 	catalogues[*admissionv1.MutatingAdmissionPolicy, *admissionv1.MutatingAdmissionPolicyBinding, *mutatingPolicy]
 	config Config
 }
 
-// NewMutating returns a plugin that knows no policies yet.
+// NewMutating returns a plugin without policies.
 func NewMutating(c Config) *Mutating {
 	p := &Mutating{config: c}
 	p.init(c.Gate, compileMutating, compileMutatingBinding)
@@ -82,32 +81,30 @@ func NewMutating(c Config) *Mutating {
 	return p
 }
 
-// Handles implements admission.Interface: whatever has an object to change, if
-// there is a policy.
+// Handles implements admission.Interface. Without policies the plugin handles nothing.
 func (p *Mutating) Handles(op admission.Operation) bool {
 	return op != admission.Delete && !p.idle()
 }
 
-// invocation is a policy with one of its bindings and params.
+// invocation identifies the evaluation of a policy with one of its bindings and params.
 type invocation struct {
 	policy  *mutatingPolicy
 	binding *binding
 	param   int
 }
 
-// Admit implements admission.MutatingInterface: the policies change the object one
-// after the other. A policy that may be run again is, once, if the object changed
-// after its call.
+// Admit implements admission.MutatingInterface. The policies change the object one after the other. A policy
+// whose reinvocationPolicy is IfNeeded runs once more if the object changed after its evaluation.
 func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	if a.Object == nil || a.Codec == nil {
 		return nil
 	}
-	policies, err := p.seeing(ctx, a)
+	policies, err := p.policiesFor(ctx, a)
 	if len(policies) == 0 || err != nil {
 		return err
 	}
 	r := &round{ctx: ctx, config: &p.config, reinvocation: admission.ReinvocationOf[invocation](a, p),
-		judgement: expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)}
+		inputs: expression.NewInputs(ctx, a, p.config.Authorizer, p.config.Namespaces)}
 	for _, policy := range policies {
 		if err := r.policy(policy); err != nil {
 			return err
@@ -122,25 +119,24 @@ type round struct {
 	ctx          context.Context //nolint:containedctx // of the request
 	config       *Config
 	reinvocation *admission.Reinvocation[invocation]
-	judgement    *expression.Judgement
+	inputs       *expression.Inputs
 }
 
-// refused turns the failure of a policy into a refusal, or into nothing where
-// failures are ignored.
-func (r *round) refused(p *mutatingPolicy, b *binding, err error) error {
+// applyFailurePolicy returns the denial for the failure of a policy, or nil if its failurePolicy is Ignore.
+func (r *round) applyFailurePolicy(p *mutatingPolicy, b *binding, err error) error {
 	var status *apierrors.StatusError
 	if errors.As(err, &status) {
 		return status
 	}
 	if p.ignore {
-		klog.V(4).ErrorS(err, "A mutating policy failed and is ignored", "policy", p.name)
+		klog.V(4).ErrorS(err, "Ignored failed mutating policy", "policy", p.name)
 		return nil
 	}
 	message := fmt.Sprintf("policy '%s' denied request: %v", p.name, err)
 	if b != nil {
 		message = fmt.Sprintf("policy '%s' with binding '%s' denied request: %v", p.name, b.name, err)
 	}
-	a := r.judgement.Attributes
+	a := r.inputs.Attributes
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonInvalid, Message: message,
 		Details: &metav1.StatusDetails{
@@ -150,9 +146,9 @@ func (r *round) refused(p *mutatingPolicy, b *binding, err error) error {
 	}}
 }
 
-// failed is refused for an evaluation, which is counted.
+// failed is applyFailurePolicy for a failed evaluation, which it counts.
 func (r *round) failed(p *mutatingPolicy, b *binding, err error, start time.Time) error {
-	refusal := r.refused(p, b, err)
+	refusal := r.applyFailurePolicy(p, b, err)
 	action := metrics.PolicyDenied
 	if refusal == nil {
 		action = metrics.PolicyAllowed
@@ -162,26 +158,26 @@ func (r *round) failed(p *mutatingPolicy, b *binding, err error, start time.Time
 }
 
 func (r *round) policy(p *mutatingPolicy) error {
-	a := r.judgement.Attributes
-	gv, ok, err := p.criteria.Match(r.ctx, a, r.judgement.Find)
+	a := r.inputs.Attributes
+	gv, ok, err := p.criteria.Match(r.ctx, a, r.inputs.Find)
 	if err != nil {
-		return r.refused(p, nil, fmt.Errorf("failed to configure policy: %w", err))
+		return r.applyFailurePolicy(p, nil, fmt.Errorf("failed to configure policy: %w", err))
 	}
 	if !ok {
 		return nil
 	}
 	params, err := source(r.config.Params, p.params)
 	if err != nil {
-		return r.refused(p, nil, fmt.Errorf("failed to configure policy: %w", err))
+		return r.applyFailurePolicy(p, nil, fmt.Errorf("failed to configure policy: %w", err))
 	}
 	for _, b := range p.bindings {
-		_, ok, err := b.criteria.Match(r.ctx, a, r.judgement.Find)
+		_, ok, err := b.criteria.Match(r.ctx, a, r.inputs.Find)
 		var list []map[string]any
 		if err == nil && ok {
 			list, err = params.collect(r.ctx, r.config.Params, b.params, a.Namespace)
 		}
 		if err != nil {
-			if err := r.refused(p, b, fmt.Errorf("failed to configure binding: %w", err)); err != nil {
+			if err := r.applyFailurePolicy(p, b, fmt.Errorf("failed to configure binding: %w", err)); err != nil {
 				return err
 			}
 			continue
@@ -191,7 +187,7 @@ func (r *round) policy(p *mutatingPolicy) error {
 			if !r.reinvocation.Due(t) {
 				continue
 			}
-			values, err := r.judgement.Values(gv)
+			values, err := r.inputs.Values(gv)
 			if err != nil {
 				return apierrors.NewInternalError(err)
 			}
@@ -206,9 +202,8 @@ func (r *round) policy(p *mutatingPolicy) error {
 	return nil
 }
 
-// mutate runs the mutations of a policy, each of which has a budget of its own. One that fails
-// leaves the object to the next: the request is refused for all that failed, unless failures are
-// ignored.
+// mutate runs the mutations of a policy. Each has a separate budget. After a failed mutation the following ones
+// still run; the denial names all that failed.
 func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values, param map[string]any) error {
 	start := time.Now()
 	ok, err := p.conditionsMatch(r.ctx, metrics.Admit, r.config.Metrics, values, param)
@@ -231,8 +226,8 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 			continue
 		}
 		changed = true
-		r.judgement.Changed()
-		if values, err = r.judgement.Values(values.Version); err != nil {
+		r.inputs.Changed()
+		if values, err = r.inputs.Values(values.Version); err != nil {
 			return err
 		}
 	}
@@ -246,7 +241,7 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 	return nil
 }
 
-// withCauses is a refusal, nil for none, that names what led to another one as well.
+// withCauses adds the causes of other to the denial refusal, which may be nil.
 func withCauses(refusal, other error) error {
 	var first, second *apierrors.StatusError
 	if !errors.As(refusal, &first) {

@@ -11,23 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Params finds the objects that parameterize policies. Objects are JSON, and are
-// not changed.
+// Params reads param objects. Objects are JSON values and must not be changed.
 type Params interface {
-	// Resource finds the resource of a kind; ok is false where none is served.
+	// Resource returns the resource of a kind; ok is false if it is not served.
 	Resource(kind schema.GroupVersionKind) (gvr schema.GroupVersionResource, namespaced, ok bool)
 	Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error)
 	List(ctx context.Context, gvr schema.GroupVersionResource, namespace, labelSelector string) ([]map[string]any, error)
 }
 
-// paramSource is where a policy's params come from. The zero value has none.
+// paramSource is the resource of a policy's params. The zero paramSource has none.
 type paramSource struct {
 	kind       *schema.GroupVersionKind
 	resource   schema.GroupVersionResource
 	namespaced bool
 }
 
-// source resolves a policy's paramKind.
+// source resolves the paramKind of a policy.
 func source(p Params, kind *schema.GroupVersionKind) (paramSource, error) {
 	s := paramSource{kind: kind}
 	if kind == nil {
@@ -51,14 +50,14 @@ func paramKind(k *admissionv1.ParamKind) *schema.GroupVersionKind {
 	return &gvk
 }
 
-// nothing is the params of a policy that is evaluated once, without any.
-var nothing = []map[string]any{nil}
+// withoutParams is the result of collect for a policy without params: it is evaluated once.
+var withoutParams = []map[string]any{nil}
 
-// collect returns the params of a binding, one evaluation each; none where the
-// policy is not to be evaluated.
+// collect returns the params of a binding. The policy is evaluated once for each, so not at all for an empty
+// result.
 func (s paramSource) collect(ctx context.Context, p Params, ref *admissionv1.ParamRef, namespace string) ([]map[string]any, error) {
 	if s.kind == nil || ref == nil {
-		return nothing, nil
+		return withoutParams, nil
 	}
 	switch {
 	case !s.namespaced && ref.Namespace != "":

@@ -23,7 +23,7 @@ import (
 	"triplane/generic/storage/jsonpatch"
 )
 
-// apply evaluates a mutation and changes the object, and reports whether it did.
+// apply evaluates a mutation and applies it to the object. It reports whether the object changed.
 func (m *mutation) apply(ctx context.Context, e *expression.Evaluation, v *expression.Values) (bool, error) {
 	out, err := e.Evaluate(ctx, m.Expression)
 	if err != nil {
@@ -40,7 +40,7 @@ func (m *mutation) apply(ctx context.Context, e *expression.Evaluation, v *expre
 	return changed, err
 }
 
-// operation is one of a JSON patch.
+// operation is one step of a JSON patch.
 type operation struct {
 	Op    string           `json:"op"`
 	Path  string           `json:"path"`
@@ -71,7 +71,7 @@ func applyJSONPatch(ctx context.Context, out ref.Val, v *expression.Values) (boo
 	}
 	after, err := patch.Apply(ctx, before)
 	if errors.Is(err, jsonpatch.ErrTestFailed) {
-		return false, nil // the patch does not apply here, which is no failure
+		return false, nil // a failed test step skips the patch; it is not an error
 	}
 	if err != nil {
 		return false, fmt.Errorf("JSON Patch: %w", err)
@@ -106,8 +106,7 @@ func toPatch(steps []any) (jsonpatch.Patch, error) {
 	return jsonpatch.Decode(text)
 }
 
-// applyConfiguration merges an object, as server-side apply does, but takes
-// nothing away and owns nothing.
+// applyConfiguration merges an object like server-side apply, but removes no fields and owns none.
 func applyConfiguration(out ref.Val, v *expression.Values) (bool, error) {
 	native, err := expression.Native(out)
 	if err != nil {
@@ -178,8 +177,8 @@ func merge(types managedfields.TypeConverter, live, patch map[string]any) (runti
 	return types.TypedToObject(after)
 }
 
-// firstAtomic returns the first place where a value has something that can only be
-// replaced as a whole, "" if nowhere.
+// firstAtomic returns the path of the first atomic list, map or struct within a value, or "". An apply
+// configuration cannot merge these.
 func firstAtomic(v *typed.TypedValue) string {
 	return atomicBelow(v.Schema(), v.TypeRef(), v.AsValue(), "")
 }

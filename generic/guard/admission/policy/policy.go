@@ -15,25 +15,25 @@ import (
 	"triplane/generic/guard/admission/match"
 )
 
-// Config is what both plugins need.
+// Config configures both plugins.
 type Config struct {
-	// Namespaces finds a namespace, for selectors and expressions.
+	// Namespaces returns a namespace, for selectors and expressions.
 	Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
-	// Authorizer answers expressions that ask for it; nil allows.
+	// Authorizer is the variable authorizer of expressions; nil allows all.
 	Authorizer authorizer.Authorizer
-	// Params finds parameters; nil finds none.
+	// Params reads param objects; nil has none.
 	Params Params
-	// Metrics counts evaluations; nil counts nothing.
+	// Metrics counts evaluations; nil disables metrics.
 	Metrics *metrics.Admission
-	// Gate opens when the configurations are known.
+	// Gate opens when the stored policies are synced.
 	Gate *admission.Gate
 }
 
-// head is what policies of both kinds have, compiled.
-type head struct {
+// base is the compiled part that policies of both kinds have in common.
+type base struct {
 	name       string
 	criteria   *match.Criteria
-	ignore     bool // failures
+	ignore     bool // failurePolicy is Ignore
 	params     *schema.GroupVersionKind
 	conditions expression.Conditions
 	variables  []expression.Variable
@@ -41,24 +41,24 @@ type head struct {
 }
 
 // names implements compiled.
-func (h *head) names() (policy string, bindings []string) {
+func (h *base) names() (policy string, bindings []string) {
 	for _, b := range h.bindings {
 		bindings = append(bindings, b.name)
 	}
 	return h.name, bindings
 }
 
-// binding puts a policy to use.
+// binding is a compiled policy binding.
 type binding struct {
 	name              string
-	policy            string // the name of the policy
+	policy            string // name of the policy
 	criteria          *match.Criteria
 	params            *admissionv1.ParamRef
 	deny, warn, audit bool
 	actions           []admissionv1.ValidationAction // as the binding lists them
 }
 
-func (h *head) compile(c *expression.Compiler, failure *admissionv1.FailurePolicyType, m *admissionv1.MatchResources,
+func (h *base) compile(c *expression.Compiler, failure *admissionv1.FailurePolicyType, m *admissionv1.MatchResources,
 	params *admissionv1.ParamKind, conditions []admissionv1.MatchCondition) (expression.Scope, error) {
 	var err error
 	if h.criteria, err = match.New(m); err != nil {
@@ -71,8 +71,8 @@ func (h *head) compile(c *expression.Compiler, failure *admissionv1.FailurePolic
 	return s, nil
 }
 
-// declare compiles the variables, for the expressions that follow.
-func (h *head) declare(c *expression.Compiler, s expression.Scope, variables []admissionv1.Variable) {
+// declare compiles the policy's variables. Expressions that are compiled afterwards can use them.
+func (h *base) declare(c *expression.Compiler, s expression.Scope, variables []admissionv1.Variable) {
 	if len(variables) == 0 {
 		return
 	}
@@ -85,7 +85,7 @@ func (h *head) declare(c *expression.Compiler, s expression.Scope, variables []a
 }
 
 // conditionsMatch evaluates the match conditions.
-func (h *head) conditionsMatch(ctx context.Context, phase metrics.AdmissionPhase, m *metrics.Admission, v *expression.Values, param map[string]any) (bool, error) {
+func (h *base) conditionsMatch(ctx context.Context, phase metrics.AdmissionPhase, m *metrics.Admission, v *expression.Values, param map[string]any) (bool, error) {
 	if len(h.conditions) == 0 {
 		return true, nil
 	}

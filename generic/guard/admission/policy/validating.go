@@ -15,14 +15,13 @@ import (
 	"triplane/generic/guard/audit"
 )
 
-// Validating enforces ValidatingAdmissionPolicies. It is safe for concurrent
-// use.
+// Validating is the admission plugin ValidatingAdmissionPolicy. It is safe for concurrent use.
 type Validating struct {
 	catalogues[*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding, *validatingPolicy]
 	config Config
 }
 
-// NewValidating returns a plugin that knows no policies yet.
+// NewValidating returns a plugin without policies.
 func NewValidating(c Config) *Validating {
 	p := &Validating{config: c}
 	p.init(c.Gate, compileValidating, compileValidatingBinding)
@@ -30,34 +29,33 @@ func NewValidating(c Config) *Validating {
 	return p
 }
 
-// Handles implements admission.Interface: any operation, if there is a policy.
+// Handles implements admission.Interface. Without policies the plugin handles nothing.
 func (p *Validating) Handles(admission.Operation) bool {
 	return !p.idle()
 }
 
-// Validate implements admission.ValidatingInterface. All policies are evaluated;
-// the first that denies is heard.
+// Validate implements admission.ValidatingInterface. It evaluates all policies and returns the first denial.
 func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
-	policies, err := p.seeing(ctx, a)
+	policies, err := p.policiesFor(ctx, a)
 	if len(policies) == 0 || err != nil {
 		return err
 	}
-	v := &verdict{ctx: ctx, config: &p.config, judgement: expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)}
+	v := &decision{ctx: ctx, config: &p.config, inputs: expression.NewInputs(ctx, a, p.config.Authorizer, p.config.Namespaces)}
 	rec := audit.RecordFrom(ctx)
 	if rec != nil {
-		v.recorded = &recorded{}
+		v.auditRecord = &auditRecord{}
 	}
 	for _, policy := range policies {
 		v.policy(policy)
 	}
-	v.recorded.annotate(rec)
+	v.auditRecord.annotate(rec)
 	if v.denied == nil {
 		return nil
 	}
 	return v.denied.status(a)
 }
 
-// denial is a decision against the operation.
+// denial is the result of a failed validation with the action Deny.
 type denial struct {
 	policy, binding string
 	message         string

@@ -13,21 +13,21 @@ import (
 
 // validatingPolicy is a compiled ValidatingAdmissionPolicy.
 type validatingPolicy struct {
-	head
+	base
 	validations []validation
 	audits      []auditAnnotation
 }
 
-// auditAnnotation is an expression whose value annotates audit events.
+// auditAnnotation is an expression whose value becomes an annotation of audit events.
 type auditAnnotation struct {
 	*expression.Expression
 	key string
 }
 
-// validation is an expression that has to hold.
+// validation is one entry of a policy's validations.
 type validation struct {
 	*expression.Expression
-	message           string // where messageExpression says nothing
+	message           string // if messageExpression has no usable result
 	messageExpression *expression.Expression
 	reason            metav1.StatusReason
 }
@@ -37,7 +37,7 @@ func compileValidating(p *admissionv1.ValidatingAdmissionPolicy) (*validatingPol
 	if err != nil {
 		return nil, err
 	}
-	out := &validatingPolicy{head: head{name: p.Name}}
+	out := &validatingPolicy{base: base{name: p.Name}}
 	scope, err := out.compile(c, p.Spec.FailurePolicy, p.Spec.MatchConstraints, p.Spec.ParamKind, p.Spec.MatchConditions)
 	if err != nil {
 		return nil, err

@@ -10,9 +10,9 @@ import (
 	"triplane/generic/guard/audit"
 )
 
-// turnKey is the end of an annotation's key: in which round of the plugins, and
-// which of all webhooks of a kind.
-func turnKey(round, index int) string { return fmt.Sprintf("round_%d_index_%d", round, index) }
+// annotationSuffix ends the key of an audit annotation. It has the round, and the index of the webhook among
+// all of its kind.
+func annotationSuffix(round, index int) string { return fmt.Sprintf("round_%d_index_%d", round, index) }
 
 func round(a *admission.Attributes) int {
 	if a.Reinvocation() {
@@ -21,13 +21,13 @@ func round(a *admission.Attributes) int {
 	return 0
 }
 
-// auditFailedOpen records that a webhook failed and the request went on.
+// auditFailedOpen records that a call failed and the failurePolicy Ignore allowed the request.
 func (c *webhookCall) auditFailedOpen(ctx context.Context) {
 	kind := "validating"
 	if c.mutating {
 		kind = "mutation"
 	}
-	request.Annotate(ctx, "failed-open."+kind+".webhook.admission.k8s.io/"+turnKey(c.round, c.index), c.name)
+	request.Annotate(ctx, "failed-open."+kind+".webhook.admission.k8s.io/"+annotationSuffix(c.round, c.index), c.name)
 }
 
 // auditMutation records that a webhook was called, and whether it changed the object.
@@ -39,8 +39,7 @@ func (c *webhookCall) auditMutation(ctx context.Context, changed bool) {
 	}{c.configuration, c.name, changed})
 }
 
-// auditPatch records, at the level Request, the JSON patch that was applied, even if it changed
-// nothing.
+// auditPatch records the applied JSON patch at level Request, even if it changed nothing.
 func (c *webhookCall) auditPatch(ctx context.Context, patch []byte) {
 	rec := audit.RecordFrom(ctx)
 	if rec == nil || !rec.Records(audit.LevelRequest) {
@@ -59,13 +58,13 @@ func (c *webhookCall) annotate(rec *audit.Record, prefix string, v any) {
 		return
 	}
 	if text, err := json.Marshal(v); err == nil {
-		rec.Annotate(prefix+turnKey(c.round, c.index), string(text))
+		rec.Annotate(prefix+annotationSuffix(c.round, c.index), string(text))
 	}
 }
 
-// auditAnswer records the annotations that a webhook's answer asks for, below its
+// auditAnnotations records the audit annotations of a webhook's response. Their keys begin with the webhook's
 // name.
-func (c *webhookCall) auditAnswer(ctx context.Context, annotations map[string]string) {
+func (c *webhookCall) auditAnnotations(ctx context.Context, annotations map[string]string) {
 	for k, v := range annotations {
 		admission.Annotate(ctx, c.name, k, v)
 	}

@@ -18,25 +18,24 @@ import (
 	"triplane/generic/storage/jsonpatch"
 )
 
-// webhookCall is the call of a webhook for a request.
+// webhookCall is the call of a webhook for one request.
 type webhookCall struct {
 	*hook
 	mutating bool
-	// round is 1 where the webhook is asked again; index is its place among all
-	// webhooks of its kind.
+	// round is 1 in the reinvocation and 0 before. index is the webhook's position among all of its kind.
 	round, index int
 	metrics      *metrics.Admission
 }
 
-// reply is what a webhook said.
+// reply is the response of a webhook.
 type reply struct {
 	*admissionapi.AdmissionResponse
 	patch jsonpatch.Patch // of a mutating webhook
 }
 
-// ask calls a webhook. The response is nil where it failed and failures are
-// ignored; the error is an API status.
-func (c *webhookCall) ask(ctx context.Context, v *expression.Values) (*reply, error) {
+// invoke calls a webhook and applies its failure policy. The reply is nil if the call failed and failures are
+// ignored. The error is an API status.
+func (c *webhookCall) invoke(ctx context.Context, v *expression.Values) (*reply, error) {
 	if v.Attributes.DryRun && !c.dryRun {
 		c.rejected(v, metrics.WebhookRefused, http.StatusBadRequest)
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("admission webhook %q does not support dry run", c.name))
@@ -48,12 +47,12 @@ func (c *webhookCall) ask(ctx context.Context, v *expression.Values) (*reply, er
 	if err != nil {
 		return nil, c.failed(ctx, v, err, took)
 	}
-	c.auditAnswer(ctx, r.AuditAnnotations)
+	c.auditAnnotations(ctx, r.AuditAnnotations)
 	for _, w := range r.Warnings {
 		request.AddWarning(ctx, w)
 	}
 	if !r.Allowed {
-		refused := refusal(c.name, r.Result)
+		refused := denialOf(c.name, r.Result)
 		code := int(refused.ErrStatus.Code)
 		c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), true, code, took)
 		c.rejected(v, metrics.WebhookRefused, code)
@@ -63,18 +62,19 @@ func (c *webhookCall) ask(ctx context.Context, v *expression.Values) (*reply, er
 	return r, nil
 }
 
-// failed is the error of a call that failed, nil where failures are ignored.
+// failed counts a failed call and applies the failure policy to it.
 func (c *webhookCall) failed(ctx context.Context, v *expression.Values, err error, took time.Duration) error {
 	err = fmt.Errorf("failed calling webhook %q: %w", c.name, err)
 	c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), !c.ignores(ctx), codeOf(err), took)
-	return c.byPolicy(ctx, v, err)
+	return c.applyFailurePolicy(ctx, v, err)
 }
 
-// ignores reports whether failures are ignored. That the request ends is no failure of the webhook.
+// ignores reports whether failures are ignored. After the end of the request they are not: then the webhook did
+// not fail.
 func (c *webhookCall) ignores(ctx context.Context) bool { return c.ignore && ctx.Err() == nil }
 
-// byPolicy is what the failure policy makes of a failure: an API status, nil where failures are ignored.
-func (c *webhookCall) byPolicy(ctx context.Context, v *expression.Values, err error) error {
+// applyFailurePolicy returns the API status for a failure, or nil if failures are ignored.
+func (c *webhookCall) applyFailurePolicy(ctx context.Context, v *expression.Values, err error) error {
 	if c.ignores(ctx) {
 		klog.ErrorS(err, "Failed calling webhook, failing open", "webhook", c.name)
 		c.auditFailedOpen(ctx)
@@ -89,7 +89,7 @@ func (c *webhookCall) rejected(v *expression.Values, why string, code int) {
 	c.metrics.WebhookRejection(c.phase(), c.name, string(v.Attributes.Operation), why, code)
 }
 
-// phase is that in which the webhook is called.
+// phase returns the admission phase of the webhook.
 func (c *webhookCall) phase() metrics.AdmissionPhase {
 	if c.mutating {
 		return metrics.Admit
@@ -104,7 +104,7 @@ func (c *webhookCall) part() request.Part {
 	return request.ValidatingWebhook
 }
 
-// codeOf is the HTTP status of a failed call, 0 where there is none.
+// codeOf returns the HTTP status of a failed call, or 0.
 func codeOf(err error) int {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -117,17 +117,17 @@ func (c *webhookCall) call(ctx context.Context, v *expression.Values) (*reply, e
 	if c.clientErr != nil {
 		return nil, fmt.Errorf("could not get REST client: %w", c.clientErr)
 	}
-	body, uid, err := question(c.hook, v)
+	body, uid, err := encodeReview(c.hook, v)
 	if err != nil {
 		return nil, fmt.Errorf("could not create admission objects: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	said := newAnswer(c.version)
-	if err := c.client.post(ctx, body, said); err != nil {
+	review := newReview(c.version)
+	if err := c.client.post(ctx, body, review); err != nil {
 		return nil, fmt.Errorf("failed to call webhook: %w", err)
 	}
-	r, err := answer(said, uid, c.mutating)
+	r, err := readResponse(review, uid, c.mutating)
 	if err != nil {
 		return nil, fmt.Errorf("received invalid webhook response: %w", err)
 	}
@@ -141,14 +141,14 @@ func (c *webhookCall) call(ctx context.Context, v *expression.Values) (*reply, e
 	return &reply{r, patch}, nil
 }
 
-// refusal is a webhook's "no" as an API status.
-func refusal(name string, result *metav1.Status) *apierrors.StatusError {
+// denialOf returns the API status for a webhook's denial.
+func denialOf(name string, result *metav1.Status) *apierrors.StatusError {
 	by := fmt.Sprintf("admission webhook %q denied the request", name)
 	s := metav1.Status{}
 	if result != nil {
 		s = *result
 	}
-	if s.Code < http.StatusBadRequest || s.Code > 999 { // which HTTP does not know
+	if s.Code < http.StatusBadRequest || s.Code > 999 { // not a valid HTTP error code
 		s.Code = http.StatusBadRequest
 	}
 	if s.Status == "" || s.Status == metav1.StatusSuccess {

@@ -25,15 +25,15 @@ import (
 	"triplane/generic/base/tracing"
 )
 
-// Resolver finds where a Service can be reached, and connects to webhooks behind
-// Services (DialCluster) and others (DialControlPlane).
+// Resolver resolves Services to addresses. It also dials webhooks: DialCluster those behind Services,
+// DialControlPlane those with a URL.
 type Resolver interface {
 	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
 	DialCluster(ctx context.Context, network, address string) (net.Conn, error)
 	DialControlPlane(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// client posts reviews to one webhook.
+// client sends AdmissionReviews to one webhook.
 type client struct {
 	rest *rest.RESTClient
 	path string
@@ -44,7 +44,7 @@ func newClient(c *admissionv1.WebhookClientConfig, o *Config) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whatever the answer says of its type, it has to be JSON.
+	// The response is decoded as JSON, whatever its Content-Type.
 	codec := serializer.NegotiatedSerializerWrapper(runtime.SerializerInfo{
 		Serializer: codecs.LegacyCodec(admissionapi.SchemeGroupVersion, admissionv1beta1.SchemeGroupVersion),
 	})
@@ -82,33 +82,33 @@ func newClient(c *admissionv1.WebhookClientConfig, o *Config) (*client, error) {
 	}
 	direct := *http.DefaultClient
 	if r.Client != nil {
-		direct = *r.Client // which may be the one of the process
+		direct = *r.Client // a copy: it may be http.DefaultClient
 	}
 	direct.CheckRedirect = noRedirects
 	r.Client = &direct
 	return &client{rest: r, path: path}, nil
 }
 
-// hostPort is where a URL leads, with the port that it implies.
+// hostPort returns the host of a URL with its port, which defaults to 443.
 func hostPort(base string) string {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
 		return ""
 	case u.Port() == "":
-		return net.JoinHostPort(u.Hostname(), "443") // webhooks speak HTTPS
+		return net.JoinHostPort(u.Hostname(), "443") // webhooks must use HTTPS
 	}
 	return u.Host
 }
 
-// noRedirects keeps a webhook from having this server ask others, whom the webhook
-// may not reach, and show what they say (CVE-2020-8561).
+// noRedirects rejects redirects. With them a webhook could make the server send requests to addresses that the
+// webhook cannot reach, and read the responses (CVE-2020-8561).
 func noRedirects(*http.Request, []*http.Request) error {
 	return errors.New("webhooks may not redirect")
 }
 
-// toService lets the client dial a service where the resolver finds it. Its
-// certificate has to be good for the service's DNS name.
+// toService configures the client to dial the address that the resolver returns for a Service. The webhook's
+// certificate must be valid for the Service's DNS name.
 func toService(config *rest.Config, s *admissionv1.ServiceReference, resolver Resolver) (path string) {
 	port := int32(443)
 	if s.Port != nil {
@@ -134,8 +134,8 @@ func toService(config *rest.Config, s *admissionv1.ServiceReference, resolver Re
 	return path
 }
 
-// post sends a review and decodes the answer, as the type of its version says.
-func (c *client) post(ctx context.Context, body []byte, answer runtime.Object) error {
+// post sends a review and decodes the response into review.
+func (c *client) post(ctx context.Context, body []byte, review runtime.Object) error {
 	ctx, span := tracing.Start(ctx, "Call admission webhook", attribute.String("path", c.path))
 	defer span.End()
 	header := http.Header{}
@@ -151,29 +151,28 @@ func (c *client) post(ctx context.Context, body []byte, answer runtime.Object) e
 		}
 		r = r.Timeout(left)
 	}
-	return r.Do(ctx).Into(answer)
+	return r.Do(ctx).Into(review)
 }
 
-// maxAnswer bounds the answer of a webhook, in bytes. No patch that can be stored is as
-// long.
-const maxAnswer = 16 << 20
+// maxResponse limits the size of a webhook's response in bytes. Patches of storable objects are smaller.
+const maxResponse = 16 << 20
 
-// bounded refuses answers that are longer than maxAnswer.
+// bounded is a RoundTripper that fails responses longer than maxResponse.
 type bounded struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.RoundTripper.RoundTrip(r)
 	if err == nil {
-		response.Body = http.MaxBytesReader(nil, response.Body, maxAnswer)
+		response.Body = http.MaxBytesReader(nil, response.Body, maxResponse)
 	}
 	return response, err
 }
 
-// WrappedRoundTripper lets the idle connections below be closed.
+// WrappedRoundTripper gives callers access to the transport, to close its idle connections.
 func (t bounded) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
-// reviews knows the versions of AdmissionReview.
+// reviews returns codecs for all versions of AdmissionReview.
 func reviews() (serializer.CodecFactory, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{admissionapi.AddToScheme, admissionv1beta1.AddToScheme} {
@@ -185,7 +184,7 @@ func reviews() (serializer.CodecFactory, error) {
 	return serializer.NewCodecFactory(s), nil
 }
 
-// close drops idle connections.
+// close closes idle connections.
 func (c *client) close() {
 	if t := c.rest.Client; t != nil {
 		utilnet.CloseIdleConnectionsFor(t.Transport)

@@ -16,14 +16,14 @@ import (
 	"triplane/generic/guard/admission/configuration"
 )
 
-// Credentials are how the server authenticates to webhooks: the users of a kubeconfig
-// file, whose names are hosts. Nil has none.
+// Credentials authenticate the server to webhooks. They are the users of a kubeconfig file, whose names are
+// host names. Nil Credentials are anonymous.
+//
 // https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#authenticate-apiservers
 type Credentials struct{ users *clientcmdapi.Config }
 
-// ReadConfiguration reads the configuration of a plugin, a WebhookAdmissionConfiguration, and the
-// kubeconfig file that it names. No document has no credentials. manifests is the folder of the
-// plugin's manifests, "" for none.
+// ReadConfiguration reads a WebhookAdmissionConfiguration and the kubeconfig file that it names. Without a
+// document there are no credentials. manifests is the directory staticManifestsDir, or "".
 func ReadConfiguration(raw []byte) (_ *Credentials, manifests string, err error) {
 	var c struct {
 		KubeConfigFile     string `json:"kubeConfigFile"`
@@ -53,7 +53,7 @@ func readUsers(file string) (*Credentials, error) {
 	return &Credentials{users}, nil
 }
 
-// authenticate has a client be the user of the host, "name:port", that it talks to.
+// authenticate configures a client with the credentials for its host, "name:port".
 func (c *Credentials) authenticate(to *rest.Config, hostPort string) error {
 	if c == nil {
 		return nil
@@ -62,7 +62,7 @@ func (c *Credentials) authenticate(to *rest.Config, hostPort string) error {
 	if info == nil {
 		return nil
 	}
-	// A context of its own turns the user into the fields of a client's configuration.
+	// clientcmd translates the user of a context into the fields of rest.Config.
 	const name = "webhook"
 	config, err := clientcmd.NewDefaultClientConfig(clientcmdapi.Config{
 		CurrentContext: name,
@@ -81,9 +81,12 @@ func (c *Credentials) authenticate(to *rest.Config, hostPort string) error {
 	return nil
 }
 
-// user is the one whose name fits a host best: the host with its port, without that of
-// HTTPS, with a star for its first labels, the fewest first, a star alone, and then the
-// user of the current context; nil where none does.
+// user returns the user for a host, or nil. It tries these names in order:
+//
+//  1. the host with its port, and without it if that is 443
+//  2. the host with "*" in place of its first labels, the fewest first
+//  3. "*"
+//  4. the user of the current context
 func (c *Credentials) user(hostPort string) *clientcmdapi.AuthInfo {
 	names := []string{hostPort}
 	if host, port, err := net.SplitHostPort(hostPort); err == nil && port == "443" {

@@ -1,8 +1,6 @@
-// Package webhook implements MutatingAdmissionWebhook and
-// ValidatingAdmissionWebhook: it sends operations to remote services, as webhook
-// configurations demand. Validating webhooks are called concurrently, mutating ones
-// one after the other.
+// Package webhook implements MutatingAdmissionWebhook and ValidatingAdmissionWebhook. Validating webhooks are
+// called concurrently, mutating ones one after the other.
 //
-// Configurations are compiled when they change and only read afterwards: a request
-// loads one pointer, and one that no webhook matches pays for comparing rules only.
+// Configurations are compiled when they change and are immutable afterwards. A request loads one pointer. A
+// request that matches no webhook only costs the comparison of rules.
 package webhook

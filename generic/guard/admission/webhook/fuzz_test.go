@@ -2,9 +2,9 @@ package webhook
 
 import "testing"
 
-// FuzzAnswer reads what webhooks say: an answer that is accepted is one to the
-// question, patches only where it may, and refuses with a status that can be sent.
-func FuzzAnswer(f *testing.F) {
+// FuzzResponse decodes responses of webhooks: an accepted response answers the request,
+// has a patch only if it may, and denies with a valid HTTP status.
+func FuzzResponse(f *testing.F) {
 	const head = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u",`
 	for _, s := range []string{
 		head + `"allowed":true}}`, head + `"allowed":false,"status":{"code":99999,"message":"m"}}}`, head + `"status":{"code":-1,"reason":"r","status":"Success"}}}`,
@@ -19,18 +19,18 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := newAnswer("v1")
-		if _, _, err := codecs.UniversalDeserializer().Decode(body, nil, said); err != nil {
+		review := newReview("v1")
+		if _, _, err := codecs.UniversalDeserializer().Decode(body, nil, review); err != nil {
 			return
 		}
-		r, err := answer(said, "u", mutating)
+		r, err := readResponse(review, "u", mutating)
 		if err != nil {
 			return
 		}
 		if r.UID != "u" || !mutating && r.Patch != nil {
 			t.Errorf("accepted %+v", r)
 		}
-		if s := refusal("h", r.Result).ErrStatus; s.Code < 400 || s.Code > 999 {
+		if s := denialOf("h", r.Result).ErrStatus; s.Code < 400 || s.Code > 999 {
 			t.Errorf("refused with %+v", s)
 		}
 	})

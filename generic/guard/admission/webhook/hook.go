@@ -14,23 +14,23 @@ import (
 
 // hook is a compiled webhook.
 type hook struct {
-	// id is the same for the same webhook as long as its configuration exists.
+	// id identifies the webhook as long as its configuration exists.
 	id            string
 	configuration string
 	name          string
 	criteria      *match.Criteria
 	conditions    expression.Conditions
-	ignore        bool // failures
-	// dryRun says that it may be asked about dry runs.
+	ignore        bool // failurePolicy is Ignore
+	// dryRun is set if the side effects allow calls for dry-run requests.
 	dryRun    bool
 	reinvoke  bool
 	timeout   time.Duration
-	version   string // of AdmissionReview
+	version   string // version of AdmissionReview to send
 	client    *client
 	clientErr error
 }
 
-// spec is what webhooks of both kinds have.
+// spec is the part that webhooks of both kinds have in common.
 type spec struct {
 	name              string
 	client            admissionv1.WebhookClientConfig
@@ -72,10 +72,10 @@ func (s *spec) compile(configuration string, o *Config) (*hook, error) {
 	return h, nil
 }
 
-// defaultTimeout is for webhooks that say none.
+// defaultTimeout applies to webhooks without timeoutSeconds.
 const defaultTimeout = 10 * time.Second
 
-// reviewVersion is the first version that both sides know.
+// reviewVersion returns the first version in the list that the server supports, or "".
 func reviewVersion(versions []string) string {
 	for _, v := range versions {
 		if v == "v1" || v == "v1beta1" {
@@ -85,7 +85,7 @@ func reviewVersion(versions []string) string {
 	return "v1"
 }
 
-// validating compiles configurations, in the order of their names.
+// validating compiles configurations in the order of their names. It reports webhooks that do not compile.
 func validating(list []*admissionv1.ValidatingWebhookConfiguration, o *Config, report func(error)) []*hook {
 	var hooks []*hook
 	for _, c := range sorted(list) {
@@ -100,7 +100,7 @@ func validating(list []*admissionv1.ValidatingWebhookConfiguration, o *Config, r
 	return hooks
 }
 
-// mutating is validating for the other kind.
+// mutating compiles configurations in the order of their names. It reports webhooks that do not compile.
 func mutating(list []*admissionv1.MutatingWebhookConfiguration, o *Config, report func(error)) []*hook {
 	var hooks []*hook
 	for _, c := range sorted(list) {

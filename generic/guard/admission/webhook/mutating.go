@@ -19,10 +19,10 @@ import (
 
 var errPanic = errors.New("the call of a webhook failed unexpectedly")
 
-// Mutating lets mutating webhooks change objects. It is safe for concurrent use.
+// Mutating is the admission plugin MutatingAdmissionWebhook. It is safe for concurrent use.
 type Mutating struct{ plugin }
 
-// NewMutating returns a plugin that knows no webhooks yet.
+// NewMutating returns a plugin without webhooks.
 func NewMutating(c Config) *Mutating {
 	p := &Mutating{plugin{config: c}}
 	c.Metrics.FollowWebhooks(metrics.Admit, p.names)
@@ -39,14 +39,14 @@ func (p *Mutating) SetStatic(list []*admissionv1.MutatingWebhookConfiguration) {
 	p.setStatic(mutating(list, &p.config, report))
 }
 
-// Admit implements admission.MutatingInterface.
+// Admit implements admission.MutatingInterface. It calls the webhooks one after the other.
 func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	hooks, err := p.load(ctx, a)
 	if len(hooks) == 0 || err != nil {
 		return err
 	}
 	reinvocation := admission.ReinvocationOf[string](a, p)
-	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
+	j := expression.NewInputs(ctx, a, p.config.Authorizer, p.config.Namespaces)
 	for i, h := range hooks {
 		if !reinvocation.Due(h.id) {
 			continue
@@ -59,9 +59,9 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// turn asks one webhook and applies its patch.
-func (p *Mutating) call(ctx context.Context, h *webhookCall, j *expression.Judgement, reinvocation *admission.Reinvocation[string]) error {
-	i, err := h.wants(ctx, j)
+// call calls one webhook, if it matches, and applies its patch.
+func (p *Mutating) call(ctx context.Context, h *webhookCall, j *expression.Inputs, reinvocation *admission.Reinvocation[string]) error {
+	i, err := h.prepare(ctx, j)
 	if err != nil || i == nil {
 		return err
 	}
@@ -80,25 +80,24 @@ func (p *Mutating) call(ctx context.Context, h *webhookCall, j *expression.Judge
 	return nil
 }
 
-// mutate asks the webhook, and reports whether its patch has changed the object.
+// mutate calls the webhook and reports whether its patch changed the object.
 func (c *webhookCall) mutate(ctx context.Context, v *expression.Values) (changed bool, err error) {
 	ends := time.Now().Add(c.timeout)
-	r, err := c.ask(ctx, v)
+	r, err := c.invoke(ctx, v)
 	if err != nil || r == nil || r.patch.Len() == 0 {
 		return false, err
 	}
 	return c.patch(ctx, ends, v, r)
 }
 
-// patch applies the patch of a webhook, whose time is also that of its patch: a patch that is not applied when it
-// ends is a failed call.
+// patch applies the patch of a webhook within the timeout of the call. Exceeding it is a failed call.
 func (c *webhookCall) patch(ctx context.Context, ends time.Time, v *expression.Values, r *reply) (changed bool, err error) {
 	patching, cancel := context.WithDeadline(ctx, ends)
 	defer cancel()
 	changed, err = apply(patching, c.hook, v, r.patch)
 	switch {
 	case err != nil && patching.Err() != nil:
-		return false, c.byPolicy(ctx, v, fmt.Errorf("failed to apply the patch of webhook %q: %w", c.name, patching.Err()))
+		return false, c.applyFailurePolicy(ctx, v, fmt.Errorf("failed to apply the patch of webhook %q: %w", c.name, patching.Err()))
 	case err != nil:
 		c.rejected(v, metrics.WebhookInternalError, 0)
 		return false, err
@@ -107,8 +106,7 @@ func (c *webhookCall) patch(ctx context.Context, ends time.Time, v *expression.V
 	return changed, nil
 }
 
-// apply changes the object as a JSON patch says, and reports whether there was
-// anything to change.
+// apply applies a JSON patch to the object and reports whether that changed it.
 func apply(ctx context.Context, h *hook, v *expression.Values, patch jsonpatch.Patch) (changed bool, err error) {
 	obj, err := v.Object()
 	if err != nil {
@@ -136,8 +134,8 @@ func apply(ctx context.Context, h *hook, v *expression.Values, patch jsonpatch.P
 	return changed, nil
 }
 
-// codecOf reads a patched document: in the version that the webhook was sent, or in another one
-// of the same kind that it says it is. It refuses another kind; what a document leaves out is none.
+// codecOf returns the converter for a patched document. Its apiVersion may differ from that of the document
+// before, its kind may not. Absent fields count as unchanged.
 func codecOf(h *hook, v *expression.Values, before, after []byte) (admission.Converter, error) {
 	var was, is metav1.TypeMeta
 	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {

@@ -20,23 +20,23 @@ import (
 	"triplane/internal/worker"
 )
 
-// Config is what both plugins need.
+// Config configures both plugins.
 type Config struct {
-	// Namespaces finds a namespace, for selectors and expressions.
+	// Namespaces returns a namespace, for selectors and expressions.
 	Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
-	// Authorizer answers match conditions that ask for it; nil allows.
+	// Authorizer is the variable authorizer of match conditions; nil allows all.
 	Authorizer authorizer.Authorizer
-	// Resolver finds Services; nil leaves it to the system's DNS.
+	// Resolver resolves Services. With nil, the system's DNS resolves them.
 	Resolver Resolver
-	// Credentials authenticate the server to webhooks; nil ones do not.
+	// Credentials authenticate the server to webhooks; nil is anonymous.
 	Credentials *Credentials
-	// Metrics counts calls; nil counts nothing.
+	// Metrics counts calls; nil disables metrics.
 	Metrics *metrics.Admission
-	// Gate opens when the configurations are known.
+	// Gate opens when the stored configurations are synced.
 	Gate *admission.Gate
 }
 
-// plugin holds the compiled webhooks, nil where there are none.
+// plugin holds the compiled webhooks. Its pointer is nil if there are none.
 type plugin struct {
 	config Config
 	hooks  atomic.Pointer[hooks]
@@ -45,14 +45,13 @@ type plugin struct {
 	static, served []*hook
 }
 
-// hooks are the webhooks in force: first as many as static says that manifests define, then
-// those of the API.
+// hooks are the compiled webhooks: the first static ones are those of manifests, the others those of the API.
 type hooks struct {
 	all    []*hook
 	static int
 }
 
-// names are those of the webhooks in force.
+// names returns the names of all webhooks.
 func (p *plugin) names() (names []string) {
 	if set := p.hooks.Load(); set != nil {
 		for _, h := range set.all {
@@ -62,17 +61,17 @@ func (p *plugin) names() (names []string) {
 	return names
 }
 
-// Handles implements admission.Interface: any operation, if there is a webhook.
+// Handles implements admission.Interface. Without webhooks the plugin handles nothing.
 func (p *plugin) Handles(admission.Operation) bool {
 	return p.hooks.Load() != nil || !p.config.Gate.IsOpen()
 }
 
-// set replaces the webhooks of the API, setStatic those of manifests.
+// set replaces the webhooks of the API.
 func (p *plugin) set(list []*hook) { p.replace(&p.served, list) }
 
 func (p *plugin) setStatic(list []*hook) {
 	for _, h := range list {
-		h.id = "static/" + h.id // the API may have the same names from before they were reserved
+		h.id = "static/" + h.id // stored webhooks may have the same names, from before these were reserved
 	}
 	p.replace(&p.static, list)
 }
@@ -94,8 +93,8 @@ func (p *plugin) replace(part *[]*hook, list []*hook) {
 	}
 }
 
-// load returns the webhooks that are asked about an operation, when they are known. Those of the
-// API are not asked about changes of webhooks and policies.
+// load returns the webhooks that may apply to an operation, after stored ones are synced. Webhooks of the API
+// are not called for writes of webhook configurations and policies.
 func (p *plugin) load(ctx context.Context, a *admission.Attributes) ([]*hook, error) {
 	exempt := match.Exempt(a)
 	if !exempt {
@@ -113,9 +112,9 @@ func (p *plugin) load(ctx context.Context, a *admission.Attributes) ([]*hook, er
 	}
 }
 
-func report(err error) { klog.ErrorS(err, "A webhook cannot be used") }
+func report(err error) { klog.ErrorS(err, "Failed to compile webhook, ignoring it") }
 
-// invocation is a webhook that is about an operation, with what it is sent.
+// invocation is a webhook that matches the operation, with the values to send.
 type invocation struct {
 	*webhookCall
 	values *expression.Values
@@ -129,9 +128,8 @@ func (c *webhookCall) conditionsMatch(ctx context.Context, v *expression.Values)
 	return ok, err
 }
 
-// wants reports whether the webhook is about the operation; nil if not. The error is
-// an API status.
-func (c *webhookCall) wants(ctx context.Context, j *expression.Judgement) (*invocation, error) {
+// prepare returns the invocation of a webhook that matches the operation, or nil. The error is an API status.
+func (c *webhookCall) prepare(ctx context.Context, j *expression.Inputs) (*invocation, error) {
 	h := c.hook
 	gv, ok, err := h.criteria.Match(ctx, j.Attributes, j.Find)
 	if err != nil || !ok {
@@ -157,10 +155,10 @@ func (c *webhookCall) wants(ctx context.Context, j *expression.Judgement) (*invo
 	return &invocation{c, values}, nil
 }
 
-// Validating asks validating webhooks. It is safe for concurrent use.
+// Validating is the admission plugin ValidatingAdmissionWebhook. It is safe for concurrent use.
 type Validating struct{ plugin }
 
-// NewValidating returns a plugin that knows no webhooks yet.
+// NewValidating returns a plugin without webhooks.
 func NewValidating(c Config) *Validating {
 	p := &Validating{plugin{config: c}}
 	c.Metrics.FollowWebhooks(metrics.Validate, p.names)
@@ -177,17 +175,17 @@ func (p *Validating) SetStatic(list []*admissionv1.ValidatingWebhookConfiguratio
 	p.setStatic(validating(list, &p.config, report))
 }
 
-// Validate implements admission.ValidatingInterface: all webhooks are asked at the
-// same time, and the first of those that refuse is heard.
+// Validate implements admission.ValidatingInterface. It calls all webhooks concurrently and returns the first
+// denial.
 func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
 	hooks, err := p.load(ctx, a)
 	if len(hooks) == 0 || err != nil {
 		return err
 	}
-	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
+	j := expression.NewInputs(ctx, a, p.config.Authorizer, p.config.Namespaces)
 	var calls []*invocation
 	for at, h := range hooks {
-		i, err := (&webhookCall{hook: h, index: at, metrics: p.config.Metrics}).wants(ctx, j)
+		i, err := (&webhookCall{hook: h, index: at, metrics: p.config.Metrics}).prepare(ctx, j)
 		if err != nil {
 			return err
 		}
@@ -199,15 +197,15 @@ func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	case 0:
 		return nil
 	case 1:
-		_, err := calls[0].ask(ctx, calls[0].values)
+		_, err := calls[0].invoke(ctx, calls[0].values)
 		return err
 	}
-	return askAll(ctx, calls)
+	return invokeAll(ctx, calls)
 }
 
-// askAll asks side by side.
-func askAll(ctx context.Context, calls []*invocation) error {
-	// What is made on demand is made now: the values are shared.
+// invokeAll calls webhooks concurrently.
+func invokeAll(ctx context.Context, calls []*invocation) error {
+	// The calls share the values, so those that are computed on first use are computed before.
 	for _, c := range calls {
 		if _, err := c.values.Object(); err != nil {
 			return apierrors.NewInternalError(err)
@@ -222,11 +220,11 @@ func askAll(ctx context.Context, calls []*invocation) error {
 		wg.Go(func() {
 			defer func() {
 				if r := recover(); r != nil {
-					klog.ErrorS(nil, "A call of a webhook panicked", "webhook", c.name, "panic", r)
+					klog.ErrorS(nil, "Recovered from panic in webhook call", "webhook", c.name, "panic", r)
 					errs[i] = apierrors.NewInternalError(errPanic)
 				}
 			}()
-			_, errs[i] = c.ask(ctx, c.values)
+			_, errs[i] = c.invoke(ctx, c.values)
 		})
 	}
 	wg.Wait()

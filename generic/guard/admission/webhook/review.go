@@ -18,8 +18,8 @@ import (
 	"triplane/generic/guard/admission/expression"
 )
 
-// question is an AdmissionReview to be sent. Both versions are the same JSON.
-func question(h *hook, v *expression.Values) (body []byte, uid types.UID, err error) {
+// encodeReview returns a new AdmissionReview request as JSON, which is the same for both versions.
+func encodeReview(h *hook, v *expression.Values) (body []byte, uid types.UID, err error) {
 	a := v.Attributes
 	r := expression.Request(a, v.Kind(), v.Version)
 	r.UID = uuid.NewUUID()
@@ -49,20 +49,20 @@ func document(get func() (runtime.Object, error), kind schema.GroupVersionKind) 
 	return admission.Document(obj, kind)
 }
 
-// newAnswer is what an answer of a version is decoded into.
-func newAnswer(version string) runtime.Object {
+// newReview returns an empty AdmissionReview of a version.
+func newReview(version string) runtime.Object {
 	if version == "v1beta1" {
 		return &admissionv1beta1.AdmissionReview{}
 	}
 	return &admissionapi.AdmissionReview{}
 }
 
-// answer reads what a webhook said, and refuses what makes no sense.
-func answer(said runtime.Object, uid types.UID, mutating bool) (*admissionapi.AdmissionResponse, error) {
-	if old, ok := said.(*admissionv1beta1.AdmissionReview); ok {
-		return former(old.Response)
+// readResponse returns the response of a decoded AdmissionReview. It rejects invalid ones.
+func readResponse(obj runtime.Object, uid types.UID, mutating bool) (*admissionapi.AdmissionResponse, error) {
+	if old, ok := obj.(*admissionv1beta1.AdmissionReview); ok {
+		return responseOfV1beta1(old.Response)
 	}
-	review, ok := said.(*admissionapi.AdmissionReview)
+	review, ok := obj.(*admissionapi.AdmissionReview)
 	if !ok || review.Response == nil {
 		return nil, errAbsent
 	}
@@ -79,8 +79,8 @@ func answer(said runtime.Object, uid types.UID, mutating bool) (*admissionapi.Ad
 
 var errAbsent = errors.New("webhook response was absent")
 
-// former is the response of v1beta1, of which less is demanded.
-func former(r *admissionv1beta1.AdmissionResponse) (*admissionapi.AdmissionResponse, error) {
+// responseOfV1beta1 converts a response of v1beta1, for which fewer fields are required.
+func responseOfV1beta1(r *admissionv1beta1.AdmissionResponse) (*admissionapi.AdmissionResponse, error) {
 	if r == nil {
 		return nil, errAbsent
 	}

@@ -103,12 +103,14 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 		respond func(*admissionapi.AdmissionReview)
 		want    string
 	}{
-		"allowed":           {func(*admissionapi.AdmissionReview) {}, ""},
-		"no response":       {func(r *admissionapi.AdmissionReview) { r.Response = nil }, invalid + "webhook response was absent"},
-		"another UID":       {func(r *admissionapi.AdmissionReview) { r.Response.UID = "x" }, invalid + `expected response.uid="`},
-		"another kind":      {func(r *admissionapi.AdmissionReview) { r.Kind = "Review" }, `failed to call webhook: no kind "Review" is registered for version "admission.k8s.io/v1"`},
-		"no kind":           {func(r *admissionapi.AdmissionReview) { r.TypeMeta = metav1.TypeMeta{} }, invalid + "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind="},
-		"a huge one":        {func(r *admissionapi.AdmissionReview) { r.Response.Warnings = []string{strings.Repeat("w", maxAnswer)} }, "failed to call webhook: "},
+		"allowed":      {func(*admissionapi.AdmissionReview) {}, ""},
+		"no response":  {func(r *admissionapi.AdmissionReview) { r.Response = nil }, invalid + "webhook response was absent"},
+		"another UID":  {func(r *admissionapi.AdmissionReview) { r.Response.UID = "x" }, invalid + `expected response.uid="`},
+		"another kind": {func(r *admissionapi.AdmissionReview) { r.Kind = "Review" }, `failed to call webhook: no kind "Review" is registered for version "admission.k8s.io/v1"`},
+		"no kind":      {func(r *admissionapi.AdmissionReview) { r.TypeMeta = metav1.TypeMeta{} }, invalid + "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind="},
+		"a huge one": {func(r *admissionapi.AdmissionReview) {
+			r.Response.Warnings = []string{strings.Repeat("w", maxResponse)}
+		}, "failed to call webhook: "},
 		"a patch":           {func(r *admissionapi.AdmissionReview) { r.Response.Patch = []byte("[]") }, invalid + "validating webhook may not return response.patch"},
 		"a kind of a patch": {func(r *admissionapi.AdmissionReview) { r.Response.PatchType = ptr.To(admissionapi.PatchTypeJSONPatch) }, invalid + "validating webhook may not return response.patchType"},
 	} {
@@ -143,7 +145,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var status *apierrors.StatusError
-			if err := refusal("w", c.result); !errors.As(err, &status) || status.ErrStatus.Code != c.code || status.ErrStatus.Status != metav1.StatusFailure ||
+			if err := denialOf("w", c.result); !errors.As(err, &status) || status.ErrStatus.Code != c.code || status.ErrStatus.Status != metav1.StatusFailure ||
 				status.ErrStatus.Message != `admission webhook "w" denied the request`+c.want {
 				t.Errorf("%+v", status)
 			}
@@ -280,13 +282,13 @@ func TestPatchesOutlastTheirWebhooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := operation()
-			v, err := expression.NewJudgement(t.Context(), a, nil, nowhere).Values(schema.GroupVersion{Version: "v1"})
+			v, err := expression.NewInputs(t.Context(), a, nil, nowhere).Values(schema.GroupVersion{Version: "v1"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			called := &webhookCall{hook: &hook{name: "w.example.com", ignore: c.ignore}, mutating: true}
-			said := &reply{AdmissionResponse: &admissionapi.AdmissionResponse{}, patch: long}
-			_, err = called.patch(c.ctx, time.Now().Add(c.left), v, said)
+			review := &reply{AdmissionResponse: &admissionapi.AdmissionResponse{}, patch: long}
+			_, err = called.patch(c.ctx, time.Now().Add(c.left), v, review)
 			if (err != nil) != (c.err != "") || err != nil && (!apierrors.IsInternalError(err) || !strings.Contains(err.Error(), c.err)) {
 				t.Errorf("%v", err)
 			}

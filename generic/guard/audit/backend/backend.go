@@ -11,7 +11,7 @@ import (
 	"triplane/generic/guard/audit"
 )
 
-// The names of the plugins in the metrics of errors.
+// Names of the backends in the label "plugin" of error metrics.
 const (
 	pluginLog      = "log"
 	pluginWebhook  = "webhook"
@@ -19,8 +19,7 @@ const (
 	pluginTruncate = "truncate"
 )
 
-// failures counts and logs what a plugin could not handle, at most once a second
-// in the log.
+// failures counts the events that a backend failed to store, and logs them at most once a second.
 type failures struct {
 	plugin  string
 	metrics *metrics.Audit
@@ -36,11 +35,11 @@ func (f *failures) failed(err error, n int) {
 		f.metrics.Failed(f.plugin, n)
 	}
 	if f.quiet.pass(time.Now()) {
-		klog.ErrorS(err, "Audit events are lost", "plugin", f.plugin, "events", n)
+		klog.ErrorS(err, "Lost audit events", "plugin", f.plugin, "events", n)
 	}
 }
 
-// IgnoreErrors lets requests go on whose events could not be stored.
+// IgnoreErrors accepts requests whose events could not be stored.
 type IgnoreErrors struct{ audit.Backend }
 
 // Process implements audit.Backend.
@@ -52,7 +51,7 @@ func (b IgnoreErrors) Process(events ...*audit.Event) bool {
 // Union sends events to several backends.
 type Union []audit.Backend
 
-// Process implements audit.Backend: all have to store the events.
+// Process implements audit.Backend. It returns true if all backends return true.
 func (u Union) Process(events ...*audit.Event) bool {
 	stored := true
 	for _, b := range u {
@@ -61,7 +60,7 @@ func (u Union) Process(events ...*audit.Event) bool {
 	return stored
 }
 
-// Close implements audit.Backend, the last backend first.
+// Close implements audit.Backend. It closes the last backend first.
 func (u Union) Close(ctx context.Context) {
 	for _, b := range slices.Backward(u) {
 		b.Close(ctx)

@@ -15,28 +15,26 @@ import (
 	"triplane/internal/worker"
 )
 
-// maxBufferedBytes bounds the events that wait or are being sent, in bytes as
-// Event.Size counts them.
+// maxBufferedBytes limits the bytes of events that are buffered or being sent, by Event.Size.
 const maxBufferedBytes = 256 << 20
 
-// BatchConfig is how events wait for others.
+// BatchConfig configures the buffering of events.
 type BatchConfig struct {
-	// BufferSize is how many events may wait; more are lost.
+	// BufferSize is the maximum number of buffered events. Further events are lost.
 	BufferSize int
-	// A batch is sent when it has MaxSize events, or MaxWait after its first; 0
-	// sends what there is.
+	// A batch is sent when it has MaxSize events, or MaxWait after its first event. With MaxWait 0 it has the
+	// events that are buffered.
 	MaxSize int
 	MaxWait time.Duration
-	// ThrottleQPS batches are sent a second, and ThrottleBurst after a quiet
-	// time; 0 is no limit.
+	// ThrottleQPS limits the batches per second, with bursts of ThrottleBurst; 0 is unlimited.
 	ThrottleQPS   float32
 	ThrottleBurst int
-	// Parallel is how many batches may be under way at once.
+	// Parallel is the maximum number of batches sent concurrently.
 	Parallel int
 }
 
-// Batch lets requests go on while their events wait to be sent together. Its
-// goroutine starts with the first event and ends with Close.
+// Batch buffers events and sends them in batches, so that requests do not wait. Its goroutine starts with the
+// first event and ends with Close.
 type Batch struct {
 	next     audit.Backend
 	config   BatchConfig
@@ -50,7 +48,7 @@ type Batch struct {
 	start     sync.Once
 	stop      context.CancelFunc
 	stopping  context.Context //nolint:containedctx // the goroutine's
-	collected chan struct{}   // closed when nothing is left
+	collected chan struct{}   // closed when the buffer is drained after stop
 }
 
 // NewBatch returns a backend that sends batches to next.
@@ -71,8 +69,8 @@ var (
 	errStopped = errors.New("audit backend shut down")
 )
 
-// Process implements audit.Backend. It never waits; what does not fit is lost, which
-// no request hears of.
+// Process implements audit.Backend. It never blocks and always returns true. Events that do not fit into the
+// buffer are lost.
 func (b *Batch) Process(events ...*audit.Event) bool {
 	b.start.Do(func() { worker.Go(b.run) })
 	for i, e := range events {
@@ -114,8 +112,7 @@ func (b *Batch) run() {
 	}
 }
 
-// collect returns the next batch, empty when the backend stops and nothing is
-// left.
+// collect returns the next batch. It is empty when the backend is stopped and the buffer is drained.
 func (b *Batch) collect() []*audit.Event {
 	var batch []*audit.Event
 	select {
@@ -138,7 +135,7 @@ func (b *Batch) collect() []*audit.Event {
 	return batch
 }
 
-// wait adds events until the batch is full, or is waited for no more.
+// wait adds events until the batch is full or MaxWait has passed.
 func (b *Batch) wait(batch *[]*audit.Event) {
 	timer := time.NewTimer(b.config.MaxWait)
 	defer timer.Stop()
@@ -154,10 +151,10 @@ func (b *Batch) wait(batch *[]*audit.Event) {
 	}
 }
 
-// send waits for its turn and sends a batch in a goroutine.
+// send waits for the throttle and a slot, and sends a batch in a goroutine.
 func (b *Batch) send(batch []*audit.Event) {
 	if b.throttle != nil {
-		_ = b.throttle.Wait(b.stopping) // at the end nothing is throttled
+		_ = b.throttle.Wait(b.stopping) // returns at once after Close
 	}
 	b.slots <- struct{}{}
 	b.sending.Go(func() {

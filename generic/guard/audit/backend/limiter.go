@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// limiter lets one through in each pause. It is safe for concurrent use.
+// limiter passes one call per pause. It is safe for concurrent use.
 type limiter struct {
 	pause time.Duration
 

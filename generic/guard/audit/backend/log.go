@@ -13,13 +13,13 @@ import (
 	"triplane/generic/guard/audit"
 )
 
-// The formats of a log.
+// Formats of the log.
 const (
 	FormatJSON   = "json"
 	FormatLegacy = "legacy"
 )
 
-// Log writes an event a line.
+// Log writes one line for each event.
 type Log struct {
 	format string
 	failures
@@ -28,12 +28,12 @@ type Log struct {
 	out io.WriteCloser
 }
 
-// NewLog returns a log in FormatJSON or FormatLegacy; Close closes out.
+// NewLog returns a log in FormatJSON or FormatLegacy. Close closes out.
 func NewLog(out io.WriteCloser, format string, m *metrics.Audit) *Log {
 	return &Log{format: format, failures: newFailures(pluginLog, m), out: out}
 }
 
-// Process implements audit.Backend. It returns when the events are written.
+// Process implements audit.Backend. It returns after the events are written.
 func (l *Log) Process(events ...*audit.Event) bool {
 	stored := true
 	for _, e := range events {
@@ -71,7 +71,7 @@ func (l *Log) Close(context.Context) {
 	}
 }
 
-// legacyLine is an event in the text format that came before the JSON one.
+// legacyLine returns an event in the text format that preceded JSON.
 func legacyLine(e *audit.Event) []byte {
 	ip, user, groups, as, asGroups, namespace, response := "<unknown>", "<none>", "<none>", "<self>", "<lookup>", "<none>", "<deferred>"
 	if len(e.SourceIPs) > 0 {

@@ -18,14 +18,13 @@ import (
 )
 
 const (
-	// backupTime is how a rotated file's name says when it was rotated, in UTC.
+	// backupTime is the time in the name of a rotated file, in UTC.
 	backupTime = "2006-01-02T15-04-05.000"
 	gzipSuffix = ".gz"
 	megabyte   = 1 << 20
 )
 
-// Rotation is when a log file is rotated, and how long rotated files are
-// kept. Zero is no limit.
+// Rotation configures when a log file is rotated and how long rotated files are kept. Zero means no limit.
 type Rotation struct {
 	MaxMegabytes int
 	MaxBackups   int
@@ -33,9 +32,9 @@ type Rotation struct {
 	Compress     bool
 }
 
-// File is a log file that is rotated: when a write would make it too large, it
-// is renamed to NAME-TIME.EXT, as the lumberjack library names backups, whose
-// goroutine cannot be ended. Old backups are removed and compressed in a goroutine.
+// File is a log file with rotation. Before a write exceeds the size limit, the file is renamed to
+// NAME-TIME.EXT. These are the names of the lumberjack library, which is not used because its goroutine cannot
+// be stopped. A background goroutine removes and compresses old backups.
 type File struct {
 	path     string
 	rotation Rotation
@@ -50,8 +49,7 @@ type File struct {
 	tidyMu  sync.Mutex
 }
 
-// OpenFile opens or creates the file, with its directory. Nobody but the user
-// may read it.
+// OpenFile opens or creates the file and its directory. Only the server's user can read it.
 func OpenFile(path string, r Rotation) (*File, error) { return openFile(path, r, time.Now) }
 
 func openFile(path string, r Rotation, now func() time.Time) (*File, error) {
@@ -79,7 +77,7 @@ func (f *File) open() error {
 	return nil
 }
 
-// Write implements io.Writer; p is not divided between files.
+// Write implements io.Writer. It never splits p between two files.
 func (f *File) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,7 +85,7 @@ func (f *File) Write(p []byte) (int, error) {
 		return 0, os.ErrClosed
 	}
 	if f.file == nil {
-		// The last rotation went wrong half-way.
+		// The last rotation failed after it had closed the file.
 		if err := f.open(); err != nil {
 			return 0, err
 		}
@@ -118,7 +116,7 @@ func (f *File) rotate() error {
 	return nil
 }
 
-// backupName is a name that no backup has yet.
+// backupName returns the name for a new backup.
 func (f *File) backupName() string {
 	prefix, ext := f.parts()
 	for at := f.now().UTC(); ; at = at.Add(time.Millisecond) {
@@ -131,13 +129,13 @@ func (f *File) backupName() string {
 	}
 }
 
-// parts are what a backup's path has before and behind its time.
+// parts returns the path of backups before and after their time.
 func (f *File) parts() (prefix, ext string) {
 	ext = filepath.Ext(f.path)
 	return strings.TrimSuffix(f.path, ext) + "-", ext
 }
 
-// Close implements io.Closer. It waits until backups are in order.
+// Close implements io.Closer. It waits until old backups are removed and compressed.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,7 +149,7 @@ func (f *File) Close() error {
 	return err
 }
 
-// tidy removes and compresses backups in a goroutine.
+// tidy removes and compresses old backups in a goroutine.
 func (f *File) tidy() {
 	if r := f.rotation; r.MaxBackups <= 0 && r.MaxDays <= 0 && !r.Compress {
 		return
@@ -160,7 +158,7 @@ func (f *File) tidy() {
 		f.tidyMu.Lock()
 		defer f.tidyMu.Unlock()
 		if err := f.tidyNow(); err != nil {
-			klog.ErrorS(err, "Old audit logs could not be put in order", "path", f.path)
+			klog.ErrorS(err, "Failed to remove or compress old audit logs", "path", f.path)
 		}
 	})
 }
@@ -188,7 +186,7 @@ func (f *File) tidyNow() error {
 	return errors.Join(errs...)
 }
 
-// backups are the rotated files, the youngest first.
+// backups returns the rotated files, the newest first.
 func (f *File) backups() ([]backup, error) {
 	entries, err := os.ReadDir(filepath.Dir(f.path))
 	if err != nil {
@@ -211,13 +209,13 @@ func (f *File) backups() ([]backup, error) {
 	return list, nil
 }
 
-// compress replaces a file by its gzip form. Half of one is not left behind.
+// compress replaces a file by its gzip form. On failure it removes the incomplete result.
 func compress(path string) (err error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // it is only read
+	defer in.Close() //nolint:errcheck // read-only
 	out, err := os.OpenFile(path+gzipSuffix, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

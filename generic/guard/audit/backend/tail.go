@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// tailEvents bounds how many events a Tail keeps, tailBytes the size of each.
+	// tailEvents limits how many events a Tail keeps, tailBytes the size of each.
 	tailEvents = 500
 	tailBytes  = 16 << 10
-	// tailFollows is how long after somebody read it a Tail goes on keeping events.
+	// tailFollows is how long a Tail keeps collecting events after the last read.
 	tailFollows = 5 * time.Minute
 )
 
-// Tail keeps the last events of finished requests for those who look at them, without
-// the objects. As long as nobody looks it keeps none and costs nothing.
+// Tail keeps the last events of completed requests, without their objects, for the console. Without readers it
+// keeps nothing and costs nothing.
 type Tail struct {
 	until atomic.Int64 // Unix nanoseconds
 
@@ -73,8 +73,8 @@ func (t *Tail) keep(e *audit.Event) {
 // Close implements audit.Backend.
 func (t *Tail) Close(context.Context) {}
 
-// ServeHTTP answers with the events after the number of ?after=, at most tailEvents, and
-// the number of the last one; and has events kept from now on.
+// ServeHTTP responds with the events after the number ?after=, at most tailEvents, and the number of the last
+// event. It also starts the collection of events.
 func (t *Tail) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		w.Header().Set("Allow", http.MethodGet)
@@ -90,10 +90,10 @@ func (t *Tail) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	events, last := t.after(after)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_ = json.NewEncoder(w).Encode(map[string]any{"events": events, "last": last}) // the client may have gone
+	_ = json.NewEncoder(w).Encode(map[string]any{"events": events, "last": last}) // fails if the client has disconnected
 }
 
-// forget drops the events: nobody reads them any more.
+// forget drops all events and stops the collection.
 func (t *Tail) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

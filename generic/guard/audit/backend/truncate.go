@@ -9,16 +9,15 @@ import (
 	"triplane/generic/guard/audit"
 )
 
-// Truncate passes events on that are small enough, in batches that are.
+// Truncate limits the size of events and batches that it passes to the next backend.
 type Truncate struct {
 	next               audit.Backend
 	maxEvent, maxBatch int
 	failures
 }
 
-// NewTruncate bounds the bytes of events and batches. An event that is too large
-// loses its objects; where it is too large even so, it is lost. maxBatch is at
-// least maxEvent.
+// NewTruncate limits the encoded bytes of events and batches. A larger event loses its objects; if it is still
+// too large, the event is lost. maxBatch must be at least maxEvent.
 func NewTruncate(next audit.Backend, maxEvent, maxBatch int, m *metrics.Audit) *Truncate {
 	return &Truncate{next: next, maxEvent: maxEvent, maxBatch: maxBatch, failures: newFailures(pluginTruncate, m)}
 }
@@ -46,8 +45,8 @@ func (t *Truncate) Process(events ...*audit.Event) bool {
 	return stored
 }
 
-// truncate returns the event, or a smaller one, with its size; nil where it
-// cannot be made small enough.
+// truncate returns the event, or a smaller copy, with its encoded size. It returns nil if the copy is still too
+// large.
 func (t *Truncate) truncate(e *audit.Event) (*audit.Event, int) {
 	if len(e.RequestObject)+len(e.ResponseObject) <= t.maxEvent {
 		n, err := encodedSize(e)

@@ -19,8 +19,8 @@ type Webhook struct {
 	cancel context.CancelFunc
 }
 
-// NewWebhook returns a backend that posts to the server of a kubeconfig file.
-// dial connects, nil directly; pause is the time before a failed request is tried for the second time.
+// NewWebhook returns a backend that posts to the server of a kubeconfig file. A nil dial connects directly.
+// pause is the delay before the first retry.
 func NewWebhook(kubeconfig string, dial webhook.Dial, pause time.Duration, m *metrics.Audit) (*Webhook, error) {
 	caller, err := webhook.NewCaller(kubeconfig, dial)
 	if err != nil {
@@ -31,8 +31,8 @@ func NewWebhook(kubeconfig string, dial webhook.Dial, pause time.Duration, m *me
 	return w, nil
 }
 
-// Process implements audit.Backend. It returns when the service has taken the events,
-// or all attempts have failed.
+// Process implements audit.Backend. It returns after the service has accepted the events, or all attempts have
+// failed.
 func (w *Webhook) Process(events ...*audit.Event) bool {
 	body, err := audit.EncodeList(events)
 	if err == nil {
@@ -44,7 +44,7 @@ func (w *Webhook) Process(events ...*audit.Event) bool {
 	return err == nil
 }
 
-// Close implements audit.Backend. Requests under way are given up.
+// Close implements audit.Backend. It cancels requests that are being sent.
 func (w *Webhook) Close(context.Context) {
 	w.cancel()
 	w.caller.Close()

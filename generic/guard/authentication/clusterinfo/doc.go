@@ -1,7 +1,6 @@
-// Package clusterinfo lets an extension API server trust the client certificates and front proxies
-// that the core API server trusts: it follows the config map extension-apiserver-authentication of
-// kube-system, in which that server publishes their authorities, and the headers in which front proxies
-// name the user.
+// Package clusterinfo lets an extension API server trust the same client certificates and front proxies as the
+// core API server. It follows the ConfigMap extension-apiserver-authentication of kube-system. There the core
+// API server publishes the certificate authorities, and the headers in which front proxies send the user.
 //
-// Reading it takes the role extension-apiserver-authentication-reader in kube-system.
+// Reading the ConfigMap requires the role extension-apiserver-authentication-reader in kube-system.
 package clusterinfo

@@ -17,30 +17,30 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// ConfigMap is the name of what is followed, in kube-system.
+// ConfigMap is the name of the ConfigMap in kube-system.
 const ConfigMap = "extension-apiserver-authentication"
 
-// Info is what the config map says, as it is now. A config map that cannot be understood, or is
-// gone, leaves in force what was read before. It is safe for concurrent use.
+// Info is the current content of the ConfigMap. If the ConfigMap is deleted or invalid, the last valid content
+// stays in effect. It is safe for concurrent use.
 type Info struct {
-	// ClientCA and RequestHeaderCA trust nobody before the config map was read.
+	// ClientCA and RequestHeaderCA are empty until the ConfigMap is read.
 	ClientCA, RequestHeaderCA *authentication.CABundle
 
 	headers atomic.Pointer[authentication.RequestHeaderConfig]
-	last    string // resourceVersion that is in force
+	last    string // resourceVersion of the current content
 }
 
-// New returns what knows nothing yet.
+// New returns an Info without authorities.
 func New() *Info {
 	i := &Info{ClientCA: authentication.NewSetBundle(), RequestHeaderCA: authentication.NewSetBundle()}
 	i.headers.Store(&authentication.RequestHeaderConfig{})
 	return i
 }
 
-// Headers are those of front proxies.
+// Headers returns the headers of front proxies.
 func (i *Info) Headers() *authentication.RequestHeaderConfig { return i.headers.Load() }
 
-// Read reads the config map once, before Follow.
+// Read reads the ConfigMap once. It must be called before Follow.
 func (i *Info) Read(ctx context.Context, client kubernetes.Interface) error {
 	c, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, ConfigMap, metav1.GetOptions{})
 	if err == nil {
@@ -52,7 +52,7 @@ func (i *Info) Read(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// Follow puts changes into force until ctx ends.
+// Follow applies changes of the ConfigMap until ctx ends.
 func (i *Info) Follow(ctx context.Context, client kubernetes.Interface) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(metav1.NamespaceSystem),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
@@ -64,21 +64,21 @@ func (i *Info) Follow(ctx context.Context, client kubernetes.Interface) {
 			return
 		}
 		if err := i.use(c); err != nil {
-			klog.ErrorS(err, "What the cluster says about authentication cannot be used; what was read before stays in force", "configMap", ConfigMap)
+			klog.ErrorS(err, "Failed to load the cluster's authentication configuration, keeping the previous one", "configMap", ConfigMap)
 		}
 	}
 	informer := factory.Core().V1().ConfigMaps().Informer()
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: changed, UpdateFunc: func(_, obj any) { changed(obj) },
 	}); err != nil {
-		return // the informer is new
+		return // does not happen: the informer has not been stopped
 	}
 	factory.StartWithContext(ctx)
 	<-ctx.Done()
 	factory.Shutdown()
 }
 
-// use puts a config map into force, all of it or nothing.
+// use applies a ConfigMap. On an error nothing is applied.
 func (i *Info) use(c *corev1.ConfigMap) error {
 	headers := &authentication.RequestHeaderConfig{}
 	for key, list := range map[string]*[]string{
@@ -100,7 +100,7 @@ func (i *Info) use(c *corev1.ConfigMap) error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	// The headers come first: who was taken for a proxy is forgotten with the bundle.
+	// The headers come first: setting the bundle invalidates cached results that depend on them.
 	i.headers.Store(headers)
 	i.last = c.ResourceVersion
 	if err := i.RequestHeaderCA.Set(proxies); err != nil {

@@ -10,30 +10,28 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// readyWithin is how long the issuers of a changed configuration may take to answer;
-// after that the change is not used.
+// readyWithin is how long the issuers of a new configuration have to respond before Replace fails.
 const readyWithin = time.Minute
 
-// Configured authenticates by the configuration that is in force.
+// Configured authenticates with the current configuration, which Replace changes.
 type Configured struct {
 	current atomic.Pointer[set]
 	metrics *Metrics
-	// anonymous is what configurations that leave anonymous requests open mean.
+	// anonymous is the default for configurations without the field anonymous.
 	anonymous bool
 	nobody    authentication.Request
 }
 
-// NewConfigured returns authenticators of a first configuration, which need Run.
-// anonymous says whether anonymous requests are served where a configuration does
-// not say.
+// NewConfigured returns authenticators for a first configuration. Run must be called. anonymous is whether
+// anonymous requests are allowed if a configuration does not set it.
 func NewConfigured(c *Compiled, anonymous bool, m *Metrics) *Configured {
 	d := &Configured{metrics: m, anonymous: anonymous, nobody: authentication.Anonymous()}
 	d.current.Store(newSet(c, m))
 	return d
 }
 
-// Run contacts the issuers and then runs follow, which may call Replace and returns
-// when ctx ends; nil waits for the end. Connections to issuers end with it.
+// Run contacts the issuers, runs follow, and closes all connections when follow returns. follow may call
+// Replace and must return when ctx ends; nil waits for the end of ctx.
 func (d *Configured) Run(ctx context.Context, follow func(context.Context)) {
 	d.current.Load().start()
 	defer func() { d.current.Load().stop() }()
@@ -43,9 +41,9 @@ func (d *Configured) Run(ctx context.Context, follow func(context.Context)) {
 	<-ctx.Done()
 }
 
-// Replace puts a configuration into force when all of its issuers have answered. It
-// returns an error, and leaves the last one in force, if they do not within a
-// minute. Only what Run runs may call it.
+// Replace waits until all issuers of a configuration have responded and then applies it. If they do not respond
+// within a minute, it returns an error and the current configuration stays in effect. Only follow of Run may
+// call it.
 func (d *Configured) Replace(ctx context.Context, c *Compiled) error {
 	next := newSet(c, d.metrics)
 	next.start()
@@ -66,7 +64,7 @@ func (d *Configured) AuthenticateToken(ctx context.Context, token string) (*auth
 	return d.current.Load().AuthenticateToken(ctx, token)
 }
 
-// Anonymous authenticates requests as system:anonymous, where they are served.
+// Anonymous authenticates requests as system:anonymous if the current configuration allows it.
 func (d *Configured) Anonymous() authentication.Request {
 	return authentication.RequestFunc(func(r *http.Request) (*authentication.Response, error) {
 		if !d.servesAnonymous(r.URL.Path) {

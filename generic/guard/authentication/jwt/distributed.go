@@ -11,11 +11,10 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// maxDistributedIssuers bounds the other issuers that one issuer's tokens refer to.
+// maxDistributedIssuers limits the number of other issuers that the tokens of one issuer may refer to.
 const maxDistributedIssuers = 16
 
-// distributedClaims resolves claims that a token leaves to a service of another
-// issuer (OpenID Connect Core 1.0, section 5.6.2).
+// distributedClaims resolves claims that are served by another issuer (OpenID Connect Core 1.0, section 5.6.2).
 type distributedClaims struct {
 	a *issuerAuthenticator
 
@@ -23,8 +22,8 @@ type distributedClaims struct {
 	verifiers map[string]*oidc.IDTokenVerifier
 }
 
-// resolve replaces the reference to a claim by the claim. Claims without it are left
-// as they are.
+// resolve replaces the reference to a distributed claim by the claim. Without a reference, claims stay
+// unchanged.
 func (d *distributedClaims) resolve(ctx context.Context, claims map[string]any, name string) error {
 	if _, has := claims[name]; has {
 		return nil
@@ -62,7 +61,7 @@ func (d *distributedClaims) resolve(ctx context.Context, claims map[string]any, 
 	return nil
 }
 
-// verifier returns that of an issuer, which is contacted the first time.
+// verifier returns the verifier of an issuer. The first call contacts the issuer.
 func (d *distributedClaims) verifier(ctx context.Context, issuer string) (*oidc.IDTokenVerifier, error) {
 	if issuer == "" {
 		return nil, errors.New("the answer is no token with an issuer")

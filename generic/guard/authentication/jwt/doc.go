@@ -1,16 +1,12 @@
-// Package jwt authenticates bearer tokens that are JSON Web Tokens of external
-// issuers: OpenID Connect ID tokens and what looks like them (KEP-3331).
+// Package jwt authenticates bearer tokens that are JSON Web Tokens of external issuers, such as OpenID Connect
+// ID tokens (KEP-3331).
 //
-// A Configuration is what --authentication-config holds; the --oidc-* flags are
-// turned into one, so that there is one road. Compile validates a configuration
-// and compiles its CEL expressions; a Set is the authenticators of one compiled
-// configuration; Configured holds the Set that is in force and replaces it when
-// the file changes.
+// A Configuration is the content of --authentication-config; the --oidc-* flags are converted to one. Compile
+// validates it and compiles its CEL expressions. Configured holds the authenticators of the current
+// configuration and replaces them when the file changes.
 //
-// A token is offered to the authenticator of its "iss" claim and to no other. Its
-// signature must be by a key that the issuer publishes, with an asymmetric
-// algorithm; its audience, times and the configured rules are checked next, and
-// only then its claims are mapped to a user. An issuer is contacted in the
-// background, again and again until it answers; meanwhile its tokens are refused.
-// Keys are fetched again when a token names one that is not known.
+// A token is only checked by the authenticator of its claim "iss". First the signature must match a public key
+// of the issuer, with an asymmetric algorithm. Then audience, times and the configured rules are checked. Then
+// the claims are mapped to a user. The issuer is contacted in the background until it responds; before, its
+// tokens are rejected. Keys are fetched again when a token names an unknown key.
 package jwt

@@ -18,20 +18,19 @@ import (
 	shared "triplane/generic/guard/cel"
 )
 
-// Names of the variables of expressions.
+// Names of variables in expressions.
 const (
 	claimsVariable = "claims"
 	userVariable   = "user"
 )
 
-// environments are those of expressions about claims and about the user. They are
-// made on first use and never change.
+// environments returns the CEL environments of expressions about claims and about the user, by variable.
 var environments = sync.OnceValues(func() (map[string]*cel.Env, error) {
 	base, err := shared.Base()
 	if err != nil {
 		return nil, err
 	}
-	// The type any, unlike dyn, cannot be the range of a loop: dyn(claims.groups).map(…) can.
+	// A value of type any, unlike dyn, cannot be the range of a macro. dyn(claims.groups).map(…) can.
 	claims, err := base.Extend(cel.Variable(claimsVariable, cel.MapType(cel.StringType, cel.AnyType)))
 	if err != nil {
 		return nil, err
@@ -50,8 +49,8 @@ type expression struct {
 	ast      *cel.Ast
 }
 
-// compile compiles an expression whose value is of one of the types; what is known
-// only when it is evaluated is checked then.
+// compile compiles an expression whose result must have one of the types. A type that is only known at run time
+// is checked then.
 func compile(variable, source string, want ...*cel.Type) (*expression, error) {
 	envs, err := environments()
 	if err != nil {
@@ -74,13 +73,13 @@ func compile(variable, source string, want ...*cel.Type) (*expression, error) {
 
 func returns(got *cel.Type, want []*cel.Type) bool {
 	if unknown(got) {
-		return !want[0].IsExactType(cel.BoolType) // the values of claims, but not rules about them
+		return !want[0].IsExactType(cel.BoolType) // allowed for mappings, not for validation rules
 	}
 	for _, w := range want {
 		if got.IsExactType(w) {
 			return true
 		}
-		// A list whose elements are known only when it is evaluated.
+		// A list whose element type is only known at run time.
 		if w.Kind() == types.ListKind && got.Kind() == types.ListKind && unknown(got.Parameters()[0]) {
 			return true
 		}
@@ -88,7 +87,7 @@ func returns(got *cel.Type, want []*cel.Type) bool {
 	return false
 }
 
-// unknown reports whether values of a type are known only when they are evaluated.
+// unknown reports whether a type is only known at run time.
 func unknown(t *cel.Type) bool { return t.Kind() == types.DynKind || t.Kind() == types.AnyKind }
 
 func oneOf(want []*cel.Type) string {
@@ -99,13 +98,13 @@ func oneOf(want []*cel.Type) string {
 	return text
 }
 
-// eval evaluates with a value of the variable.
+// eval evaluates the expression with a value of its variable.
 func (e *expression) eval(ctx context.Context, value any) (ref.Val, error) {
 	result, _, err := e.program.ContextEval(ctx, map[string]any{e.variable: value})
 	return result, err
 }
 
-// holds evaluates a rule.
+// holds evaluates an expression of type bool.
 func (e *expression) holds(ctx context.Context, value any) (bool, error) {
 	result, err := e.eval(ctx, value)
 	if err != nil {
@@ -118,7 +117,7 @@ func (e *expression) holds(ctx context.Context, value any) (bool, error) {
 	return b, nil
 }
 
-// text evaluates to a string.
+// text evaluates an expression of type string.
 func (e *expression) text(ctx context.Context, value any) (string, error) {
 	result, err := e.eval(ctx, value)
 	if err != nil {
@@ -131,8 +130,7 @@ func (e *expression) text(ctx context.Context, value any) (string, error) {
 	return s, nil
 }
 
-// texts evaluates to a string, a list of strings or null. Empty strings are left
-// out.
+// texts evaluates an expression of type string, list(string) or null. Empty strings are omitted.
 func (e *expression) texts(ctx context.Context, value any) ([]string, error) {
 	result, err := e.eval(ctx, value)
 	if err != nil {
@@ -178,8 +176,7 @@ func nonEmpty(list []string) []string {
 	return kept
 }
 
-// uses reports whether the expression reads a claim, as claims.name or
-// claims["name"].
+// uses reports whether the expression reads a claim, as claims.name or claims["name"].
 func (e *expression) uses(claim string) bool {
 	found := false
 	isClaims := func(x celast.Expr) bool { return x.Kind() == celast.IdentKind && x.AsIdent() == claimsVariable }

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// firstPause and longestPause are between attempts to reach an issuer.
+	// firstPause and longestPause are the shortest and longest pause between attempts to contact an issuer.
 	firstPause   = 100 * time.Millisecond
 	longestPause = 10 * time.Second
 )
 
-// allAlgorithms are the asymmetric ones of RFC 7518. A symmetric one would take a
-// public key for a shared secret.
+// allAlgorithms are the asymmetric algorithms of RFC 7518. With a symmetric one, anyone could sign with the
+// public key.
 var allAlgorithms = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512,
 }
@@ -39,13 +39,13 @@ type issuerAuthenticator struct {
 	client   *http.Client
 	metrics  *issuerMetrics
 	verifier atomic.Pointer[oidc.IDTokenVerifier]
-	// distributed resolves groups that the issuer leaves to another service.
+	// distributed resolves groups that are distributed claims.
 	distributed *distributedClaims
-	ready       chan struct{} // closed when the issuer's keys can be fetched
+	ready       chan struct{} // closed after the issuer's discovery document is read
 }
 
-// newIssuerAuthenticator returns an authenticator that has not contacted its issuer.
-// Its connections end with owner.
+// newIssuerAuthenticator returns an authenticator for one issuer. It is not ready before run. Its connections
+// are closed when owner ends.
 func newIssuerAuthenticator(owner context.Context, r *rules, m *Metrics) *issuerAuthenticator {
 	metrics := m.issuer(r.issuer.URL)
 	a := &issuerAuthenticator{rules: r, metrics: metrics, ready: make(chan struct{})}
@@ -54,7 +54,7 @@ func newIssuerAuthenticator(owner context.Context, r *rules, m *Metrics) *issuer
 	return a
 }
 
-// run contacts the issuer until it has answered, or ctx ends.
+// run contacts the issuer until it responds or ctx ends.
 func (a *issuerAuthenticator) run(ctx context.Context) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		v, err := a.discover(ctx, a.issuer.URL, a.issuer.DiscoveryURL)
@@ -66,7 +66,7 @@ func (a *issuerAuthenticator) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		klog.ErrorS(err, "An issuer of tokens cannot be used yet", "issuer", a.issuer.URL)
+		klog.ErrorS(err, "Failed to contact token issuer", "issuer", a.issuer.URL)
 		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
@@ -77,9 +77,9 @@ func (a *issuerAuthenticator) run(ctx context.Context) {
 	}
 }
 
-// discover reads an issuer's discovery document and returns what verifies the
-// signatures, issuer and times of its tokens. document is its URL, where it is not
-// below the issuer's (OpenID Connect Discovery 1.0, section 4).
+// discover reads an issuer's discovery document and returns a verifier for the signature, issuer and expiry of
+// its tokens. document is the URL of the document; "" means the path below the issuer (OpenID Connect Discovery
+// 1.0, section 4).
 func (a *issuerAuthenticator) discover(ctx context.Context, issuer, document string) (*oidc.IDTokenVerifier, error) {
 	if document == "" {
 		document = strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
@@ -105,7 +105,7 @@ func (a *issuerAuthenticator) discover(ctx context.Context, issuer, document str
 	if len(algorithms) == 0 {
 		algorithms = allAlgorithms
 	}
-	// The keys are fetched for longer than this discovery takes; the client ends them.
+	// The key set outlives ctx. The client's owner limits its requests.
 	keys := oidc.NewRemoteKeySet(oidc.ClientContext(withKeySet(context.Background()), a.client), found.JWKSURI)
 	return oidc.NewVerifier(issuer, keys, &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: algorithms}), nil
 }
@@ -123,7 +123,7 @@ func (a *issuerAuthenticator) get(ctx context.Context, url, bearer string) ([]by
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close() // it was only read
+	defer response.Body.Close() // read-only
 	raw, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
@@ -134,8 +134,7 @@ func (a *issuerAuthenticator) get(ctx context.Context, url, bearer string) ([]by
 	return raw, nil
 }
 
-// AuthenticateToken implements authentication.Token, for tokens that name the
-// issuer.
+// AuthenticateToken implements authentication.Token for tokens of the issuer.
 func (a *issuerAuthenticator) AuthenticateToken(ctx context.Context, token string) (*authentication.Response, error) {
 	start := time.Now()
 	response, err := a.authenticate(ctx, token)
@@ -164,8 +163,7 @@ func (a *issuerAuthenticator) authenticate(ctx context.Context, token string) (*
 	return &authentication.Response{User: u}, nil
 }
 
-// verify returns the claims of a token that is signed, is for one of the audiences
-// and has not expired.
+// verify returns the claims of a token. The token must be signed, unexpired, and for one of the audiences.
 func (a *issuerAuthenticator) verify(ctx context.Context, verifier *oidc.IDTokenVerifier, token string) (map[string]any, error) {
 	verified, err := verifier.Verify(ctx, token)
 	if err != nil {
@@ -185,10 +183,10 @@ func (a *issuerAuthenticator) verify(ctx context.Context, verifier *oidc.IDToken
 	return claims, notBefore(claims, time.Now())
 }
 
-// clockSkew is how far an issuer's clock may be ahead. Package oidc forgives five minutes.
+// clockSkew is how far an issuer's clock may be ahead. Package oidc tolerates five minutes.
 const clockSkew = time.Minute
 
-// notBefore returns an error for a token that is not valid yet.
+// notBefore returns an error if the token is not valid yet.
 func notBefore(claims map[string]any, now time.Time) error {
 	var from float64
 	switch nbf := claims["nbf"].(type) {

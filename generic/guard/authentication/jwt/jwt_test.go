@@ -228,7 +228,7 @@ func TestKeysAreRotated(t *testing.T) {
 		stranger.KeyID = fmt.Sprint("invented", i)
 		ask(t, d, jwttest.Sign(t, jose.ES256, stranger, issuer.Claims(nil)))
 	}
-	if n := issuer.Fetched.Load() - before; n > 2+int64(time.Since(begun)/keysHold) {
+	if n := issuer.Fetched.Load() - before; n > 2+int64(time.Since(begun)/keysTTL) {
 		t.Errorf("50 invented key ids had the keys fetched %d times", n)
 	}
 }

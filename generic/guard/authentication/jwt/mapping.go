@@ -10,13 +10,12 @@ import (
 	"triplane/generic/base/user"
 )
 
-// rules are the compiled part of an Authenticator.
+// rules are the compiled form of an Authenticator.
 type rules struct {
 	issuer Issuer
 	roots  *x509.CertPool // nil means the system's
-	dial   egress.Dial    // nil means directly
-	// algorithms that tokens may be signed with; nil means all asymmetric ones of
-	// RFC 7518.
+	dial   egress.Dial    // nil connects directly
+	// algorithms are the allowed signature algorithms; nil allows allAlgorithms.
 	algorithms []string
 
 	required   []requiredClaim
@@ -30,13 +29,13 @@ type rules struct {
 
 type requiredClaim struct{ claim, value string }
 
-// rule is an expression that must be true, and what is said if it is not.
+// rule is an expression that must be true, with the error message otherwise.
 type rule struct {
 	expression *expression
 	message    string
 }
 
-// source is where a user's attribute comes from; the zero value has none.
+// source is the source of a user's attribute. The zero source has none.
 type source struct {
 	claim, prefix string
 	expression    *expression
@@ -47,7 +46,7 @@ type extraRule struct {
 	value *expression
 }
 
-// user checks the claims of a token with a good signature and makes a user of them.
+// user validates the claims of a verified token and maps them to a user.
 func (r *rules) user(ctx context.Context, claims map[string]any) (*user.Info, error) {
 	if err := r.checkClaims(ctx, claims); err != nil {
 		return nil, err
@@ -99,7 +98,7 @@ func checkRules(ctx context.Context, list []rule, value any) error {
 }
 
 func (r *rules) userName(ctx context.Context, claims map[string]any) (string, error) {
-	// An address that the issuer has not verified is not the user's.
+	// An email address that the issuer has not verified may belong to another user.
 	if r.username.claim == "email" {
 		if verified, has := claims["email_verified"]; has && verified != true {
 			return "", errors.New("oidc: email not verified")
@@ -115,7 +114,7 @@ func (r *rules) userName(ctx context.Context, claims map[string]any) (string, er
 	return name, nil
 }
 
-// text is an attribute that is one string, "" where there is no source.
+// text returns the value of a string attribute, or "" without a source.
 func (s *source) text(ctx context.Context, claims map[string]any) (string, error) {
 	switch {
 	case s.expression != nil:

@@ -8,8 +8,8 @@ import (
 	"triplane/generic/base/configfile"
 )
 
-// Metrics is what is measured about JWT authenticators. Series are by issuer of the
-// configuration, never by what a token says. A nil Metrics measures nothing.
+// Metrics measures JWT authenticators by configured issuer, never by a value from a token. A nil Metrics
+// measures nothing.
 type Metrics struct {
 	server  string
 	latency *prometheus.HistogramVec
@@ -17,7 +17,7 @@ type Metrics struct {
 	keys    *prometheus.GaugeVec
 }
 
-// NewMetrics registers the metrics; serverID is the identity of this API server.
+// NewMetrics registers the metrics. serverID is the identity of the API server.
 func NewMetrics(registry prometheus.Registerer, serverID string) *Metrics {
 	const prefix = "apiserver_authentication_jwt_authenticator_"
 	m := &Metrics{
@@ -42,7 +42,7 @@ func (m *Metrics) issuer(url string) *issuerMetrics {
 	return &issuerMetrics{m, configfile.Hash([]byte(url))}
 }
 
-// forget removes the series of issuers that are not configured any more.
+// forget deletes the series of issuers that are no longer configured.
 func (m *Metrics) forget(gone []string) {
 	if m == nil {
 		return

@@ -9,29 +9,28 @@ import (
 	"triplane/internal/worker"
 )
 
-// successHolds is how long an accepted token is not looked at again.
-const successHolds = 10 * time.Second
+// successTTL is how long a successful authentication is cached.
+const successTTL = 10 * time.Second
 
-// set is the authenticators of one configuration. It is never changed.
+// set is the authenticators of one configuration. It is immutable.
 type set struct {
 	anonymous *Anonymous
 	byIssuer  map[string]*issuerAuthenticator
 	cached    authentication.Token
 
 	cancel context.CancelFunc
-	ctx    context.Context //nolint:containedctx // the set's life
+	ctx    context.Context //nolint:containedctx // limits the set's goroutines
 	done   worker.Group
 }
 
-// newSet returns the authenticators of a configuration, which contact nobody before
-// start.
+// newSet returns the authenticators of a configuration. They contact their issuers after start.
 func newSet(c *Compiled, m *Metrics) *set {
 	s := &set{anonymous: c.Anonymous, byIssuer: map[string]*issuerAuthenticator{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, r := range c.rules {
 		s.byIssuer[r.issuer.URL] = newIssuerAuthenticator(s.ctx, r, m)
 	}
-	s.cached = authentication.NewTokenCache(authentication.TokenFunc(s.authenticate), successHolds)
+	s.cached = authentication.NewTokenCache(authentication.TokenFunc(s.authenticate), successTTL)
 	return s
 }
 
@@ -42,13 +41,13 @@ func (s *set) start() {
 	}
 }
 
-// stop ends what start began, and the set's connections.
+// stop stops the goroutines of start and closes connections.
 func (s *set) stop() {
 	s.cancel()
 	s.done.Wait()
 }
 
-// ready returns when all issuers have answered, or ctx's error.
+// ready returns when all issuers have responded, or when ctx ends.
 func (s *set) ready(ctx context.Context) error {
 	for _, a := range s.byIssuer {
 		select {
@@ -60,8 +59,7 @@ func (s *set) ready(ctx context.Context) error {
 	return nil
 }
 
-// AuthenticateToken implements authentication.Token. It has no opinion about tokens
-// of other issuers.
+// AuthenticateToken implements authentication.Token. It has no opinion on tokens of other issuers.
 func (s *set) AuthenticateToken(ctx context.Context, token string) (*authentication.Response, error) {
 	if s.byIssuer[authentication.TokenIssuer(token)] == nil {
 		return nil, nil
@@ -73,7 +71,7 @@ func (s *set) authenticate(ctx context.Context, token string) (*authentication.R
 	return s.byIssuer[authentication.TokenIssuer(token)].AuthenticateToken(ctx, token)
 }
 
-// missing lists the issuers of s that other does not have.
+// missing returns the issuers of s that other does not have.
 func (s *set) missing(other *set) (gone []string) {
 	for url := range s.byIssuer {
 		if other.byIssuer[url] == nil {

@@ -14,25 +14,25 @@ import (
 
 const (
 	callTimeout = 30 * time.Second
-	// maxAnswer bounds what is read of an issuer's answer, in bytes.
-	maxAnswer = 1 << 20
-	// keysHold is how long fetched keys are answered again: tokens with invented
-	// key ids, which anybody can send, do not become requests to the issuer.
-	keysHold = time.Second
+	// maxResponse limits the bytes of an issuer's response.
+	maxResponse = 1 << 20
+	// keysTTL is how long fetched keys are cached. Clients can send tokens with unknown key IDs; the cache
+	// limits the requests to the issuer that these cause.
+	keysTTL = time.Second
 )
 
-// transport is how an issuer is reached: bounded by the life of the owner, in the
-// size of answers, and in how often keys are fetched.
+// transport limits requests to an issuer: their lifetime to that of the owner, the size of responses, and how
+// often keys are fetched.
 type transport struct {
-	owner   context.Context //nolint:containedctx // requests end with it
+	owner   context.Context //nolint:containedctx // requests end when it ends
 	inner   *http.Transport
 	metrics *issuerMetrics
 
 	mu   sync.Mutex
-	keys map[string]heldAnswer // by URL
+	keys map[string]cachedKeySet // by URL
 }
 
-type heldAnswer struct {
+type cachedKeySet struct {
 	body    []byte
 	fetched time.Time
 }
@@ -50,26 +50,26 @@ func newClient(owner context.Context, r *rules, m *issuerMetrics) *http.Client {
 	if r.dial != nil {
 		inner.DialContext = r.dial
 	}
-	t := &transport{owner: owner, inner: inner, metrics: m, keys: map[string]heldAnswer{}}
+	t := &transport{owner: owner, inner: inner, metrics: m, keys: map[string]cachedKeySet{}}
 	context.AfterFunc(owner, inner.CloseIdleConnections)
 	return &http.Client{Transport: t, Timeout: callTimeout}
 }
 
 type keySetKey struct{}
 
-// withKeySet marks a context whose requests fetch keys.
+// withKeySet returns a context whose requests fetch keys.
 func withKeySet(ctx context.Context) context.Context {
 	return context.WithValue(ctx, keySetKey{}, true)
 }
 
 var errTooLarge = errors.New("oidc: the issuer's answer is too large")
 
-// RoundTrip implements http.RoundTripper. The answer has been read when it returns.
+// RoundTrip implements http.RoundTripper. It reads the whole response before it returns.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	isKeys := r.Context().Value(keySetKey{}) != nil
 	url := r.URL.String()
 	if isKeys {
-		if body := t.held(url); body != nil {
+		if body := t.cachedKeys(url); body != nil {
 			return answer(r, &http.Response{Status: "200 OK", StatusCode: http.StatusOK, Header: http.Header{}}, body), nil
 		}
 	}
@@ -79,17 +79,17 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.inner.RoundTrip(r.WithContext(ctx))
 	var body []byte
 	if err == nil {
-		defer response.Body.Close() // it was only read
-		body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+		defer response.Body.Close() // read-only
+		body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
 	}
-	if err == nil && len(body) > maxAnswer {
+	if err == nil && len(body) > maxResponse {
 		err = errTooLarge
 	}
 	if isKeys {
 		ok := err == nil && response.StatusCode == http.StatusOK
 		t.metrics.fetched(ok, body)
 		if ok {
-			t.hold(url, body)
+			t.cacheKeys(url, body)
 		}
 	}
 	if err != nil {
@@ -104,20 +104,20 @@ func answer(r *http.Request, response *http.Response, body []byte) *http.Respons
 	return response
 }
 
-func (t *transport) held(url string) []byte {
+func (t *transport) cachedKeys(url string) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if h := t.keys[url]; time.Since(h.fetched) < keysHold {
+	if h := t.keys[url]; time.Since(h.fetched) < keysTTL {
 		return h.body
 	}
 	return nil
 }
 
-func (t *transport) hold(url string, body []byte) {
+func (t *transport) cacheKeys(url string, body []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.keys) > maxDistributedIssuers {
 		clear(t.keys)
 	}
-	t.keys[url] = heldAnswer{body, time.Now()}
+	t.keys[url] = cachedKeySet{body, time.Now()}
 }

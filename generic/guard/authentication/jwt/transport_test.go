@@ -25,7 +25,7 @@ func TestEndlessDocuments(t *testing.T) {
 	defer s.Close()
 	inner := &http.Transport{}
 	defer inner.CloseIdleConnections()
-	tr := &transport{owner: context.Background(), inner: inner, keys: map[string]heldAnswer{}}
+	tr := &transport{owner: context.Background(), inner: inner, keys: map[string]cachedKeySet{}}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestEndlessDocuments(t *testing.T) {
 	}
 	<-ended
 	// What is on its way when it was enough counts as well.
-	if n := sent.Load(); n > maxAnswer+32<<20 {
+	if n := sent.Load(); n > maxResponse+32<<20 {
 		t.Errorf("%d MB were sent", n>>20)
 	}
 }

@@ -26,7 +26,7 @@ var (
 	boolean      = []*cel.Type{cel.BoolType}
 )
 
-// Compiled is a valid configuration.
+// Compiled is a valid configuration with compiled expressions.
 type Compiled struct {
 	Anonymous *Anonymous
 	rules     []*rules
@@ -35,17 +35,16 @@ type Compiled struct {
 // Authenticates reports whether there are JWT authenticators.
 func (c *Compiled) Authenticates() bool { return len(c.rules) > 0 }
 
-// Egress is how issuers are reached that name an egress selector.
+// Egress configures the connections to issuers with an egress selector.
 type Egress struct {
 	// Selector may be nil.
 	Selector *egress.Selector
-	// Off refuses issuers that name one (gate StructuredAuthenticationConfigurationEgressSelector).
+	// Off rejects issuers with an egress selector (gate StructuredAuthenticationConfigurationEgressSelector).
 	Off bool
 }
 
-// Compile validates a configuration and compiles its expressions. disallowed are
-// issuers that are somebody else's: those of service account tokens. Issuers that name
-// an egress selector are reached by e.
+// Compile validates a configuration and compiles its expressions. disallowed are the issuers of service account
+// tokens, which no JWT authenticator may have. e connects to issuers with an egress selector.
 func Compile(c *Configuration, disallowed []string, e Egress) (*Compiled, field.ErrorList) {
 	v := &validator{disallowed: disallowed, egress: e, issuers: sets.New[string](), discoveries: sets.New[string]()}
 	root := field.NewPath("jwt")
@@ -63,7 +62,7 @@ func Compile(c *Configuration, disallowed []string, e Egress) (*Compiled, field.
 	return done, nil
 }
 
-// validator collects errors and what must be unique.
+// validator collects errors, and the values that must be unique.
 type validator struct {
 	disallowed           []string
 	egress               Egress
@@ -127,7 +126,7 @@ func (v *validator) issuer(path *field.Path, i *Issuer, r *rules) {
 	r.dial = v.dial(path.Child("egressSelectorType"), i.EgressSelectorType)
 }
 
-// dial returns how an issuer is reached; nil is directly.
+// dial returns the dialer of an egress selector type; nil connects directly.
 func (v *validator) dial(path *field.Path, kind string) egress.Dial {
 	switch {
 	case kind == "":
@@ -195,7 +194,7 @@ func (v *validator) audiences(path *field.Path, i *Issuer) {
 	}
 }
 
-// compile compiles an expression, or adds why it is none.
+// compile compiles an expression. On failure it adds a validation error and returns nil.
 func (v *validator) compile(path *field.Path, variable, source string, want ...*cel.Type) *expression {
 	e, err := compile(variable, source, want...)
 	if err != nil {
@@ -301,8 +300,8 @@ func (v *validator) mapping(path *field.Path, p PrefixedClaimOrExpression, want 
 	return source{}
 }
 
-// extraKey validates the key of an extra attribute, which is prefixed with a domain
-// that is not Kubernetes' own.
+// extraKey validates the key of an extra attribute. It must have a domain prefix that is not reserved by
+// Kubernetes.
 func (v *validator) extraKey(path *field.Path, key string) {
 	if key == "" {
 		v.add(field.Required(path, "key is required"))
@@ -320,8 +319,8 @@ func (v *validator) extraKey(path *field.Path, key string) {
 	}
 }
 
-// emailVerified has the use of an address as the user's name checked: an issuer may
-// let people claim addresses of others.
+// emailVerified requires expressions to check claims.email_verified if the user name depends on claims.email.
+// Otherwise users of some issuers could claim the address of another user.
 func (v *validator) emailVerified(path *field.Path, r *rules) {
 	e := r.username.expression
 	if e == nil || !e.uses("email") {
@@ -342,13 +341,12 @@ func (v *validator) emailVerified(path *field.Path, r *rules) {
 	v.add(field.Invalid(path, e.source, "claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression"))
 }
 
-// SetAlgorithms restricts the algorithms that tokens may be signed with to some of
-// Algorithms.
+// SetAlgorithms restricts the signature algorithms of tokens to names, a subset of Algorithms.
 func (c *Compiled) SetAlgorithms(names []string) {
 	for _, r := range c.rules {
 		r.algorithms = names
 	}
 }
 
-// Algorithms returns those that tokens may be signed with.
+// Algorithms returns all supported signature algorithms.
 func Algorithms() []string { return slices.Clone(allAlgorithms) }

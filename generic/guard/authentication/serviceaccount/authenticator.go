@@ -15,8 +15,8 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// Getter looks up what tokens are bound to. A missing object is a not-found
-// API error. The objects are not changed.
+// Getter returns the objects that tokens are bound to. For a missing object it returns a NotFound API error.
+// Callers do not modify the objects.
 type Getter interface {
 	GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error)
 	GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
@@ -24,27 +24,25 @@ type Getter interface {
 	GetNode(ctx context.Context, name string) (*corev1.Node, error)
 }
 
-// Config is what an Authenticator checks tokens with.
+// Config configures an Authenticator.
 type Config struct {
-	// Issuers are the URLs that tokens may come from, the first the current.
+	// Issuers are the accepted issuer URLs, the current one first.
 	Issuers []string
 	Keys    Keys
-	// Audiences are the API server's own; tokens must name one of them, unless
-	// the context asks for others.
+	// Audiences are the API server's own. Tokens must be for one of them, unless the context has other
+	// audiences.
 	Audiences []string
 	Getter    Getter
-	// Lookup false spares the look for accounts of Secret tokens
-	// (--service-account-lookup=false).
+	// Lookup false skips the lookup of service accounts for tokens in Secrets (--service-account-lookup=false).
 	Lookup bool
-	// RecordUse notes on a Secret that its token was used on a day
-	// (time.DateOnly, UTC); nil notes nothing.
+	// RecordUse records that the token in a Secret was used on a day (time.DateOnly, UTC). With nil it is not
+	// recorded.
 	RecordUse func(ctx context.Context, namespace, name, day string) error
 	// Metrics may be nil.
 	Metrics *Metrics
 }
 
-// Authenticator checks service account tokens, bound ones and those stored in
-// Secrets.
+// Authenticator authenticates service account tokens: bound ones, and legacy ones from Secrets.
 type Authenticator struct {
 	config   Config
 	issuers  map[string]bool
@@ -53,7 +51,7 @@ type Authenticator struct {
 	now      func() time.Time
 }
 
-// NewAuthenticator returns an authenticator of the configured issuers' tokens.
+// NewAuthenticator returns an authenticator for tokens of the configured issuers.
 func NewAuthenticator(c Config) *Authenticator {
 	a := &Authenticator{config: c, issuers: map[string]bool{LegacyIssuer: true}, now: time.Now}
 	a.uses.write = c.RecordUse
@@ -63,8 +61,8 @@ func NewAuthenticator(c Config) *Authenticator {
 	return a
 }
 
-// AuthenticateToken implements authentication.Token. Tokens that are no JWT, or
-// another issuer's, are left to other authenticators.
+// AuthenticateToken implements authentication.Token. It has no opinion on tokens that are no JWT or have
+// another issuer.
 func (a *Authenticator) AuthenticateToken(ctx context.Context, token string) (*authentication.Response, error) {
 	t := a.verified.get(token)
 	if t == nil || t.generation != a.config.Keys.Generation() {
@@ -83,16 +81,15 @@ func (a *Authenticator) AuthenticateToken(ctx context.Context, token string) (*a
 	return a.acceptBound(ctx, t)
 }
 
-// algorithms that keys of ours sign with. "none" is not among them, nor is any
-// that would take a public key for a shared secret.
+// algorithms are the accepted signature algorithms. They include neither "none" nor symmetric ones, with which
+// anyone could sign with the public key.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
 
-// verify reads a token that one of the keys signed.
+// verify verifies the signature of a token and decodes it.
 func (a *Authenticator) verify(ctx context.Context, token, issuer string) (*verifiedToken, error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
-		// What a client could learn from the difference is nothing: say what is
-		// said of a wrong signature.
+		// The error of an invalid signature: the difference does not help clients.
 		return nil, jose.ErrCryptoFailure
 	}
 	errs := []error{}
@@ -131,7 +128,7 @@ func parsePayload(payload []byte, issuer string) (*verifiedToken, error) {
 	return &verifiedToken{bound: &c, user: userOf(&c)}, nil
 }
 
-// audiences returns those the token is good for of those asked for.
+// audiences returns the required audiences that the token offers, or an error if there is none.
 func (a *Authenticator) audiences(ctx context.Context, offered []string) ([]string, error) {
 	wanted, ok := authentication.AudiencesFrom(ctx)
 	if !ok || len(wanted) == 0 {
@@ -160,7 +157,7 @@ func (a *Authenticator) acceptBound(ctx context.Context, t *verifiedToken) (*aut
 	return &authentication.Response{User: t.user, Audiences: audiences, Annotations: stale}, nil
 }
 
-// stale is the audit annotation of a token that its client should have renewed.
+// stale returns the audit annotation for a token that its client should have renewed, or nil.
 func (a *Authenticator) stale(c *claims) map[string]string {
 	if c.Kubernetes.WarnAfter == nil {
 		return nil
@@ -173,13 +170,14 @@ func (a *Authenticator) stale(c *claims) map[string]string {
 		"subject: %s, seconds after warning threshold: %.0f", c.Subject, late.Seconds())}
 }
 
-// errClaims is said of tokens that we signed and cannot read.
+// errClaims is the error for tokens with a valid signature that cannot be decoded.
 var errClaims = errors.New("service account token claims could not be parsed")
 
-// errInvalidated is said of tokens whose account or bound object is gone.
+// errInvalidated is the error for tokens whose service account or bound object was deleted.
 var errInvalidated = errors.New("service account token has been invalidated")
 
-// checkTimes forgives clocks a minute of difference, as kube-apiserver: another server may have signed the token.
+// checkTimes validates the times of a token. It tolerates one minute of clock skew, like kube-apiserver,
+// because another server may have signed the token.
 func (a *Authenticator) checkTimes(c *jwt.Claims) error {
 	switch err := c.ValidateWithLeeway(jwt.Expected{Time: a.now()}, jwt.DefaultLeeway); {
 	case err == nil:

@@ -9,48 +9,47 @@ import (
 	"triplane/generic/base/user"
 )
 
-// deletionGrace is how long a token outlives the mark of deletion on what it is
-// bound to: pods use their tokens while they shut down.
+// deletionGrace is how long a token stays valid after the deletionTimestamp of its bound object. Pods use their
+// tokens while they shut down.
 const deletionGrace = time.Minute
 
-// Keys of what a user's extra says about the token.
+// Keys of the user's extra information about the token.
 const (
 	podNameKey = "authentication.kubernetes.io/pod-name"
 	podUIDKey  = "authentication.kubernetes.io/pod-uid"
 	nodeUIDKey = "authentication.kubernetes.io/node-uid"
 )
 
-// checkBound looks whether the account and the bound object are still those of
-// the token.
+// checkBound returns an error unless the service account and the bound object of a token exist.
 func (a *Authenticator) checkBound(ctx context.Context, b *Bound) error {
 	account, err := a.config.Getter.GetServiceAccount(ctx, b.Namespace, b.ServiceAccount.Name)
 	if err != nil {
 		return err
 	}
-	if !a.lives(account, b.ServiceAccount.UID) {
+	if !a.exists(account, b.ServiceAccount.UID) {
 		return errInvalidated
 	}
 	switch {
 	case b.Secret != nil:
 		secret, err := a.config.Getter.GetSecret(ctx, b.Namespace, b.Secret.Name)
-		if err != nil || !a.lives(secret, b.Secret.UID) {
+		if err != nil || !a.exists(secret, b.Secret.UID) {
 			return errInvalidated
 		}
 	case b.Pod != nil:
 		pod, err := a.config.Getter.GetPod(ctx, b.Namespace, b.Pod.Name)
-		if err != nil || !a.lives(pod, b.Pod.UID) {
+		if err != nil || !a.exists(pod, b.Pod.UID) {
 			return errInvalidated
 		}
 	case b.Node != nil:
 		node, err := a.config.Getter.GetNode(ctx, b.Node.Name)
-		if err != nil || !a.lives(node, b.Node.UID) {
+		if err != nil || !a.exists(node, b.Node.UID) {
 			return errInvalidated
 		}
 	}
 	return nil
 }
 
-func (a *Authenticator) lives(o metav1.Object, uid string) bool {
+func (a *Authenticator) exists(o metav1.Object, uid string) bool {
 	if string(o.GetUID()) != uid {
 		return false
 	}
@@ -58,15 +57,15 @@ func (a *Authenticator) lives(o metav1.Object, uid string) bool {
 	return deleted == nil || a.now().Before(deleted.Add(deletionGrace))
 }
 
-// CheckUser returns an error unless the service account of a user, and the pod or node that its token
-// was bound to, still exist. Of other users it knows nothing.
+// CheckUser returns an error unless the service account of a user, and the pod or node that its token was bound
+// to, exist. It returns nil for other users.
 func CheckUser(ctx context.Context, getter Getter, u *user.Info) error {
 	namespace, name, ok := user.ServiceAccount(u.Name)
 	if !ok {
 		return nil
 	}
 	b := &Bound{Namespace: namespace, ServiceAccount: Ref{Name: name, UID: u.UID}}
-	if u.UID == "" { // not every authenticator has one
+	if u.UID == "" { // some authenticators do not set it
 		account, err := getter.GetServiceAccount(ctx, namespace, name)
 		if err != nil {
 			return err

@@ -8,14 +8,14 @@ import (
 	"triplane/generic/base/user"
 )
 
-// Ref names an object that a token is about.
+// Ref identifies an object in a token.
 type Ref struct {
 	Name string `json:"name,omitempty"`
 	UID  string `json:"uid,omitempty"`
 }
 
-// Bound is the private claim "kubernetes.io": whose the token is and what it
-// lives and dies with. A pod's node is named beside the pod.
+// Bound is the private claim "kubernetes.io": the service account, and the object that limits the token's
+// validity. For a pod it also has the pod's node.
 type Bound struct {
 	Namespace      string           `json:"namespace,omitempty"`
 	Node           *Ref             `json:"node,omitempty"`
@@ -25,21 +25,20 @@ type Bound struct {
 	WarnAfter      *jwt.NumericDate `json:"warnafter,omitempty"`
 }
 
-// claims is all that a bound token says.
+// claims are the claims of a bound token.
 type claims struct {
 	jwt.Claims
 	Kubernetes Bound `json:"kubernetes.io,omitempty"`
 }
 
-// issued are claims as they are signed: the audience is a list even of one, since
-// there are readers of tokens that know no other form (RFC 7519, section 4.1.3, has
-// both).
+// issued are claims as they are signed. The audience is always a list: some consumers do not accept the string
+// form (RFC 7519, section 4.1.3, allows both).
 type issued struct {
 	claims
 	Audience []string `json:"aud,omitempty"`
 }
 
-// legacyClaims is all that a token stored in a Secret says.
+// legacyClaims are the claims of a token in a Secret.
 type legacyClaims struct {
 	jwt.Claims
 	Account   string `json:"kubernetes.io/serviceaccount/service-account.name"`
@@ -48,19 +47,19 @@ type legacyClaims struct {
 	Namespace string `json:"kubernetes.io/serviceaccount/namespace"`
 }
 
-// LegacyIssuer is the issuer of tokens stored in Secrets.
+// LegacyIssuer is the issuer of tokens in Secrets.
 const LegacyIssuer = "kubernetes/serviceaccount"
 
-// Request is a token to be issued.
+// Request describes a token to issue.
 type Request struct {
 	Namespace string
 	Account   Ref
-	// One of Pod, Secret and Node binds the token; a Pod's Node goes with it.
+	// At most one of Pod, Secret and Node binds the token. With Pod, Node is the pod's node.
 	Pod, Secret, Node *Ref
 	Audiences         []string
 	Lifetime          time.Duration
-	// WarnAfter, where above 0, is when the token's use becomes stale although
-	// it lives on (extended expiration).
+	// WarnAfter, if positive, is the age at which the token is stale although it is still valid (extended
+	// expiration).
 	WarnAfter time.Duration
 }
 

@@ -11,22 +11,20 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// Paths of the OpenID discovery documents.
+// Paths of the OpenID Connect discovery documents.
 const (
 	ConfigurationPath = "/.well-known/openid-configuration"
 	JWKSPath          = "/openid/v1/jwks"
 )
 
-// Discovery is the two OpenID documents of an issuer, rendered from its keys when
-// they are asked for.
+// Discovery renders the two OpenID Connect documents of an issuer from its current keys.
 type Discovery struct {
 	issuer, jwksURI string
 	keys            Keys
 }
 
-// NewDiscovery returns the documents of an issuer. jwksURI is where relying
-// parties find the keys, "" being JWKSPath at externalAddress (host:port). An
-// error means that the issuer is no https URL, so that no discovery is possible.
+// NewDiscovery returns the documents of an issuer. jwksURI is the URL of the keys; "" means JWKSPath at
+// externalAddress (host:port). It returns an error if the issuer is not an https URL, as discovery requires.
 func NewDiscovery(issuer, jwksURI, externalAddress string, keys Keys) (*Discovery, error) {
 	u, err := url.Parse(issuer)
 	if err != nil {
@@ -46,7 +44,7 @@ func NewDiscovery(issuer, jwksURI, externalAddress string, keys Keys) (*Discover
 	return d, err
 }
 
-// JWKS is the JSON Web Key Set.
+// JWKS returns the JSON Web Key Set.
 func (d *Discovery) JWKS() ([]byte, error) {
 	set, _, err := keySet(d.keys.All())
 	if err != nil {
@@ -55,7 +53,7 @@ func (d *Discovery) JWKS() ([]byte, error) {
 	return json.Marshal(set)
 }
 
-// Configuration is the discovery document.
+// Configuration returns the discovery document.
 func (d *Discovery) Configuration() ([]byte, error) {
 	_, algs, err := keySet(d.keys.All())
 	if err != nil {
@@ -70,7 +68,7 @@ func (d *Discovery) Configuration() ([]byte, error) {
 	}{d.issuer, d.jwksURI, []string{"id_token"}, []string{"public"}, algs})
 }
 
-// keySet returns the published keys, each once, and their algorithms, sorted.
+// keySet returns the published keys without duplicates, and their algorithms in order.
 func keySet(keys []PublicKey) (jose.JSONWebKeySet, []string, error) {
 	var set jose.JSONWebKeySet
 	var algs []string
@@ -91,7 +89,7 @@ func keySet(keys []PublicKey) (jose.JSONWebKeySet, []string, error) {
 	return set, slices.Compact(algs), nil
 }
 
-// Install adds the two documents to a container.
+// Install adds the routes of the two documents to a container.
 func (d *Discovery) Install(c *restful.Container) {
 	c.Add(document(ConfigurationPath, "getServiceAccountIssuerOpenIDConfiguration",
 		"get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'", restful.MIME_JSON, d.Configuration))
@@ -109,7 +107,7 @@ func document(path, operation, doc, mime string, render func() ([]byte, error)) 
 		}
 		r.Header().Set("Content-Type", mime)
 		r.Header().Set("Cache-Control", "public, max-age=3600")
-		_, _ = r.ResponseWriter.Write(body) // the client is gone, or not
+		_, _ = r.ResponseWriter.Write(body) // fails if the client has disconnected
 	}))
 	return ws
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Signer makes a JSON Web Token of claims, in compact form.
+// Signer signs claims as a JSON Web Token in compact form.
 type Signer interface {
 	Sign(ctx context.Context, claims []byte) (token string, err error)
 }
@@ -22,12 +22,12 @@ type Issuer struct {
 	now    func() time.Time
 }
 
-// NewIssuer returns an issuer that signs in the name of url.
+// NewIssuer returns an issuer with the given URL.
 func NewIssuer(url string, signer Signer) *Issuer {
 	return &Issuer{url: url, signer: signer, now: time.Now}
 }
 
-// Issue signs a token; id is its JWT ID, for the audit log.
+// Issue signs a token. id is its JWT ID, for the audit log.
 func (i *Issuer) Issue(ctx context.Context, r Request) (token, id string, err error) {
 	id = uuid.NewString()
 	claims, err := json.Marshal(issued{claims: r.claims(i.url, id, i.now()), Audience: r.Audiences})
@@ -38,10 +38,10 @@ func (i *Issuer) Issue(ctx context.Context, r Request) (token, id string, err er
 	return token, id, err
 }
 
-// keySigner signs with a key of this process.
+// keySigner signs with a private key in memory.
 type keySigner struct{ signer jose.Signer }
 
-// NewSigner returns a signer with an RSA or ECDSA key.
+// NewSigner returns a signer for an RSA or ECDSA key.
 func NewSigner(key crypto.Signer) (Signer, error) {
 	alg, err := algorithm(key.Public())
 	if err != nil {

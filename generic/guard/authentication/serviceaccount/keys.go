@@ -16,15 +16,15 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// PublicKey is a key that tokens may be signed with.
+// PublicKey is a key that verifies tokens.
 type PublicKey struct {
 	ID  string
 	Key crypto.PublicKey
-	// Unpublished keys verify tokens and are not in discovery.
+	// Unpublished keys verify tokens but are not in the discovery documents.
 	Unpublished bool
 }
 
-// NewPublicKey reads a key in PKIX form, which must be an RSA or ECDSA key.
+// NewPublicKey parses an RSA or ECDSA key in PKIX form.
 func NewPublicKey(id string, der []byte) (PublicKey, error) {
 	key, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
@@ -34,19 +34,17 @@ func NewPublicKey(id string, der []byte) (PublicKey, error) {
 	return PublicKey{ID: id, Key: key}, err
 }
 
-// Keys are the keys that tokens may be signed with.
+// Keys are the public keys that verify tokens.
 type Keys interface {
-	// Find returns those that a token may be signed with which names a key id, ""
-	// for none.
+	// Find returns the keys that may have signed a token with this key ID. id is "" for tokens without one.
 	Find(ctx context.Context, id string) []PublicKey
-	// All returns all keys that are known now.
+	// All returns all current keys.
 	All() []PublicKey
-	// Generation changes when keys do: what was verified with the keys of another
-	// generation has to be verified again.
+	// Generation changes when the keys change. Cached verifications of another generation are invalid.
 	Generation() uint64
 }
 
-// StaticKeys do not change.
+// StaticKeys are keys that never change.
 type StaticKeys []PublicKey
 
 // Find implements Keys.
@@ -68,8 +66,7 @@ func (k StaticKeys) All() []PublicKey { return k }
 // Generation implements Keys.
 func (StaticKeys) Generation() uint64 { return 0 }
 
-// ReadPublicKeys reads the public keys of PEM files; private keys count for
-// their public halves, certificates for the keys they certify.
+// ReadPublicKeys reads keys from PEM files. From a private key or certificate it takes the public key.
 func ReadPublicKeys(files ...string) ([]PublicKey, error) {
 	var keys []PublicKey
 	for _, file := range files {
@@ -86,7 +83,7 @@ func ReadPublicKeys(files ...string) ([]PublicKey, error) {
 	return keys, nil
 }
 
-// ParsePublicKeys reads the keys of PEM blocks; others are skipped.
+// ParsePublicKeys parses the keys of PEM blocks. It skips blocks of other types.
 func ParsePublicKeys(raw []byte) ([]PublicKey, error) {
 	var keys []PublicKey
 	for {
@@ -134,7 +131,7 @@ func usable(k crypto.PublicKey) crypto.PublicKey {
 	return nil
 }
 
-// ReadPrivateKey reads the signing key of a PEM file.
+// ReadPrivateKey reads the signing key from a PEM file.
 func ReadPrivateKey(file string) (crypto.Signer, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -171,7 +168,7 @@ func parsePrivateKey(block *pem.Block) (crypto.Signer, error) {
 	return nil, fmt.Errorf("unsupported private key %T", k)
 }
 
-// keyID derives a key's name from the key, so that all servers agree on it.
+// keyID derives the ID of a key from the key, so that all servers use the same ID.
 func keyID(key crypto.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
@@ -181,7 +178,7 @@ func keyID(key crypto.PublicKey) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
-// algorithm is how a key signs.
+// algorithm returns the signature algorithm of a key.
 func algorithm(key crypto.PublicKey) (jose.SignatureAlgorithm, error) {
 	switch key := key.(type) {
 	case *rsa.PublicKey:

@@ -13,11 +13,10 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// acceptLegacy checks a token that is stored in a Secret: it lives as long as
-// the Secret holds it.
+// acceptLegacy authenticates a token from a Secret. It is valid as long as the Secret contains it.
 func (a *Authenticator) acceptLegacy(ctx context.Context, token string, t *verifiedToken) (*authentication.Response, error) {
 	c := t.legacy
-	// These tokens name no audience: they are for the API server.
+	// A token without an audience is for the API server.
 	offered := []string(c.Audience)
 	if len(offered) == 0 {
 		offered = a.config.Audiences
@@ -62,11 +61,10 @@ func (a *Authenticator) lookupLegacy(ctx context.Context, c *legacyClaims, token
 	if account.DeletionTimestamp != nil || string(account.UID) != c.UID {
 		return errInvalidated
 	}
-	return a.noteUse(ctx, secret, account)
+	return a.recordUse(ctx, secret, account)
 }
 
-// IssueLegacy signs a token that lives as long as the Secret of the account that
-// it is stored in.
+// IssueLegacy signs a token for a Secret of a service account. It is valid as long as the Secret contains it.
 func IssueLegacy(ctx context.Context, signer Signer, account *corev1.ServiceAccount, secret string) (string, error) {
 	c, err := json.Marshal(legacyClaims{
 		Claims:  jwt.Claims{Issuer: LegacyIssuer, Subject: user.ServiceAccountName(account.Namespace, account.Name)},

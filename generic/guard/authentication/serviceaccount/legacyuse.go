@@ -12,23 +12,21 @@ import (
 	"triplane/generic/base/request"
 )
 
-// Labels of Secrets with tokens, by which unused tokens are found and then cleaned
-// up (KEP-2799).
+// Labels of Secrets with tokens. The cleanup of unused tokens uses them (KEP-2799).
 const (
 	LastUsedLabel     = "kubernetes.io/legacy-token-last-used"
 	InvalidSinceLabel = "kubernetes.io/legacy-token-invalid-since"
 )
 
-// noteUse refuses a token that has been marked invalid, and has the use of others
-// recorded.
-func (a *Authenticator) noteUse(ctx context.Context, secret *corev1.Secret, account *corev1.ServiceAccount) error {
+// recordUse returns an error for a token that is marked invalid. Otherwise it records the use.
+func (a *Authenticator) recordUse(ctx context.Context, secret *corev1.Secret, account *corev1.ServiceAccount) error {
 	automatic := false
 	for _, r := range account.Secrets {
 		automatic = automatic || r.Name == secret.Name
 	}
 	if since := secret.Labels[InvalidSinceLabel]; since != "" {
 		a.config.Metrics.legacyInvalid()
-		klog.InfoS("A service account token that has been marked invalid was used", "secret", klog.KObj(secret), "serviceAccount", klog.KObj(account), "since", since)
+		klog.InfoS("Rejected service account token that is marked invalid", "secret", klog.KObj(secret), "serviceAccount", klog.KObj(account), "since", since)
 		return fmt.Errorf("the token in secret %s/%s for service account %s/%s has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the '%s' label from the secret to temporarily allow use of this token",
 			secret.Namespace, secret.Name, account.Namespace, account.Name, InvalidSinceLabel)
 	}
@@ -40,18 +38,18 @@ func (a *Authenticator) noteUse(ctx context.Context, secret *corev1.Secret, acco
 	return nil
 }
 
-// maxRecorded bounds how many Secrets of a day are remembered as recorded.
+// maxRecorded limits how many Secrets of one day useRecorder remembers.
 const maxRecorded = 4096
 
-// useRecorder records on Secrets on which day their tokens were last used, once a
-// day. The zero value records nothing.
+// useRecorder records on Secrets when their tokens were last used, at most once a day. The zero value records
+// nothing.
 type useRecorder struct {
 	write func(ctx context.Context, namespace, name, day string) error
 
 	mu  sync.Mutex
 	day string
-	// seen are the UIDs of the day's Secrets that are, or are being, recorded: the
-	// cache that Secrets are read from shows it later.
+	// seen are the UIDs of the Secrets that are recorded for the day. It is needed because the cache of Secrets
+	// lags behind the writes.
 	seen map[string]bool
 }
 
@@ -60,7 +58,7 @@ func (r *useRecorder) record(ctx context.Context, secret *corev1.Secret, day str
 		return
 	}
 	if err := r.write(ctx, secret.Namespace, secret.Name, day); err != nil {
-		klog.ErrorS(err, "The use of a service account token is not recorded", "secret", klog.KObj(secret))
+		klog.ErrorS(err, "Failed to record the use of a service account token", "secret", klog.KObj(secret))
 		r.release(string(secret.UID))
 	}
 }

@@ -2,7 +2,7 @@ package serviceaccount
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics counts uses of tokens. A nil Metrics counts nothing.
+// Metrics counts the use of tokens. A nil Metrics counts nothing.
 type Metrics struct {
 	legacy, automatic, manual, invalid prometheus.Counter
 	valid, stale                       prometheus.Counter
@@ -17,7 +17,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	}
 	return &Metrics{
 		legacy:    counter("legacy_tokens_total", "Uses of tokens that are stored in Secrets."),
-		automatic: counter("legacy_auto_token_uses_total", "Uses of tokens in Secrets that were made for service accounts automatically."),
+		automatic: counter("legacy_auto_token_uses_total", "Uses of tokens in Secrets that were generated automatically for service accounts."),
 		manual:    counter("legacy_manual_token_uses_total", "Uses of tokens in Secrets that were made by users."),
 		invalid:   counter("invalid_legacy_auto_token_uses_total", "Uses of tokens in Secrets that are marked invalid."),
 		valid:     counter("valid_tokens_total", "Uses of bound tokens within the time that was asked for."),

@@ -7,22 +7,21 @@ import (
 	"triplane/generic/base/user"
 )
 
-// maxVerified bounds each of the cache's two generations.
+// maxVerified limits the size of each of the cache's two generations.
 const maxVerified = 1024
 
-// verifiedToken is what a token with a good signature says. It is never changed.
+// verifiedToken is the decoded content of a token with a valid signature. It is immutable.
 type verifiedToken struct {
 	bound  *claims
 	legacy *legacyClaims
-	// user is whose a bound token is.
+	// user is the user of a bound token.
 	user *user.Info
-	// generation of the keys that the signature was checked with.
+	// generation is the generation of the keys that verified the signature.
 	generation uint64
 }
 
-// verifiedCache remembers what tokens say whose signature was good: the
-// check costs more than all the rest of a request. Nothing else about a token
-// is remembered. The zero value is ready.
+// verifiedCache caches tokens with a valid signature, because verifying a signature costs more than the rest of
+// a request. It caches no other result. The zero value is ready to use.
 type verifiedCache struct {
 	mu           sync.RWMutex
 	fresh, aging map[[sha256.Size]byte]*verifiedToken
@@ -37,7 +36,7 @@ func (c *verifiedCache) get(token string) *verifiedToken {
 	}
 	c.mu.RUnlock()
 	if t != nil && !fresh {
-		// It is in use: keep it for another generation.
+		// A token in use moves to the fresh generation.
 		c.put(token, t)
 	}
 	return t

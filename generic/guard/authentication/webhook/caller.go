@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// attempts and firstPause bound how long a failing service holds a request.
+	// attempts and firstPause limit how long a failing service delays a request.
 	attempts   = 5
 	firstPause = 500 * time.Millisecond
-	// callTimeout is for one attempt, unless another is configured.
+	// callTimeout is the default timeout of one attempt.
 	callTimeout = 30 * time.Second
-	maxAnswer   = 1 << 20
+	maxResponse = 1 << 20
 )
 
 // Caller posts reviews to the server of a kubeconfig file.
@@ -30,11 +30,11 @@ type Caller struct {
 	pause  time.Duration
 }
 
-// Dial connects to a webhook; nil is directly.
+// Dial connects to a webhook; nil connects directly.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// NewCaller reads the kubeconfig: the cluster's server is the URL to post to,
-// the user is how to authenticate there.
+// NewCaller reads a kubeconfig file. The URL of its cluster's server is the URL of the webhook, its user has
+// the credentials.
 func NewCaller(kubeconfig string, dial Dial) (*Caller, error) {
 	config, err := ReadKubeconfig(kubeconfig)
 	if err != nil {
@@ -44,7 +44,7 @@ func NewCaller(kubeconfig string, dial Dial) (*Caller, error) {
 	return NewCallerFor(config, callTimeout)
 }
 
-// ReadKubeconfig returns how the server of a kubeconfig file is reached.
+// ReadKubeconfig returns the client configuration of a kubeconfig file.
 func ReadKubeconfig(file string) (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
@@ -54,8 +54,7 @@ func ReadKubeconfig(file string) (*rest.Config, error) {
 	return config, nil
 }
 
-// NewCallerFor posts to the host of a client configuration; timeout bounds each
-// attempt.
+// NewCallerFor returns a caller for the host of a client configuration. timeout limits each attempt.
 func NewCallerFor(config *rest.Config, timeout time.Duration) (*Caller, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = timeout
@@ -66,15 +65,15 @@ func NewCallerFor(config *rest.Config, timeout time.Duration) (*Caller, error) {
 	return &Caller{url: config.Host, client: client, pause: firstPause}, nil
 }
 
-// Pausing returns a caller whose first pause is another one.
+// Pausing returns a copy of the caller with another first pause.
 func (c *Caller) Pausing(first time.Duration) *Caller {
 	other := *c
 	other.pause = first
 	return &other
 }
 
-// Call posts review as JSON and decodes the answer into it. Failures of the
-// network and of the service (5xx, 429) are tried again with growing pauses.
+// Call posts review as JSON and decodes the response into it. It retries network errors, 5xx and 429 with
+// exponential backoff.
 func (c *Caller) Call(ctx context.Context, review any) error {
 	body, err := json.Marshal(review)
 	if err != nil {
@@ -83,8 +82,7 @@ func (c *Caller) Call(ctx context.Context, review any) error {
 	return c.post(ctx, body, review, c.pause)
 }
 
-// Send posts a body; what the answer says does not matter. Failures are tried
-// again as by Call, after pause for the first time.
+// Send posts a body and ignores the body of the response. It retries like Call; the first pause is pause.
 func (c *Caller) Send(ctx context.Context, body []byte, pause time.Duration) error {
 	return c.post(ctx, body, nil, pause)
 }
@@ -121,7 +119,7 @@ func (c *Caller) once(ctx context.Context, body []byte, answer any) (again bool,
 		return ctx.Err() == nil, err
 	}
 	defer response.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	raw, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	if err != nil {
 		return true, err
 	}

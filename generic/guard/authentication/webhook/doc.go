@@ -1,3 +1,3 @@
-// Package webhook authenticates tokens by asking a remote service with TokenReviews.
-// Its Caller is how package authorization/webhook asks, too.
+// Package webhook authenticates tokens with TokenReviews at a remote service. Package authorization/webhook
+// uses its Caller, too.
 package webhook

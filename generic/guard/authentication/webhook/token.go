@@ -12,9 +12,8 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// Token asks the service who a token belongs to. version is of TokenReview, v1
-// or v1beta1, which have the same form. audiences are the API server's own. Put
-// a TokenCache around it.
+// Token returns an authenticator that sends TokenReviews of version v1 or v1beta1, which have the same form.
+// audiences are the API server's own. Callers wrap it into a TokenCache.
 func Token(c *Caller, version string, audiences []string) (authentication.Token, error) {
 	if version != "v1" && version != "v1beta1" {
 		return nil, fmt.Errorf("unsupported TokenReview version %q", version)

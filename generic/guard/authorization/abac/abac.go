@@ -15,7 +15,7 @@ import (
 
 const apiVersion = "abac.authorization.kubernetes.io/v1beta1"
 
-// policy is a line of the file: who may do what.
+// policy is one line of the policy file.
 type policy struct {
 	User            string `json:"user,omitempty"`
 	Group           string `json:"group,omitempty"`
@@ -26,11 +26,11 @@ type policy struct {
 	NonResourcePath string `json:"nonResourcePath,omitempty"`
 }
 
-// Authorizer decides by policies.
+// Authorizer authorizes requests with the policies of a file.
 type Authorizer []policy
 
-// Read reads a policy file: a policy a line. Empty lines and those that begin with
-// "#" are skipped. Errors name the line.
+// Read reads a policy file with one policy per line. It skips empty lines and lines that begin with "#". Errors
+// contain the line number.
 func Read(file string) (Authorizer, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -53,7 +53,7 @@ func Read(file string) (Authorizer, error) {
 	return policies, lines.Err()
 }
 
-// parse reads a line in either form.
+// parse decodes a line with or without a version.
 func parse(line []byte) (policy, error) {
 	var entry struct {
 		Kind       string `json:"kind"`
@@ -72,9 +72,9 @@ func parse(line []byte) (policy, error) {
 	return entry.Spec, nil
 }
 
-// parseUnversioned reads the form without a version: nobody named is everybody who
-// is authenticated, no namespace and no resource are all of them, and a line with
-// neither is for paths, too. It names no API groups, and means all.
+// parseUnversioned decodes a line without a version. Without user and group it applies to all authenticated
+// users. Without namespace or resource it applies to all of them; without both, also to non-resource paths. It
+// applies to all API groups.
 func parseUnversioned(line []byte) (policy, error) {
 	var old struct {
 		User      string `json:"user"`
@@ -112,8 +112,9 @@ func (p Authorizer) Authorize(_ context.Context, a *authorizer.Attributes) (auth
 	return authorizer.NoOpinion, "No policy matched.", nil
 }
 
-// isFor reports whether the policy names the user or one of their groups; "*" is
-// everybody who is authenticated, and what is named must all match.
+// isFor reports whether the policy applies to a user. Both user and group must match if they are set; "*"
+// matches all authenticated users.
+// authenticated users.
 func (p *policy) isFor(u *user.Info) bool {
 	if u == nil || (p.User == "" && p.Group == "") {
 		return false

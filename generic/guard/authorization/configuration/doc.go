@@ -1,6 +1,6 @@
-// Package configuration is the AuthorizationConfiguration of apiserver.config.k8s.io
-// (KEP-3221): the authorizers, their order, and the settings of webhooks. Decode reads a
-// file, strictly, and sets defaults; Compile validates it and compiles the match
-// conditions of webhooks. The --authorization-* flags are converted to a Configuration,
-// too, so that both are handled the same way.
+// Package configuration decodes and validates AuthorizationConfiguration of apiserver.config.k8s.io (KEP-3221),
+// which has the authorizers in their order, and the settings of webhooks.
+//
+// Decode decodes a file strictly and sets defaults. Compile validates a Configuration and compiles the match
+// conditions of webhooks. The --authorization-* flags are converted to a Configuration as well.
 package configuration

@@ -18,7 +18,7 @@ const (
 	Node        = "Node"
 )
 
-// Types returns the types of authorizers that there are.
+// Types returns all types of authorizers.
 func Types() []string { return []string{AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node} }
 
 // Values of fields of webhooks.
@@ -29,20 +29,20 @@ const (
 	InClusterConfig = "InClusterConfig"
 )
 
-// Configuration is an AuthorizationConfiguration, the same in all versions.
+// Configuration is an AuthorizationConfiguration. All versions have the same fields.
 type Configuration struct {
 	Authorizers []Authorizer `json:"authorizers"`
 }
 
-// Authorizer is one that is asked, in the order of the list.
+// Authorizer is one entry of the list. The order of the list is the order of evaluation.
 type Authorizer struct {
 	Type string `json:"type"`
-	// Name distinguishes authorizers in metrics; it is unique.
+	// Name identifies the authorizer in metrics. It is unique.
 	Name    string                `json:"name"`
 	Webhook *WebhookConfiguration `json:"webhook,omitempty"`
 }
 
-// WebhookConfiguration is how a remote service is asked.
+// WebhookConfiguration configures an authorizer of type Webhook.
 type WebhookConfiguration struct {
 	AuthorizedTTL                            metav1.Duration  `json:"authorizedTTL,omitempty"`
 	CacheAuthorizedRequests                  *bool            `json:"cacheAuthorizedRequests,omitempty"`
@@ -56,21 +56,21 @@ type WebhookConfiguration struct {
 	MatchConditions                          []MatchCondition `json:"matchConditions,omitempty"`
 }
 
-// ConnectionInfo is where a service is.
+// ConnectionInfo defines how to connect to a webhook.
 type ConnectionInfo struct {
 	Type           string  `json:"type"`
 	KubeConfigFile *string `json:"kubeConfigFile,omitempty"`
 }
 
-// MatchCondition is an expression that must be true for the service to be asked.
+// MatchCondition is a CEL expression. The webhook is only called if it is true.
 type MatchCondition struct {
 	Expression string `json:"expression"`
 }
 
-// versions of AuthorizationConfiguration that are read.
+// versions are the supported versions of AuthorizationConfiguration.
 var versions = []string{"v1", "v1beta1", "v1alpha1"}
 
-// Decode reads the content of a configuration file and fills in what it leaves open.
+// Decode decodes a configuration file and sets defaults.
 func Decode(raw []byte) (*Configuration, error) {
 	c := &Configuration{}
 	if _, err := configfile.Decode(raw, "AuthorizationConfiguration", versions, c); err != nil {

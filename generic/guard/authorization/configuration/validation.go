@@ -19,8 +19,7 @@ const (
 	longestTimeout     = 30 * time.Second
 )
 
-// Conditions are the compiled match conditions of webhooks by their authorizers'
-// names.
+// Conditions are the compiled match conditions of webhooks, by the name of the authorizer.
 type Conditions map[string][]*webhook.Condition
 
 // Compile validates a configuration and compiles its match conditions.
@@ -101,7 +100,7 @@ func (v *validator) webhook(path *field.Path, w *WebhookConfiguration) {
 	}
 }
 
-// ttl accepts 0, which only the flags can mean: a file's has become the default.
+// ttl accepts 0, which only flags can set: Decode replaces it by the default.
 func (v *validator) ttl(path *field.Path, ttl time.Duration) {
 	if ttl < 0 {
 		v.add(field.Invalid(path, ttl.String(), "must be > 0s"))

@@ -13,8 +13,7 @@ import (
 	"triplane/generic/base/user"
 )
 
-// Authorize implements authorizer.Authorizer. It allows or has no opinion;
-// nothing in RBAC denies.
+// Authorize implements authorizer.Authorizer. It never denies: without a matching rule it has no opinion.
 func (a *Authorizer) Authorize(_ context.Context, attrs *authorizer.Attributes) (authorizer.Decision, string, error) {
 	if attrs.User == nil {
 		return authorizer.NoOpinion, "", nil
@@ -55,8 +54,7 @@ func (a *Authorizer) Authorize(_ context.Context, attrs *authorizer.Attributes) 
 	return authorizer.NoOpinion, reason, nil
 }
 
-// eachSubject calls f for the user and each of their groups until f returns
-// something.
+// eachSubject calls f for the user and each of their groups until f returns a grant.
 func eachSubject(u *user.Info, namespace string, f func(grantKey) *grant) *grant {
 	if g := f(grantKey{namespace, false, u.Name}); g != nil {
 		return g
@@ -69,7 +67,7 @@ func eachSubject(u *user.Info, namespace string, f func(grantKey) *grant) *grant
 	return nil
 }
 
-// rulesOf resolves a role reference of a binding in namespace.
+// rulesOf returns the rules of the role that a binding in namespace refers to.
 func (a *Authorizer) rulesOf(ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	n, resource := name{"", ref.Name}, "clusterrole"
 	switch ref.Kind {
@@ -86,7 +84,7 @@ func (a *Authorizer) rulesOf(ref rbacv1.RoleRef, namespace string) ([]rbacv1.Pol
 	return r.rules, nil
 }
 
-// allows reports whether a rule covers a request. combined is resource/subresource.
+// allows reports whether a rule allows a request. combined is "resource/subresource".
 func allows(rule *rbacv1.PolicyRule, a *authorizer.Attributes, combined string) bool {
 	if !hasOrAll(rule.Verbs, a.Verb) {
 		return false
@@ -103,7 +101,8 @@ func hasOrAll(list []string, s string) bool {
 	return slices.Contains(list, s) || slices.Contains(list, "*")
 }
 
-// resourceMatches: "*" is everything, "*/scale" that subresource of everything.
+// resourceMatches reports whether a rule's resources match. "*" matches everything, "*/scale" that subresource
+// of every resource.
 func resourceMatches(rules []string, combined, subresource string) bool {
 	for _, r := range rules {
 		if r == "*" || r == combined {

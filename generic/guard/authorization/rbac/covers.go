@@ -9,9 +9,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Covers reports whether owner's rules allow all that requested allows; uncovered
-// is what they do not, broken down into single verbs, groups, resources and
-// names.
+// Covers reports whether owner's rules allow everything that requested allows. uncovered are the missing
+// permissions, each for a single verb, group, resource and name.
 func Covers(owner, requested []rbacv1.PolicyRule) (covered bool, uncovered []rbacv1.PolicyRule) {
 	for i := range requested {
 		for _, single := range breakDown(&requested[i]) {
@@ -23,7 +22,7 @@ func Covers(owner, requested []rbacv1.PolicyRule) (covered bool, uncovered []rba
 	return len(uncovered) == 0, uncovered
 }
 
-// breakDown lists the single permissions of a rule.
+// breakDown splits a rule into single permissions.
 func breakDown(r *rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	var all []rbacv1.PolicyRule
 	for _, group := range r.APIGroups {
@@ -57,7 +56,7 @@ func anyCovers(owner []rbacv1.PolicyRule, single *rbacv1.PolicyRule) bool {
 	return false
 }
 
-// ruleCovers compares with a single permission.
+// ruleCovers reports whether owner allows a single permission.
 func ruleCovers(owner, single *rbacv1.PolicyRule) bool {
 	if !hasOrAll(owner.Verbs, single.Verbs[0]) {
 		return false
@@ -75,8 +74,7 @@ func ruleCovers(owner, single *rbacv1.PolicyRule) bool {
 	return len(single.ResourceNames) > 0 && slices.Contains(owner.ResourceNames, single.ResourceNames[0])
 }
 
-// Compact joins the verbs of single permissions for the same resource (or the
-// same named object, or the same path), in a stable order.
+// Compact merges the verbs of single permissions for the same resource, object or path. The order is stable.
 func Compact(singles []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	type what struct{ group, resource, name string }
 	at := map[what]int{}
@@ -110,8 +108,7 @@ func appendNew(verbs, more []string) []string {
 	return verbs
 }
 
-// Describe lists rules, compacted, a line each, sorted, as the refusal of an
-// escalation shows them.
+// Describe formats rules for the error of a privilege escalation: compacted, sorted, one per line.
 func Describe(rules []rbacv1.PolicyRule) string {
 	var lines []string
 	for _, r := range Compact(rules) {

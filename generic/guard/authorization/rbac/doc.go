@@ -1,9 +1,7 @@
-// Package rbac authorizes by the Roles, ClusterRoles and their bindings that are
-// stored in the cluster.
+// Package rbac implements the RBAC authorizer for the Roles, ClusterRoles and bindings in storage.
 //
-// The Set and Delete methods of Authorizer enter the objects; Handler calls them from
-// informers. The writer of an object may call them, too, so that a grant holds from the
-// moment the write is answered; versions older than the known one are ignored. Bindings
-// are indexed by their subjects, so that the cost of a decision depends on the user's own
-// bindings only.
+// The Set and Delete methods of Authorizer update its objects. Handler calls them from informers. Writers may
+// also call them, so that a grant is in effect when the response of the write is sent; an object older than the
+// current one is ignored. Bindings are indexed by subject, so that the cost of a decision only depends on the
+// bindings of the user.
 package rbac

@@ -11,10 +11,9 @@ import (
 	"triplane/generic/base/user"
 )
 
-// PolicyRules returns all rules that a user has in a namespace ("" is the
-// cluster's alone): those of cluster role bindings first, each kind ordered by
-// the bindings' names. The error names bindings whose role is missing; the
-// rules of the others are returned beside it.
+// PolicyRules returns all rules of a user in a namespace; "" returns those of cluster role bindings only. Rules
+// of cluster role bindings come first; both kinds are ordered by the names of the bindings. The error names
+// bindings whose role does not exist. The rules of all other bindings are returned with it.
 func (a *Authorizer) PolicyRules(u *user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -37,7 +36,7 @@ func (a *Authorizer) PolicyRules(u *user.Info, namespace string) ([]rbacv1.Polic
 	return rules, utilerrors.NewAggregate(errs)
 }
 
-// bindingsOf lists each binding that names the user or a group of theirs once.
+// bindingsOf returns each binding that applies to the user once.
 func (a *Authorizer) bindingsOf(u *user.Info, namespace string) []*binding {
 	seen := map[*binding]bool{}
 	var found []*binding
@@ -54,16 +53,15 @@ func (a *Authorizer) bindingsOf(u *user.Info, namespace string) []*binding {
 	return found
 }
 
-// RoleRules returns the rules of the role that a binding in namespace refers to,
-// or a not-found error.
+// RoleRules returns the rules of the role that a binding in namespace refers to, or a NotFound error.
 func (a *Authorizer) RoleRules(ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.rulesOf(ref, namespace)
 }
 
-// RulesFor implements authorizer.RuleResolver. The rules are complete even with an error: a binding whose role
-// does not exist grants nothing.
+// RulesFor implements authorizer.RuleResolver. The rules are complete even if there is an error: a binding
+// whose role does not exist grants nothing.
 func (a *Authorizer) RulesFor(_ context.Context, u *user.Info, namespace string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
 	rules, err := a.PolicyRules(u, namespace)
 	for _, r := range rules {

@@ -13,16 +13,15 @@ import (
 	"triplane/generic/base/user"
 )
 
-// Authorizer holds the RBAC objects of the cluster and decides by them. It is
-// safe for concurrent use.
+// Authorizer authorizes requests with the RBAC objects of the cluster. It is safe for concurrent use.
 type Authorizer struct {
 	mu sync.RWMutex
-	// roles by namespace and name; cluster roles have no namespace.
+	// roles are keyed by namespace and name. ClusterRoles have no namespace.
 	roles    map[name]role
 	bindings map[name]*binding
-	// grants by who they are for, those of cluster role bindings under "".
+	// grants are keyed by subject. Those of ClusterRoleBindings have the namespace "".
 	grants map[grantKey][]*grant
-	// changed is closed at the next change; nil while nobody waits for one.
+	// changed is closed at the next change. It is nil while no Await is running.
 	changed chan struct{}
 }
 
@@ -40,56 +39,55 @@ type binding struct {
 	grants  []*grant
 }
 
-// grantKey finds the grants of a user or a group in a namespace.
+// grantKey identifies a user or group in a namespace.
 type grantKey struct {
 	namespace string
 	group     bool
 	subject   string
 }
 
-// grant is what a binding gives one of its subjects.
+// grant is the permission that a binding gives to one of its subjects.
 type grant struct {
 	binding *binding
 	subject rbacv1.Subject
 	key     grantKey
-	// reason is said when the grant decides.
+	// reason is the reason of a decision that this grant allows.
 	reason string
 }
 
-// New returns an Authorizer that knows of no objects yet.
+// New returns an Authorizer without objects.
 func New() *Authorizer {
 	return &Authorizer{roles: map[name]role{}, bindings: map[name]*binding{}, grants: map[grantKey][]*grant{}}
 }
 
-// SetRole adds or changes a role. The object must not be changed afterwards.
+// SetRole adds or replaces a Role. The object must not be changed afterwards.
 func (a *Authorizer) SetRole(r *rbacv1.Role) {
 	a.setRole(name{r.Namespace, r.Name}, versionOf(r), r.Rules)
 }
 
-// SetClusterRole adds or changes a cluster role.
+// SetClusterRole adds or replaces a ClusterRole. The object must not be changed afterwards.
 func (a *Authorizer) SetClusterRole(r *rbacv1.ClusterRole) {
 	a.setRole(name{"", r.Name}, versionOf(r), r.Rules)
 }
 
-// DeleteRole forgets a role, or with namespace "" a cluster role.
+// DeleteRole deletes a Role, or with namespace "" a ClusterRole.
 func (a *Authorizer) DeleteRole(namespace, roleName string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.roles, name{namespace, roleName})
 }
 
-// SetRoleBinding adds or changes a role binding.
+// SetRoleBinding adds or replaces a RoleBinding. The object must not be changed afterwards.
 func (a *Authorizer) SetRoleBinding(b *rbacv1.RoleBinding) {
 	a.setBinding(name{b.Namespace, b.Name}, versionOf(b), b.RoleRef, b.Subjects)
 }
 
-// SetClusterRoleBinding adds or changes a cluster role binding.
+// SetClusterRoleBinding adds or replaces a ClusterRoleBinding. The object must not be changed afterwards.
 func (a *Authorizer) SetClusterRoleBinding(b *rbacv1.ClusterRoleBinding) {
 	a.setBinding(name{"", b.Name}, versionOf(b), b.RoleRef, b.Subjects)
 }
 
-// DeleteBinding forgets a role binding, or with namespace "" a cluster role
-// binding.
+// DeleteBinding deletes a RoleBinding, or with namespace "" a ClusterRoleBinding.
 func (a *Authorizer) DeleteBinding(namespace, bindingName string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -127,7 +125,7 @@ func (a *Authorizer) setBinding(n name, version uint64, ref rbacv1.RoleRef, subj
 	a.announce()
 }
 
-// announce wakes those who wait for a change; mu is held.
+// announce wakes Await after a change. The caller holds a.mu.
 func (a *Authorizer) announce() {
 	if a.changed != nil {
 		close(a.changed)
@@ -135,8 +133,8 @@ func (a *Authorizer) announce() {
 	}
 }
 
-// Await returns when decisions are by these roles and bindings, in the versions given or in
-// later ones, or with ctx's error. One that was deleted is waited for in vain.
+// Await returns when the authorizer uses all given roles and bindings, in these versions or newer ones, or when
+// ctx ends. For a deleted object it waits until ctx ends.
 func (a *Authorizer) Await(ctx context.Context, policy []metav1.Object) error {
 	for {
 		changed := a.nextChange()
@@ -161,7 +159,7 @@ func (a *Authorizer) nextChange() <-chan struct{} {
 	return a.changed
 }
 
-// knows reports whether decisions are by the object, or by a later version of it.
+// knows reports whether the authorizer has this version of an object, or a newer one.
 func (a *Authorizer) knows(o metav1.Object) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -192,7 +190,7 @@ func (a *Authorizer) dropBinding(n name) {
 	}
 }
 
-// without copies: readers of the rules hold the old slice.
+// without returns a copy without the grants of a binding: readers may still hold the old slice.
 func without(grants []*grant, b *binding) []*grant {
 	left := make([]*grant, 0, len(grants))
 	for _, g := range grants {
@@ -203,8 +201,7 @@ func without(grants []*grant, b *binding) []*grant {
 	return left
 }
 
-// keyOf says under which user or group a subject is found; service accounts are
-// found under their user name.
+// keyOf returns the index key of a subject. A service account has the key of its user name.
 func keyOf(s rbacv1.Subject, bindingNamespace string) (grantKey, bool) {
 	switch s.Kind {
 	case rbacv1.UserKind:
@@ -234,13 +231,13 @@ func describe(b *binding, s rbacv1.Subject) string {
 		" to " + s.Kind + " " + strconv.Quote(subject)
 }
 
-// versionOf orders the versions of one object; 0 where it says none.
+// versionOf returns the resource version of an object as a number, or 0 if it has none.
 func versionOf(o metav1.Object) uint64 {
 	v, _ := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
 	return v
 }
 
-// Handler feeds the authorizer from an informer of any of the four kinds.
+// Handler returns an informer event handler for objects of all four kinds.
 func (a *Authorizer) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    a.set,

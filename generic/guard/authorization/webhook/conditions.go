@@ -15,15 +15,14 @@ import (
 	shared "triplane/generic/guard/cel"
 )
 
-// Condition is a compiled expression about a request, which must be true for the
-// service to be asked.
+// Condition is a compiled match condition. The webhook is only called if all conditions are true.
 type Condition struct {
 	source  string
 	program cel.Program
 }
 
-// conditionEnvironment is that of conditions: "request" is the spec of a
-// SubjectAccessReview of v1. It is made on first use and never changes.
+// conditionEnvironment returns the CEL environment of conditions. Its variable "request" is the spec of a
+// SubjectAccessReview v1.
 var conditionEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	base, err := shared.Base()
 	if err != nil {
@@ -34,7 +33,7 @@ var conditionEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.Variable("request", cel.ObjectType("v1.SubjectAccessReviewSpec")))
 })
 
-// CompileCondition compiles an expression.
+// CompileCondition compiles a CEL expression of type bool.
 func CompileCondition(source string) (*Condition, error) {
 	env, err := conditionEnvironment()
 	if err != nil {
@@ -54,8 +53,7 @@ func CompileCondition(source string) (*Condition, error) {
 	return &Condition{source, program}, nil
 }
 
-// match reports whether all conditions are true. One that is false decides, even
-// where others fail; otherwise the error says which failed.
+// match reports whether all conditions are true. If one is false, errors of others are ignored.
 func match(ctx context.Context, conditions []*Condition, spec *authorizationv1.SubjectAccessReviewSpec) (bool, error) {
 	var errs []error
 	for _, c := range conditions {

@@ -1,7 +1,6 @@
-// Package webhook authorizes by asking a remote service with SubjectAccessReviews, and
-// caches its answers.
+// Package webhook implements the webhook authorizer. It sends SubjectAccessReviews to a remote service and
+// caches the responses.
 //
-// Match conditions, CEL expressions about the review that would be sent, restrict
-// which requests the service is asked about. The failure policy decides where the service
-// does not answer.
+// Match conditions, CEL expressions over the review, restrict for which requests the service is called. The
+// failure policy decides when the service does not respond.
 package webhook

@@ -8,8 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics is what is measured about webhooks, by their names. A nil Metrics measures
-// nothing.
+// Metrics measures calls of webhooks, by the name of the webhook. A nil Metrics measures nothing.
 type Metrics struct {
 	calls, failedOpen            *prometheus.CounterVec
 	took                         *prometheus.HistogramVec
@@ -25,11 +24,11 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		calls:      counter("webhook_evaluations_total", "Requests to authorization webhooks, by result.", "name", "result"),
-		failedOpen: counter("webhook_evaluations_fail_open_total", "Requests that webhooks could not answer and that had no opinion therefore.", "name", "result"),
+		failedOpen: counter("webhook_evaluations_fail_open_total", "Failed requests to authorization webhooks with the failure policy NoOpinion.", "name", "result"),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "webhook_duration_seconds", Help: "Seconds that requests to authorization webhooks took.",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"name", "result"}),
 		conditionErrors: counter("match_condition_evaluation_errors_total", "Match conditions that could not be evaluated.", "type", "name"),
-		notMatching:     counter("match_condition_exclusions_total", "Requests about which a webhook was not asked, since a match condition is false.", "type", "name"),
+		notMatching:     counter("match_condition_exclusions_total", "Requests for which a webhook was not called because a match condition is false.", "type", "name"),
 		conditionTook: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "match_condition_evaluation_seconds", Help: "Seconds that the evaluation of match conditions took.",
 			Buckets: []float64{.001, .005, .01, .025, .1, .2, .25}}, []string{"type", "name"}),
 	}

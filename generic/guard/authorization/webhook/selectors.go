@@ -8,8 +8,8 @@ import (
 	"triplane/generic/base/authorizer"
 )
 
-// addSelectors adds to the review what a list is restricted to. A requirement
-// that reviews cannot express is left out, which asks for more, never less.
+// addSelectors adds the selectors of a request to a review. Requirements that a review cannot express are
+// omitted: the review is then about more objects, never fewer.
 func addSelectors(r *authorizationv1.ResourceAttributes, a *authorizer.Attributes) {
 	for _, f := range a.FieldSelector {
 		operator := metav1.FieldSelectorOpIn

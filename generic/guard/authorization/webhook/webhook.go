@@ -17,30 +17,30 @@ import (
 )
 
 const (
-	// maxCached bounds the answers kept; longer questions are not kept at all.
-	maxCached   = 4096
-	maxQuestion = 10000
+	// maxCached limits the number of cached responses. Reviews longer than maxCachedSpec bytes are not cached.
+	maxCached     = 4096
+	maxCachedSpec = 10000
 )
 
-// Config is how a service is asked.
+// Config configures an Authorizer.
 type Config struct {
-	// Name is the webhook's in metrics.
+	// Name is the name of the webhook in metrics.
 	Name   string
 	Caller *webhook.Caller
-	// Version of SubjectAccessReview, v1 or v1beta1.
+	// Version is the version of SubjectAccessReview, v1 or v1beta1.
 	Version string
-	// AllowedTTL and DeniedTTL are how long answers are kept; 0 keeps none.
+	// AllowedTTL and DeniedTTL are how long responses are cached; 0 disables caching.
 	AllowedTTL, DeniedTTL time.Duration
-	// Conditions must all be true for the service to be asked.
+	// Conditions must all be true, otherwise the authorizer has no opinion and does not call the service.
 	Conditions []*Condition
-	// DenyOnError has requests refused that the service does not answer, or whose
-	// conditions cannot be evaluated; without it there is no opinion about them.
+	// DenyOnError denies requests if the call or a condition fails. Otherwise the authorizer has no opinion on
+	// them.
 	DenyOnError bool
 	// Metrics may be nil.
 	Metrics *Metrics
 }
 
-// Authorizer asks a service.
+// Authorizer authorizes requests with SubjectAccessReviews.
 type Authorizer struct {
 	authorization.NoRules
 	Config
@@ -48,27 +48,27 @@ type Authorizer struct {
 	now     func() time.Time
 
 	mu    sync.Mutex
-	known map[string]answer
+	cache map[string]cachedStatus
 }
 
-type answer struct {
+type cachedStatus struct {
 	status  authorizationv1.SubjectAccessReviewStatus
 	expires time.Time
 }
 
-// New returns an authorizer that asks with SubjectAccessReviews.
+// New returns an Authorizer. It returns an error if the version is not supported.
 func New(c Config) (*Authorizer, error) {
 	if c.Version != "v1" && c.Version != "v1beta1" {
 		return nil, fmt.Errorf("unsupported SubjectAccessReview version %q", c.Version)
 	}
-	w := &Authorizer{NoRules: "webhook", Config: c, onError: authorizer.NoOpinion, now: time.Now, known: map[string]answer{}}
+	w := &Authorizer{NoRules: "webhook", Config: c, onError: authorizer.NoOpinion, now: time.Now, cache: map[string]cachedStatus{}}
 	if c.DenyOnError {
 		w.onError = authorizer.Deny
 	}
 	return w, nil
 }
 
-// applies reports whether the service is to be asked.
+// applies reports whether all conditions are true.
 func (w *Authorizer) applies(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (bool, error) {
 	if len(w.Conditions) == 0 {
 		return true, nil
@@ -94,7 +94,7 @@ func (w *Authorizer) Authorize(ctx context.Context, a *authorizer.Attributes) (a
 	status, ok := w.lookup(string(key))
 	if !ok {
 		start := w.now()
-		status, err = w.ask(ctx, spec)
+		status, err = w.review(ctx, spec)
 		w.Metrics.called(w.Name, err, !w.DenyOnError, w.now().Sub(start))
 		if err != nil {
 			return w.onError, "", err
@@ -115,8 +115,8 @@ func (w *Authorizer) Authorize(ctx context.Context, a *authorizer.Attributes) (a
 func (w *Authorizer) lookup(key string) (authorizationv1.SubjectAccessReviewStatus, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known, ok := w.known[key]
-	return known.status, ok && w.now().Before(known.expires)
+	cache, ok := w.cache[key]
+	return cache.status, ok && w.now().Before(cache.expires)
 }
 
 func (w *Authorizer) store(key string, s authorizationv1.SubjectAccessReviewStatus) {
@@ -124,25 +124,25 @@ func (w *Authorizer) store(key string, s authorizationv1.SubjectAccessReviewStat
 	if s.Allowed {
 		ttl = w.AllowedTTL
 	}
-	if ttl <= 0 || len(key) > maxQuestion {
+	if ttl <= 0 || len(key) > maxCachedSpec {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.known) >= maxCached {
-		w.known = map[string]answer{}
+	if len(w.cache) >= maxCached {
+		w.cache = map[string]cachedStatus{}
 	}
-	w.known[key] = answer{s, w.now().Add(ttl)}
+	w.cache[key] = cachedStatus{s, w.now().Add(ttl)}
 }
 
-func (w *Authorizer) ask(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+func (w *Authorizer) review(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	kind := metav1.TypeMeta{Kind: "SubjectAccessReview", APIVersion: "authorization.k8s.io/" + w.Version}
 	if w.Version == "v1" {
 		review := authorizationv1.SubjectAccessReview{TypeMeta: kind, Spec: spec}
 		err := w.Caller.Call(ctx, &review)
 		return review.Status, err
 	}
-	// v1beta1 spells groups "group"; selectors are not in it.
+	// In v1beta1 the field for groups is "group", and there are no selectors.
 	review := authorizationv1beta1.SubjectAccessReview{TypeMeta: kind, Spec: authorizationv1beta1.SubjectAccessReviewSpec{
 		User: spec.User, Groups: spec.Groups, UID: spec.UID,
 	}}

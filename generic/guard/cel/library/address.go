@@ -132,7 +132,7 @@ func addresses() []cel.EnvOption {
 		member("containsIP", "cidr_contains_ip_ip", ts{cidrType, ipType}, types.BoolType, containsIP),
 		member("containsIP", "cidr_contains_ip_string", ts{cidrType, str}, types.BoolType, func(a ...ref.Val) ref.Val {
 			if _, err := addressOf(a[1]); err != nil {
-				return types.MaybeNoSuchOverloadErr(a[1]) // which says less, but is what kube-apiserver says
+				return types.MaybeNoSuchOverloadErr(a[1]) // the same error as in kube-apiserver
 			}
 			return containsIP(a...)
 		}),

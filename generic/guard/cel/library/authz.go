@@ -14,7 +14,7 @@ import (
 	"triplane/generic/base/user"
 )
 
-// The types of the authorizer's steps: who may, on what, and the answer.
+// Types of the values of the authorizer library, from the authorizer to its decision.
 var (
 	AuthorizerType    = types.NewOpaqueType("kubernetes.authorization.Authorizer")
 	ResourceCheckType = types.NewOpaqueType("kubernetes.authorization.ResourceCheck")
@@ -23,16 +23,16 @@ var (
 	decisionType      = types.NewOpaqueType("kubernetes.authorization.Decision")
 )
 
-// asker is whoever asks, for a user.
-type asker struct {
-	ctx   context.Context //nolint:containedctx // it lives as long as one evaluation
+// subject is a user whose permissions an expression checks.
+type subject struct {
+	ctx   context.Context //nolint:containedctx // ends with the evaluation
 	authz authorizer.Authorizer
 	user  *user.Info
 }
 
-// check is a question that still lacks its verb.
+// check is a permission check without its verb.
 type check struct {
-	asker
+	subject
 	attrs         authorizer.Attributes
 	fieldSelector error
 	labelSelector error
@@ -44,23 +44,22 @@ type decision struct {
 	err      error
 }
 
-// NewAuthorizer is the value of a variable of AuthorizerType, for expressions
-// that ctx bounds.
+// NewAuthorizer returns a value of AuthorizerType for the user. ctx limits its calls of the authorizer.
 func NewAuthorizer(ctx context.Context, authz authorizer.Authorizer, u *user.Info) ref.Val {
-	return step(AuthorizerType, asker{ctx, authz, u})
+	return step(AuthorizerType, subject{ctx, authz, u})
 }
 
-// NewResourceCheck is a question about a resource, of ResourceCheckType.
+// NewResourceCheck returns a value of ResourceCheckType for the user and the resource in attrs.
 func NewResourceCheck(ctx context.Context, authz authorizer.Authorizer, u *user.Info, attrs authorizer.Attributes) ref.Val {
 	attrs.ResourceRequest = true
-	return step(ResourceCheckType, check{asker: asker{ctx, authz, u}, attrs: attrs})
+	return step(ResourceCheckType, check{subject: subject{ctx, authz, u}, attrs: attrs})
 }
 
 func step[T any](t *types.Type, v T) ref.Val {
 	return opaque[T]{t, v, func(T, T) bool { return false }}
 }
 
-// Authorizer returns the functions that ask the server's authorizer.
+// Authorizer returns the functions that call the server's authorizer.
 func Authorizer() cel.EnvOption {
 	return func(e *cel.Env) (*cel.Env, error) {
 		var err error
@@ -74,7 +73,7 @@ func Authorizer() cel.EnvOption {
 }
 
 func authz() []cel.EnvOption {
-	// refine sets one part of a question about a resource.
+	// refine sets one attribute of a resource check.
 	refine := func(name string, set func(c *check, v string)) cel.EnvOption {
 		return member(name, "resourcecheck_"+name, ts{ResourceCheckType, str}, ResourceCheckType, func(a ...ref.Val) ref.Val {
 			c := a[0].(opaque[check]).v
@@ -88,10 +87,10 @@ func authz() []cel.EnvOption {
 			if p == "" {
 				return types.NewErr("path must not be empty")
 			}
-			return step(pathCheckType, check{asker: a[0].(opaque[asker]).v, attrs: authorizer.Attributes{Path: p}})
+			return step(pathCheckType, check{subject: a[0].(opaque[subject]).v, attrs: authorizer.Attributes{Path: p}})
 		}),
 		member("group", "authorizer_group", ts{AuthorizerType, str}, groupCheckType, func(a ...ref.Val) ref.Val {
-			return step(groupCheckType, check{asker: a[0].(opaque[asker]).v, attrs: authorizer.Attributes{APIGroup: text(a[1])}})
+			return step(groupCheckType, check{subject: a[0].(opaque[subject]).v, attrs: authorizer.Attributes{APIGroup: text(a[1])}})
 		}),
 		member("serviceAccount", "authorizer_serviceaccount", ts{AuthorizerType, str, str}, AuthorizerType, serviceAccount),
 		member("resource", "groupcheck_resource", ts{groupCheckType, str}, ResourceCheckType, func(a ...ref.Val) ref.Val {
@@ -106,12 +105,12 @@ func authz() []cel.EnvOption {
 		refine("namespace", func(c *check, v string) { c.attrs.Namespace = v }),
 		refine("name", func(c *check, v string) { c.attrs.Name = v }),
 		refine("fieldSelector", setFields), refine("labelSelector", setLabels),
-		member("check", "pathcheck_check", ts{pathCheckType, str}, decisionType, ask),
-		member("check", "resourcecheck_check", ts{ResourceCheckType, str}, decisionType, ask),
-		answer("allowed", types.BoolType, func(d decision) ref.Val { return types.Bool(d.decision == authorizer.Allow) }),
-		answer("reason", str, func(d decision) ref.Val { return types.String(d.reason) }),
-		answer("errored", types.BoolType, func(d decision) ref.Val { return types.Bool(d.err != nil) }),
-		answer("error", str, func(d decision) ref.Val {
+		member("check", "pathcheck_check", ts{pathCheckType, str}, decisionType, runCheck),
+		member("check", "resourcecheck_check", ts{ResourceCheckType, str}, decisionType, runCheck),
+		decisionMember("allowed", types.BoolType, func(d decision) ref.Val { return types.Bool(d.decision == authorizer.Allow) }),
+		decisionMember("reason", str, func(d decision) ref.Val { return types.String(d.reason) }),
+		decisionMember("errored", types.BoolType, func(d decision) ref.Val { return types.Bool(d.err != nil) }),
+		decisionMember("error", str, func(d decision) ref.Val {
 			if d.err == nil {
 				return types.String("")
 			}
@@ -120,13 +119,13 @@ func authz() []cel.EnvOption {
 	}
 }
 
-func answer(name string, result *types.Type, f func(decision) ref.Val) cel.EnvOption {
+func decisionMember(name string, result *types.Type, f func(decision) ref.Val) cel.EnvOption {
 	return member(name, "decision_"+name, ts{decisionType}, result, func(a ...ref.Val) ref.Val { return f(a[0].(opaque[decision]).v) })
 }
 
-// serviceAccount asks on behalf of a service account.
+// serviceAccount returns an authorizer value for a service account.
 func serviceAccount(a ...ref.Val) ref.Val {
-	asks := a[0].(opaque[asker]).v
+	on := a[0].(opaque[subject]).v
 	namespace, name := text(a[1]), text(a[2])
 	if msgs := validation.ValidateServiceAccountName(name, false); len(msgs) > 0 {
 		return types.NewErr("Invalid service account name")
@@ -134,10 +133,10 @@ func serviceAccount(a ...ref.Val) ref.Val {
 	if msgs := validation.ValidateNamespaceName(namespace, false); len(msgs) > 0 {
 		return types.NewErr("Invalid service account namespace")
 	}
-	asks.user = &user.Info{Name: user.ServiceAccountName(namespace, name), Groups: []string{
+	on.user = &user.Info{Name: user.ServiceAccountName(namespace, name), Groups: []string{
 		user.AllServiceAccounts, user.ServiceAccountGroup + namespace, user.AllAuthenticated,
 	}}
-	return step(AuthorizerType, asks)
+	return step(AuthorizerType, on)
 }
 
 func setFields(c *check, v string) {
@@ -156,8 +155,8 @@ func setLabels(c *check, v string) {
 	}
 }
 
-// ask puts the question, now that the verb is known.
-func ask(a ...ref.Val) ref.Val {
+// runCheck calls the authorizer with the verb and the attributes of a check.
+func runCheck(a ...ref.Val) ref.Val {
 	c := a[0].(opaque[check]).v
 	attrs := c.attrs
 	attrs.User, attrs.Verb, attrs.APIVersion = c.user, text(a[1]), "*"

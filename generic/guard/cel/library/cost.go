@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// authorizationCost is that of one question to the authorizer.
+	// authorizationCost is the cost of one call of the authorizer.
 	authorizationCost = 350000
-	// formatPattern is the length of the pattern that a named format is estimated
-	// with. The one that validates is not known before.
+	// formatPattern is the assumed pattern length of a format that is only known at run time.
 	formatPattern = 128
-	// formatName is the length of the longest name of a format.
+	// formatName is the length of the longest format name.
 	formatName = 63
 	// addressBytes is the size of the largest address.
 	addressBytes = 16
 )
 
-// Sizes estimates how large values can be; nil where that is not known.
+// Sizes estimates the sizes of values. It returns nil if a size is unknown.
 type Sizes func(checker.AstNode) *checker.SizeEstimate
 
 var _ checker.CostEstimator = Sizes(nil)
@@ -28,8 +27,7 @@ var _ checker.CostEstimator = Sizes(nil)
 // EstimateSize implements checker.CostEstimator.
 func (s Sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate { return s(n) }
 
-// EstimateCallCost implements checker.CostEstimator. It returns nil for functions
-// whose cost cel-go knows.
+// EstimateCallCost implements checker.CostEstimator. It returns nil for functions whose cost cel-go estimates.
 func (s Sizes) EstimateCallCost(name, overload string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
 	c := costs[overload]
 	nodes := args
@@ -53,7 +51,7 @@ func opaqueKind(t *types.Type) bool {
 	return t != nil && t.Kind() == types.OpaqueKind && t.TypeName() != "optional_type"
 }
 
-// operand estimates a value and, where it is a list, its items.
+// operand estimates the size of a value and, for a list, of its items.
 func (s Sizes) operand(n checker.AstNode) operandSize {
 	o := operandSize{SizeEstimate: s.sizeOf(n), limit: literal(n)}
 	if t := n.Type(); t != nil && t.Kind() == types.ListKind && len(t.Parameters()) == 1 {
@@ -81,18 +79,18 @@ func (s Sizes) sizeOf(n checker.AstNode) checker.SizeEstimate {
 	return checker.UnknownSizeEstimate()
 }
 
-// operandSize is the size of an operand: a range in estimates, exact in
-// evaluations, which know no items.
+// operandSize is the size of an operand. In estimates it is a range; in evaluations it is exact and has no
+// items.
 type operandSize struct {
 	checker.SizeEstimate
 	list  bool
 	texts bool                 // a list of strings or bytes
 	item  checker.SizeEstimate // of the texts
-	limit *uint64              // the value of a number that the expression spells out
+	limit *uint64              // the value of a number literal
 }
 
-// cost is the formula for a function, from its operands to its cost and the size
-// of its result; the receiver is the first operand.
+// cost computes the cost of a call and the size of its result from the operands. The receiver is the first
+// operand.
 type cost func(o []operandSize) *checker.CallEstimate
 
 func literal(n checker.AstNode) *uint64 {
@@ -107,7 +105,7 @@ func literal(n checker.AstNode) *uint64 {
 	return &u
 }
 
-// itemNode is an item of a list, which no expression names.
+// itemNode is the checker node of a list's item, for which there is no expression.
 type itemNode struct {
 	path []string
 	t    *types.Type

@@ -11,14 +11,13 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// ActualCosts returns the costs of evaluated calls. It implements
-// interpreter.ActualCostEstimator.
+// ActualCosts computes the cost of evaluated calls. It implements interpreter.ActualCostEstimator.
 type ActualCosts struct{}
 
 var _ interpreter.ActualCostEstimator = ActualCosts{}
 
-// CallCost returns nil for functions whose cost cel-go knows. The overload is empty where
-// only the values decided which one was called, so that what has several goes by its name.
+// CallCost returns nil for functions whose cost cel-go computes. The overload is empty if it was selected at
+// run time; functions with several such overloads are therefore looked up by name.
 func (ActualCosts) CallCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
 	if c := actualCosts[function]; c != nil {
 		total := c(overload, args, result)
@@ -36,13 +35,13 @@ func (ActualCosts) CallCost(function, overload string, args []ref.Val, result re
 	return &most
 }
 
-// actualCost is the cost of a call that has ended.
+// actualCost is the cost of a completed call.
 type actualCost func(overload string, args []ref.Val, result ref.Val) uint64
 
-// actualCosts are, by function, those that the sizes of the operands alone do not say.
+// actualCosts has, by function, the costs that depend on more than the sizes of the operands.
 var actualCosts = map[string]actualCost{
-	"isSorted": looksThrough, "sum": looksThrough, "min": looksThrough, "max": looksThrough,
-	"indexOf": looksThrough, "lastIndexOf": looksThrough,
+	"isSorted": traversesItems, "sum": traversesItems, "min": traversesItems, "max": traversesItems,
+	"indexOf": traversesItems, "lastIndexOf": traversesItems,
 	"join": func(_ string, _ []ref.Val, result ref.Val) uint64 {
 		return uint64(math.Ceil(float64(sizeOf(result)) * 2 * common.StringTraversalCostFactor))
 	},
@@ -58,11 +57,11 @@ var actualCosts = map[string]actualCost{
 	"containsCIDR": parsesOperand("cidr_contains_cidr_string", 3),
 }
 
-// looksThrough goes over all that its first operand holds.
-func looksThrough(_ string, args []ref.Val, _ ref.Val) uint64 { return contents(args[0]) }
+// traversesItems is the cost of reading all items of the first operand.
+func traversesItems(_ string, args []ref.Val, _ ref.Val) uint64 { return contents(args[0]) }
 
-// parsesOperand is the cost of a comparison of addresses, the second of which is a text in
-// one of its overloads.
+// parsesOperand returns the cost of comparing addresses, if the second operand is a string in the overload
+// text.
 func parsesOperand(text string, compare uint64) actualCost {
 	return func(overload string, args []ref.Val, _ ref.Val) uint64 {
 		if overload != text {
@@ -72,8 +71,8 @@ func parsesOperand(text string, compare uint64) actualCost {
 	}
 }
 
-// contents is the cost of all that a value holds: of a text the traversal of its bytes, of
-// lists and maps their items, keys and values, and 1 of all else.
+// contents is the cost of reading a value: for a string the traversal of its bytes, for lists and maps the sum
+// for their keys and values, for other values 1.
 func contents(v ref.Val) (total uint64) {
 	switch x := v.(type) {
 	case types.String:

@@ -6,8 +6,7 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// costs are the formulas for the functions, by overload. What is not here costs 1
-// or is known to cel-go.
+// costs are the cost functions by overload. Other overloads cost 1, or cel-go estimates them.
 var costs = costTable()
 
 func costTable() map[string]cost {
@@ -55,14 +54,14 @@ func authorizes([]operandSize) *checker.CallEstimate {
 	return call(checker.FixedCostEstimate(authorizationCost))
 }
 
-// parsesSelector makes a list of requirements, each of two characters at least, which costs
-// what cel-go charges for the list and for so many objects.
+// parsesSelector is the cost of parsing a selector: cel-go's cost of creating a list, and an object for each
+// requirement, which has at least two characters.
 func parsesSelector(o []operandSize) *checker.CallEstimate {
 	requirements := o[1].MultiplyByCostFactor(0.5).Multiply(checker.FixedCostEstimate(common.StructCreateBaseCost + common.ListCreateBaseCost))
 	return call(traversal(o[1].SizeEstimate).Add(requirements).Add(checker.FixedCostEstimate(common.ListCreateBaseCost)))
 }
 
-// reads goes once over a text.
+// reads is the cost of one traversal of the first operand.
 func reads(o []operandSize) *checker.CallEstimate { return call(traversal(o[0].SizeEstimate)) }
 
 func readsTwice(o []operandSize) *checker.CallEstimate { return call(twoTraversals(o[0].SizeEstimate)) }
@@ -71,8 +70,8 @@ func twoTraversals(s checker.SizeEstimate) checker.CostEstimate {
 	return s.MultiplyByCostFactor(2 * common.StringTraversalCostFactor)
 }
 
-// equality is the formula for == of two opaque values of a type. That for != is
-// cel-go's, which knows no bound for values without a size.
+// equality returns the cost of == for two opaque values of a type. For != cel-go estimates it, without a limit
+// if the values have no size.
 func equality(t *types.Type) cost {
 	switch t.TypeName() {
 	case urlType.TypeName():
@@ -85,12 +84,12 @@ func equality(t *types.Type) cost {
 	return constant
 }
 
-// rewrites goes over a text and returns one that is as long at most.
+// rewrites is the cost of a traversal with a result that is not longer than the operand.
 func rewrites(o []operandSize) *checker.CallEstimate {
 	return resulting(traversal(o[0].SizeEstimate), o[0].Min, o[0].Max)
 }
 
-// comparesItems looks at each item of a list, and at all of its text.
+// comparesItems is the cost of comparing all items of a list, including the bytes of strings.
 func comparesItems(o []operandSize) *checker.CallEstimate {
 	each := checker.FixedCostEstimate(1)
 	if o[0].texts {
@@ -99,8 +98,8 @@ func comparesItems(o []operandSize) *checker.CallEstimate {
 	return call(o[0].MultiplyByCost(each))
 }
 
-// replaces puts the third operand where the second is in the first: between all
-// characters if it is empty.
+// replaces is the cost of replacing the second operand by the third in the first. An empty second operand
+// matches between all characters.
 func replaces(o []operandSize) *checker.CallEstimate {
 	text, old, replacement := o[0], o[1], o[2]
 	places := text.SizeEstimate
@@ -111,7 +110,7 @@ func replaces(o []operandSize) *checker.CallEstimate {
 	return resulting(twoTraversals(text.SizeEstimate), 0, max(text.Max, longest.Max))
 }
 
-// splits goes over the text and makes a list, of its characters at worst.
+// splits is the cost of a traversal with a list as the result: of all characters in the worst case.
 func splits(o []operandSize) *checker.CallEstimate {
 	most := o[0].Max
 	if len(o) > 2 && o[2].limit != nil {
@@ -129,12 +128,12 @@ func joins(o []operandSize) *checker.CallEstimate {
 	return resulting(traversal(total), total.Min, total.Max)
 }
 
-// pattern is the cost of matching a text with a pattern.
+// pattern is the cost of matching text with a regular expression.
 func pattern(text, pattern checker.SizeEstimate) checker.CostEstimate {
 	return traversal(text).Multiply(pattern.MultiplyByCostFactor(common.RegexStringLengthCostFactor))
 }
 
-// searches looks for matches, also in an empty text.
+// searches is the cost of finding matches. An empty text can have one as well.
 func searches(o []operandSize) *checker.CallEstimate {
 	text := o[0].Add(checker.FixedSizeEstimate(1))
 	return resulting(pattern(text, o[1].SizeEstimate), 0, o[0].Max)
@@ -144,8 +143,8 @@ func validates(o []operandSize) *checker.CallEstimate {
 	return call(pattern(o[1].SizeEstimate, checker.FixedSizeEstimate(formatPattern)))
 }
 
-// containsAddress compares two addresses byte by byte; it parses the second if it
-// is a text, and masks it and compares lengths if it is a range.
+// containsAddress returns the cost of comparing addresses byte by byte. A string is parsed in addition; for a
+// range the prefixes are masked and their lengths compared.
 func containsAddress(text, cidr bool) cost {
 	return func(o []operandSize) *checker.CallEstimate {
 		address := traversal(checker.FixedSizeEstimate(addressBytes))

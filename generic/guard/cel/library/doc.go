@@ -1,3 +1,3 @@
-// Package library holds the CEL functions that Kubernetes adds: lists, regular
-// expressions, URLs, quantities, IP addresses, formats, semantic versions.
+// Package library has the CEL functions that Kubernetes adds: lists, regular expressions, URLs, quantities, IP
+// addresses, formats, semantic versions.
 package library

@@ -15,22 +15,22 @@ import (
 
 var formatType = types.NewOpaqueType("kubernetes.NamedFormat")
 
-// format validates strings; it returns what is wrong with one.
+// format is a named format. validate returns the error messages for a string.
 type format struct {
 	name string
-	// pattern is the length of a pattern that costs as much.
+	// pattern is the pattern length for the cost of a validation.
 	pattern  uint64
 	validate func(string) []string
 }
 
-func said(err error) []string {
+func messages(err error) []string {
 	if err == nil {
 		return nil
 	}
 	return []string{err.Error()}
 }
 
-// namedFormats are the formats that rules may ask for.
+// namedFormats returns the formats that rules can use.
 func namedFormats() []format {
 	prefixed := func(f func(string, bool) []string, prefix bool) func(string) []string {
 		return func(s string) []string { return f(s, prefix) }
@@ -44,7 +44,7 @@ func namedFormats() []format {
 		{"dns1123SubdomainPrefix", 60, prefixed(validation.NameIsDNSSubdomain, true)},
 		{"dns1035LabelPrefix", 30, prefixed(validation.NameIsDNS1035Label, true)},
 		{"labelValue", 40, utilvalidation.IsValidLabelValue},
-		{"uri", 1104, func(s string) []string { _, err := url.ParseRequestURI(s); return said(err) }},
+		{"uri", 1104, func(s string) []string { _, err := url.ParseRequestURI(s); return messages(err) }},
 		{"uuid", 72, func(s string) []string {
 			if !strfmt.Default.Validates("uuid", s) {
 				return []string{"does not match the UUID format"}

@@ -8,8 +8,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// JSONPatch returns jsonpatch.escapeKey, which makes a step of a JSON pointer of
-// a key.
+// JSONPatch returns the function jsonpatch.escapeKey, which escapes a key for a JSON pointer.
 func JSONPatch() cel.EnvOption {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	return global("jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string", ts{str}, str, func(a ...ref.Val) ref.Val {

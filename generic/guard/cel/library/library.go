@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// Kubernetes returns all functions as one option.
+// Kubernetes returns the functions of all libraries but Authorizer and JSONPatch.
 func Kubernetes() cel.EnvOption {
 	return func(e *cel.Env) (*cel.Env, error) {
 		for _, options := range [][]cel.EnvOption{lists(), regex(), urls(), quantities(), addresses(), semvers(), formats()} {
@@ -25,7 +25,7 @@ func Kubernetes() cel.EnvOption {
 	}
 }
 
-// opaque is a Go value that rules handle through functions alone.
+// opaque is a CEL value of an opaque Go type.
 type opaque[T any] struct {
 	typ   *types.Type
 	v     T
@@ -61,7 +61,7 @@ func (o opaque[T]) Type() ref.Type { return o.typ }
 
 func (o opaque[T]) Value() any { return o.v }
 
-// global and member declare one overload of a function.
+// global and member declare one overload of a function and of a method.
 func global(name, id string, args []*types.Type, result *types.Type, f func(args ...ref.Val) ref.Val) cel.EnvOption {
 	return cel.Function(name, cel.Overload(id, args, result, cel.FunctionBinding(f)))
 }
@@ -76,7 +76,7 @@ type ts = []*types.Type
 
 var str = types.StringType
 
-// compiledRegex compiles a pattern; a rule's are few and short.
+// withRegex compiles a pattern and calls f. Patterns are not cached: they are few and short.
 func withRegex(pattern ref.Val, f func(*regexp.Regexp) ref.Val) ref.Val {
 	re, err := regexp.Compile(text(pattern))
 	if err != nil {

@@ -25,7 +25,7 @@ func each(list ref.Val, f func(i int, v ref.Val) ref.Val) ref.Val {
 	return nil
 }
 
-// extreme is the least or the greatest item.
+// extreme returns the smallest or the largest item.
 func extreme(list ref.Val, sign types.Int, name string) ref.Val {
 	var best ref.Val
 	if out := each(list, func(_ int, v ref.Val) ref.Val {

@@ -9,14 +9,14 @@ import (
 	"triplane/internal/quantity"
 )
 
-// QuantityType is the type of quantities.
+// QuantityType is the CEL type of quantities.
 var QuantityType = types.NewOpaqueType("kubernetes.Quantity")
 
 func newQuantity(q resource.Quantity) ref.Val {
 	return opaque[resource.Quantity]{QuantityType, q, func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }}
 }
 
-// operand is a quantity, or an integer that stands for one.
+// operand returns the quantity of a value, which may be an integer.
 func operand(v ref.Val) resource.Quantity {
 	if n, ok := v.(types.Int); ok {
 		return *resource.NewQuantity(int64(n), resource.DecimalSI)

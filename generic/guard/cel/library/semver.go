@@ -11,8 +11,8 @@ import (
 
 var semverType = types.NewOpaqueType("kubernetes.Semver")
 
-// parseSemver reads a version; normalized ones may have a leading v, few
-// numbers, and numbers with leading zeros.
+// parseSemver parses a version. If the second argument is true, it accepts a leading v, missing numbers and
+// leading zeros.
 func parseSemver(a []ref.Val) (semver.Version, error) {
 	s := text(a[0])
 	if len(a) < 2 || a[1] != types.True {

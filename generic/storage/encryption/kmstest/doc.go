@@ -1,3 +1,2 @@
-// Package kmstest is a KMS v2 plugin for tests: it serves the API over a socket, and
-// keeps no secret.
+// Package kmstest has KMS plugins for tests, which serve the API on a socket. They do not encrypt securely.
 package kmstest

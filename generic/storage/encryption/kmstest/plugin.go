@@ -15,20 +15,19 @@ import (
 	kmsapi "k8s.io/kms/apis/v2"
 )
 
-// Plugin is a plugin whose key can change, and that can fall ill. It is safe for
-// concurrent use.
+// Plugin is a KMS v2 plugin whose key and health tests can change. It is safe for concurrent use.
 type Plugin struct {
 	kmsapi.UnimplementedKeyManagementServiceServer
-	// ID is the id of the key, a string; at first "kek-1".
+	// ID is the key ID, a string. It starts as "kek-1".
 	ID   atomic.Value
 	Sick atomic.Bool
-	// Garbage is answered instead, where it has an answer to the call.
+	// Garbage replaces responses, for calls that have one.
 	Garbage atomic.Pointer[Garbage]
-	// Encrypts and Decrypts are how often the plugin was asked to.
+	// Encrypts and Decrypts count calls.
 	Encrypts, Decrypts atomic.Int32
 }
 
-// Garbage is what a plugin answers that is broken, or an attacker's.
+// Garbage has invalid or malicious responses.
 type Garbage struct {
 	Status  *kmsapi.StatusResponse
 	Encrypt *kmsapi.EncryptResponse
@@ -44,7 +43,7 @@ func (k *Plugin) garbage() Garbage {
 
 const annotation = "version.encryption.remote.io"
 
-// Start serves a plugin at a socket until the test ends.
+// Start serves a plugin on a socket until the test ends.
 func Start(t testing.TB, socket string) *Plugin {
 	t.Helper()
 	k := &Plugin{}
@@ -53,7 +52,7 @@ func Start(t testing.TB, socket string) *Plugin {
 	return k
 }
 
-// strict refuses calls whose :authority is no host, as HTTP/2 servers that are not written in Go do.
+// strict rejects calls with an invalid :authority, like HTTP/2 servers in other languages than Go.
 func strict(ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if md, _ := metadata.FromIncomingContext(ctx); !slices.Equal(md.Get(":authority"), []string{"localhost"}) {
 		return nil, fmt.Errorf("the authority is %q", md.Get(":authority"))
@@ -61,7 +60,7 @@ func strict(ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.Unary
 	return next(ctx, r)
 }
 
-// serve serves what register registers at a socket until the test ends.
+// serve serves a gRPC service on a socket until the test ends.
 func serve(t testing.TB, socket string, register func(*grpc.Server)) {
 	t.Helper()
 	l, err := net.Listen("unix", socket)

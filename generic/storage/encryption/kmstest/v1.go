@@ -11,17 +11,17 @@ import (
 	kmsapi "k8s.io/kms/apis/v1beta1"
 )
 
-// PluginV1 is a plugin of KMS v1. It is safe for concurrent use.
+// PluginV1 is a KMS v1 plugin. It is safe for concurrent use.
 type PluginV1 struct {
 	kmsapi.UnimplementedKeyManagementServiceServer
 	Sick atomic.Bool
-	// Wrong has it decrypt to another key than was encrypted.
+	// Wrong makes Decrypt return another key than was encrypted.
 	Wrong atomic.Bool
-	// Encrypts and Decrypts are how often the plugin was asked to.
+	// Encrypts and Decrypts count calls.
 	Encrypts, Decrypts atomic.Int32
 }
 
-// StartV1 serves a plugin at a socket until the test ends.
+// StartV1 serves a plugin on a socket until the test ends.
 func StartV1(t testing.TB, socket string) *PluginV1 {
 	t.Helper()
 	k := &PluginV1{}

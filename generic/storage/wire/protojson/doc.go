@@ -1,13 +1,12 @@
-// Package protojson writes Kubernetes objects that lie in protobuf as JSON, without Go
-// structs in between: a third of the time of a decoder and an encoder, and no garbage.
+// Package protojson converts objects in protobuf to JSON without decoding them into Go structs. This takes a
+// third of the time of decoding and encoding, and allocates no garbage.
 //
-// The table of a message is made once of the tags of its Go type: protobuf's number of a
-// field, its name in JSON, and when JSON leaves it out. Types that write themselves
-// (json.Marshaler, such as Quantity) are decoded and asked, the frequent ones in a short
-// way of their own (leaf.go).
+// The table of a message is built once from the tags of its Go type: the field numbers in protobuf, the names
+// in JSON, and when JSON omits a field. Types with an own JSON encoding (json.Marshaler, such as Quantity) are
+// decoded and encoded; frequent ones have a faster implementation (leaf.go).
 //
-// The result is what encoding/json makes of the decoded struct, byte for byte. Where that
-// is not certain nothing is written, and the caller decodes and encodes: a type with a
-// field that the table cannot describe, a message whose map is not in order, that has a
-// field twice, or that is damaged. What is not in the type is left out, as decoders do.
+// The result is byte for byte the output of encoding/json for the decoded struct. If that is not guaranteed,
+// nothing is written, and the caller must decode and encode. This is so if the table cannot describe a field of
+// a type, and for a message that is damaged, has a duplicate field, or has a map that is not sorted. Unknown
+// fields are omitted.
 package protojson

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// leaf writes the message of a type that writes itself. zero says that it is the type's
-// zero, in the sense of omitzero; ok is false where the message cannot be written.
+// leaf writes the message of a type with an own JSON encoding. zero is set for the type's zero value in the
+// sense of omitzero. ok is false if the message cannot be written.
 type leaf func(dst, message []byte) (_ []byte, zero, ok bool)
 
 var (
@@ -20,7 +20,7 @@ var (
 	fieldsType   = reflect.TypeFor[metav1.FieldsV1]()
 )
 
-// leafOf returns the short way of a type, or the one of all.
+// leafOf returns the leaf of a type: a fast one, or one that decodes and encodes.
 func leafOf(t reflect.Type) (leaf, error) {
 	switch t {
 	case timeType:
@@ -38,8 +38,7 @@ func leafOf(t reflect.Type) (leaf, error) {
 	}, nil
 }
 
-// empty returns a pointer to the value that a message is decoded into: of lists one that is
-// not nil.
+// empty returns a pointer to a value to decode into. For a list, that value is not nil.
 func empty(t reflect.Type) reflect.Value {
 	v := reflect.New(t)
 	if t.Kind() == reflect.Slice {
@@ -48,7 +47,7 @@ func empty(t reflect.Type) reflect.Value {
 	return v
 }
 
-// appendValue decodes a message into v and encodes that.
+// appendValue decodes a message into v and appends the JSON of v.
 func appendValue(dst, message []byte, v unmarshaler) ([]byte, bool, bool) {
 	if v.Unmarshal(message) != nil {
 		return dst, false, false
@@ -57,14 +56,14 @@ func appendValue(dst, message []byte, v unmarshaler) ([]byte, bool, bool) {
 	return append(dst, b...), false, err == nil
 }
 
-// Fields of the messages that are read here: the seconds of a Time, and the bytes of FieldsV1.
+// Field numbers: the seconds and nanoseconds of a Time, and the bytes of FieldsV1.
 const (
 	timeSeconds = 1
 	timeNanos   = 2
 	fieldsRaw   = 1
 )
 
-// appendTime writes a metav1.Time, which is of seconds.
+// appendTime appends a metav1.Time, which has a precision of seconds.
 func appendTime(dst, message []byte) ([]byte, bool, bool) {
 	if len(message) == 0 {
 		return append(dst, "null"...), true, true
@@ -89,18 +88,18 @@ func appendTime(dst, message []byte) ([]byte, bool, bool) {
 	return append(dst, '"'), false, true
 }
 
-// appendQuantity writes a quantity as it is normally written, however it was stored.
+// appendQuantity appends a quantity in canonical form.
 func appendQuantity(dst, message []byte) ([]byte, bool, bool) {
 	var q resource.Quantity
 	if q.Unmarshal(message) != nil {
 		return dst, false, false
 	}
-	b, err := q.MarshalJSON() // digits and letters in quotes
+	b, err := q.MarshalJSON() // needs no escaping
 	return append(dst, b...), false, err == nil
 }
 
-// appendFields writes the JSON that FieldsV1 are: as it is, if it has nothing but nested
-// objects, and nothing that an encoder would change.
+// appendFields appends the JSON of FieldsV1. It copies the bytes if they only have nested objects that an
+// encoder would not change.
 func appendFields(dst, message []byte) ([]byte, bool, bool) {
 	number, wire, v, end := next(message, 0)
 	if number == fieldsRaw && wire == delimited && end == len(message) && onlyObjects(v.data) {
@@ -109,12 +108,12 @@ func appendFields(dst, message []byte) ([]byte, bool, bool) {
 	return appendValue(dst, message, &metav1.FieldsV1{})
 }
 
-// onlyObjects reports whether text is a JSON object that holds only objects, without
-// spaces, and characters that encoding/json escapes.
+// onlyObjects reports whether text is a JSON object that only contains objects, and neither spaces nor
+// characters that encoding/json escapes.
 func onlyObjects(text []byte) bool {
 	depth, i := 0, 0
 	for {
-		if i >= len(text) || text[i] != '{' { // where a value begins
+		if i >= len(text) || text[i] != '{' { // beginning of a value
 			return false
 		}
 		depth, i = depth+1, i+1
@@ -136,14 +135,14 @@ func onlyObjects(text []byte) bool {
 	}
 }
 
-// plainKey returns the end of the key and colon at i, 0 where there are none.
+// plainKey returns the end of the key and colon at index i, or 0 if there are none.
 func plainKey(text []byte, i int) int {
 	if i >= len(text) || text[i] != '"' {
 		return 0
 	}
 	for i++; i < len(text) && text[i] != '"'; i++ {
 		switch c := text[i]; {
-		case c == '\\': // before a quote, as in the names of items of lists
+		case c == '\\': // escaped quotes occur in keys of list items
 			if i++; i >= len(text) || text[i] != '"' && text[i] != '\\' {
 				return 0
 			}
@@ -157,7 +156,7 @@ func plainKey(text []byte, i int) int {
 	return i + 2
 }
 
-// escaped are the bytes that are not written as they are in a JSON string.
+// escaped are the bytes that are not copied to a JSON string unchanged.
 var escaped = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c < 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&'

@@ -2,7 +2,7 @@ package protojson
 
 import "encoding/binary"
 
-// wireType is how the value of a field lies in protobuf.
+// wireType is a wire type of protobuf.
 type wireType uint8
 
 const (
@@ -12,14 +12,13 @@ const (
 	fixed32   wireType = 5
 )
 
-// value is the value of a field: number where its wire type is a number, data otherwise.
+// value is the value of a field: number for numeric wire types, data for others.
 type value struct {
 	number uint64
 	data   []byte
 }
 
-// next reads the field that begins at i, which ends at end; end is 0 where the bytes are
-// no message.
+// next parses the field at index i. end is the index after it, or 0 if the bytes are not a message.
 func next(b []byte, i int) (number uint64, t wireType, v value, end int) {
 	tag, i := uvarint(b, i)
 	if i == 0 {
@@ -51,7 +50,7 @@ func next(b []byte, i int) (number uint64, t wireType, v value, end int) {
 	return number, t, v, end
 }
 
-// uvarint reads a varint; end is 0 where there is none.
+// uvarint parses a varint. end is 0 if there is none.
 func uvarint(b []byte, i int) (v uint64, end int) {
 	if i < len(b) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1

@@ -15,15 +15,14 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// Types are the tables of Go types, which all kinds of a server share. They are safe for
-// concurrent use.
+// Types has the tables of Go types. All kinds of a server share it. It is safe for concurrent use.
 type Types struct {
 	mu      sync.Mutex
 	known   map[reflect.Type]*message
 	writers sync.Pool
 }
 
-// NewTypes returns tables that are empty yet.
+// NewTypes returns Types without tables.
 func NewTypes() *Types {
 	return &Types{known: map[reflect.Type]*message{}, writers: sync.Pool{New: func() any { return &writer{} }}}
 }
@@ -31,10 +30,10 @@ func NewTypes() *Types {
 // message is the table of a struct.
 type message struct {
 	fields   []field  // in the order of JSON
-	byNumber []uint16 // the place of a field behind one, 0 for none
-	// version is the place of resourceVersion behind one, in ObjectMeta.
+	byNumber []uint16 // index of a field plus one; 0 for none
+	// version is the index of resourceVersion plus one, in ObjectMeta.
 	version int
-	// wrong is why messages of the type cannot be written.
+	// wrong is the reason why messages of the type cannot be written.
 	wrong error
 }
 
@@ -43,43 +42,42 @@ type field struct {
 	name  []byte // with quotes and colon
 	shape shape
 	wire  wireType
-	// of are the elements of a list, the values of a map, a struct itself.
+	// of is the element of a list, the value of a map, or the struct.
 	of *element
-	// absent is what is written where the message has no such field; nil is nothing, or
-	// a message without fields where always is set.
+	// absent is written if the message does not have the field. If it is nil, nothing is written, or an empty
+	// message if always is set.
 	absent []byte
 	always bool
-	// omitZero leaves out an empty text, a number of 0, and times that are zero.
+	// omitZero omits empty strings, the number 0, and zero times.
 	omitZero bool
 }
 
-// shape says how often a field's element is there.
+// shape is the cardinality of a field.
 type shape uint8
 
 const (
 	single shape = iota
 	list
 	dictionary
-	inline // its fields are written as those of what it is in
-	none   // it is not in protobuf
+	inline // its fields are members of the outer object
+	none   // it has no field in protobuf
 )
 
-// element is a value that a field has once, or often.
+// element is the type of a field, of the items of a list, or of the values of a map.
 type element struct {
 	kind    reflect.Kind // of scalars: String, Bool, Int32 ...; Slice for bytes
 	message *message     // of structs
-	leaf    leaf         // of types that write themselves
-	zero    []byte       // what an absent one is as a value of a map
+	leaf    leaf         // of types with an own JSON encoding
+	zero    []byte       // JSON of an absent map value
 }
 
-// Table is how the messages of one Go type are written. It is safe for concurrent use.
+// Table converts the messages of one Go type. It is safe for concurrent use.
 type Table struct {
 	types   *Types
 	message *message
 }
 
-// Of returns the table of a struct, making it and those of its fields when they are not
-// known yet.
+// Of returns the table of a struct. It builds missing tables of the struct and its fields.
 func (t *Types) Of(s reflect.Type) *Table {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +89,7 @@ func (t *Types) message(s reflect.Type) *message {
 		return m
 	}
 	m := &message{}
-	t.known[s] = m // before its fields, which may be of the same type
+	t.known[s] = m // before its fields: types may be recursive
 	for i := range s.NumField() {
 		if err := t.add(m, s.Field(i)); err != nil {
 			m.wrong = fmt.Errorf("%s.%s: %w", s, s.Field(i).Name, err)
@@ -105,7 +103,7 @@ func (t *Types) message(s reflect.Type) *message {
 	return m
 }
 
-// unambiguous reports a name that a struct and those that it embeds have twice.
+// unambiguous returns an error if a struct and its embedded structs have duplicate names.
 func (m *message) unambiguous(names map[string]bool) error {
 	for i := range m.fields {
 		f := &m.fields[i]
@@ -123,7 +121,7 @@ func (m *message) unambiguous(names map[string]bool) error {
 	return nil
 }
 
-// add enters a field of a struct.
+// add adds a field of a struct.
 func (t *Types) add(m *message, f reflect.StructField) error {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	if name == "-" && options == "" || !f.IsExported() {
@@ -154,8 +152,7 @@ func (t *Types) add(m *message, f reflect.StructField) error {
 	return nil
 }
 
-// addInline enters an embedded struct. One that protobuf does not have is empty, and all
-// its fields are left out (TypeMeta).
+// addInline adds an embedded struct. One without a field in protobuf must be empty in JSON (TypeMeta).
 func (t *Types) addInline(m *message, f reflect.Type, number int) error {
 	if f.Kind() != reflect.Struct || writesItself(f) {
 		return fmt.Errorf("embeds a %s", f)
@@ -181,7 +178,7 @@ func (m *message) enter(f field, number int) {
 	m.byNumber[number] = uint16(len(m.fields))
 }
 
-// describe says what a field is made of.
+// describe sets the type of a field.
 func (t *Types) describe(out *field, f reflect.Type, outside bool) (err error) {
 	if outside {
 		out.shape = none
@@ -213,8 +210,7 @@ func (t *Types) describe(out *field, f reflect.Type, outside bool) (err error) {
 	return err
 }
 
-// wire is how an element lies in protobuf. What tags say of it is not what generated code
-// does, which goes by the Go type.
+// wire returns the wire type of an element. It depends on the Go type, as in generated code, not on the tag.
 func (e *element) wire() wireType {
 	switch {
 	case e.message != nil || e.leaf != nil || e.kind == reflect.String || e.kind == reflect.Slice:
@@ -248,7 +244,7 @@ func (t *Types) element(e reflect.Type) (*element, error) {
 	return nil, fmt.Errorf("%s is no type of Kubernetes' protobuf", e)
 }
 
-// leaveOut says when JSON leaves out a field.
+// leaveOut determines when JSON omits a field.
 func (f *field) leaveOut(t reflect.Type, options string) (err error) {
 	omitEmpty := strings.Contains(options, "omitempty")
 	plain := t.Kind() != reflect.Pointer && t.Kind() != reflect.Struct
@@ -273,7 +269,7 @@ func (f *field) leaveOut(t reflect.Type, options string) (err error) {
 	return err
 }
 
-// protobufNumber reads the number of a field; 0 where it is not in protobuf.
+// protobufNumber parses the number of a field. It is 0 if the field is not in protobuf.
 func protobufNumber(tag string) (int, error) {
 	if tag == "" {
 		return 0, nil
@@ -293,15 +289,15 @@ var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// unmarshaler is what has its own message in protobuf.
+// unmarshaler is implemented by types with a protobuf message.
 type unmarshaler interface{ Unmarshal(data []byte) error }
 
-// readsItself reports whether a type has a message in protobuf.
+// readsItself reports whether a type has a protobuf message.
 func readsItself(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]())
 }
 
-// writesItself reports whether JSON of a type is the type's own matter.
+// writesItself reports whether a type has an own JSON encoding.
 func writesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(jsonMarshaler) || p.Implements(textMarshaler)

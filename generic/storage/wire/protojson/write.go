@@ -10,32 +10,31 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// maxDepth bounds how deep messages nest; decoders take more.
+// maxDepth limits the nesting of messages. Deeper ones must be decoded.
 const maxDepth = 100
 
-// metadataDepth is how deep the metadata of an object is in it.
+// metadataDepth is the depth of an object's metadata.
 const metadataDepth = 2
 
-// writer is what writing a message takes.
+// writer is the state of a conversion.
 type writer struct {
 	dst   []byte
-	found []span // of the messages that are being written, the innermost last
+	found []span // of the messages being written, the innermost last
 	depth int
-	// comma says that a member was written before, so that a comma is due.
+	// comma is set after a member was written.
 	comma bool
-	// version is the resourceVersion of the object, until it has been written.
+	// version is the resourceVersion to write; "" after it is written.
 	version string
-	// failed says that only a decoder knows.
+	// failed is set if the message must be decoded.
 	failed bool
 }
 
-// span is where the fields of a number are in a message, one behind the other.
+// span is the position of a number's consecutive fields in a message.
 type span struct{ start, end int }
 
-// Append writes a message as JSON. head is how the object begins, opening brace and
-// members that are not of the message, with a comma at the end. The version, if there is
-// one, is the resourceVersion of its metadata, whatever the message says. ok is false where
-// the message has to be decoded to be written; dst is then as it was.
+// Append appends a message as JSON. head is the beginning of the object: the opening brace and members that are
+// not in the message, followed by a comma. version, if not "", replaces the metadata's resourceVersion. If ok
+// is false, the message must be decoded, and dst is unchanged.
 func (t *Table) Append(dst, head, message []byte, version string) (_ []byte, ok bool) {
 	w := t.types.writers.Get().(*writer)
 	defer t.types.writers.Put(w)
@@ -45,13 +44,13 @@ func (t *Table) Append(dst, head, message []byte, version string) (_ []byte, ok 
 		return dst, false
 	}
 	if !w.comma && len(w.dst) > 1 {
-		w.dst = w.dst[:len(w.dst)-1] // of the head
+		w.dst = w.dst[:len(w.dst)-1] // the comma of head
 	}
 	w.dst = append(w.dst, '}')
 	return append(dst, w.dst...), true
 }
 
-// members writes the fields of a message, without braces.
+// members writes the fields of a message without braces.
 func (w *writer) members(m *message, message []byte) {
 	base := len(w.found)
 	for range m.fields {
@@ -77,8 +76,8 @@ func (w *writer) members(m *message, message []byte) {
 	w.depth--
 }
 
-// find notes where the fields are. Fields of one number that are apart, or of which there
-// should be one, are merged by decoders.
+// find records the positions of fields. It fails for fields that a decoder would merge: those of one number
+// that are not consecutive, or of which there must be only one.
 func (w *writer) find(m *message, message []byte, found []span) {
 	for i := 0; i < len(message); {
 		number, wire, _, end := next(message, i)
@@ -134,7 +133,7 @@ func (w *writer) field(f *field, message []byte, s span) {
 	}
 }
 
-// absent writes a member that the message does not have, where JSON has one.
+// absent writes a member that is not in the message if JSON does not omit it.
 func (w *writer) absent(f *field) {
 	switch {
 	case f.absent != nil:
@@ -154,7 +153,7 @@ func (w *writer) name(f *field) {
 	w.comma = true
 }
 
-// object writes a message with its braces.
+// object writes a message with braces.
 func (w *writer) object(m *message, message []byte) {
 	w.dst, w.comma = append(w.dst, '{'), false
 	w.members(m, message)
@@ -181,7 +180,7 @@ const (
 	entryValue = 2
 )
 
-// dictionary writes the entries of a map, which have to be in order, as encoders leave them.
+// dictionary writes the entries of a map, which must be sorted, as encoders write them.
 func (w *writer) dictionary(e *element, entries []byte) {
 	w.dst = append(w.dst, '{')
 	var last []byte
@@ -222,7 +221,7 @@ func (w *writer) entry(e *element, entry []byte) (key []byte, v value, has bool)
 	return key, v, has
 }
 
-// element writes a value; zero says that it is the zero of its type.
+// element writes a value. zero is set for the zero value of its type.
 func (w *writer) element(e *element, v value) (zero bool) {
 	switch {
 	case e.message != nil:

@@ -21,11 +21,11 @@ import (
 
 // Issuer is a running issuer.
 type Issuer struct {
-	// URL is its name, and CA the PEM of the authority of its certificate.
+	// URL identifies the issuer. CA is the PEM of its certificate authority.
 	URL, CA string
-	// DiscoveryURL is another place of the discovery document.
+	// DiscoveryURL is a second URL of the discovery document.
 	DiscoveryURL string
-	// Fetched counts how often the keys were fetched.
+	// Fetched counts requests for the keys.
 	Fetched atomic.Int64
 
 	t    testing.TB
@@ -33,10 +33,10 @@ type Issuer struct {
 	down atomic.Bool
 
 	mu   sync.Mutex
-	keys []jose.JSONWebKey // private, the newest last
+	keys []jose.JSONWebKey // private keys, the newest last
 }
 
-// New starts an issuer that ends with the test.
+// New starts an issuer that stops when the test ends.
 func New(t testing.TB) *Issuer {
 	t.Helper()
 	i := &Issuer{t: t, mux: http.NewServeMux()}
@@ -57,13 +57,13 @@ func New(t testing.TB) *Issuer {
 	return i
 }
 
-// Handle adds a handler at a path.
+// Handle adds a handler for a path.
 func (i *Issuer) Handle(path string, h http.HandlerFunc) { i.mux.HandleFunc(path, h) }
 
-// SetDown has all requests fail, or served again.
+// SetDown makes all requests fail, or succeed again.
 func (i *Issuer) SetDown(down bool) { i.down.Store(down) }
 
-// Rotate replaces the key by a new one.
+// Rotate replaces the signing key by a new one.
 func (i *Issuer) Rotate() {
 	i.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -76,14 +76,14 @@ func (i *Issuer) Rotate() {
 	i.keys = []jose.JSONWebKey{{Key: key, KeyID: id, Algorithm: string(jose.ES256), Use: "sig"}}
 }
 
-// Key returns the private key that signs now.
+// Key returns the current private key.
 func (i *Issuer) Key() jose.JSONWebKey {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.keys[len(i.keys)-1]
 }
 
-// PublicKey returns the public half of Key.
+// PublicKey returns the public key of Key.
 func (i *Issuer) PublicKey() jose.JSONWebKey {
 	key := i.Key()
 	return key.Public()
@@ -98,7 +98,7 @@ func (i *Issuer) jwks(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{i.PublicKey()}})
 }
 
-// Claims are valid for an hour, with others on top; a nil value removes a claim.
+// Claims returns claims that are valid for an hour, overridden by others. A nil value removes a claim.
 func (i *Issuer) Claims(others map[string]any) map[string]any {
 	c := map[string]any{"iss": i.URL, "aud": "triplane", "sub": "sub-1", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()}
 	maps.Copy(c, others)
@@ -112,7 +112,7 @@ func (i *Issuer) Token(others map[string]any) string {
 	return Sign(i.t, jose.ES256, i.Key(), i.Claims(others))
 }
 
-// Sign signs claims with any key (a jose.JSONWebKey, crypto.Signer or secret).
+// Sign signs claims with a key: a jose.JSONWebKey, crypto.Signer or shared secret.
 func Sign(t testing.TB, alg jose.SignatureAlgorithm, key crypto.PrivateKey, claims map[string]any) string {
 	t.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, (&jose.SignerOptions{}).WithType("JWT"))

@@ -89,7 +89,7 @@ func TestTokensAndRotation(t *testing.T) {
 			t.Fatal("a token of an invented key is accepted")
 		}
 	}
-	if n := p.Fetched() - before; n > 2+int(time.Since(begun)/fetchedHolds) {
+	if n := p.Fetched() - before; n > 2+int(time.Since(begun)/fetchInterval) {
 		t.Errorf("50 tokens with an invented key id had the keys fetched %d times", n)
 	}
 }

@@ -16,14 +16,13 @@ import (
 )
 
 const (
-	// fetchedHolds is how long after a fetch another unknown key id does not cause
-	// one: anybody can send tokens with invented key ids.
-	fetchedHolds = time.Second
-	// retryAfter is when a failed fetch is tried again.
+	// fetchInterval is the minimum time between fetches because of unknown key IDs, which any client can send.
+	fetchInterval = time.Second
+	// retryAfter is the pause after a failed fetch.
 	retryAfter = 10 * time.Second
 )
 
-// Keys are the signer's public keys, as they were fetched last.
+// Keys are the signer's public keys as of the last fetch.
 type Keys struct {
 	client  externaljwtv1.ExternalJWTSignerClient
 	metrics *Metrics
@@ -52,12 +51,12 @@ func (k *Keys) All() []serviceaccount.PublicKey { return k.current.Load().Static
 // Generation implements serviceaccount.Keys.
 func (k *Keys) Generation() uint64 { return k.current.Load().generation }
 
-// Find implements serviceaccount.Keys. It fetches the keys where none has the id.
+// Find implements serviceaccount.Keys. It fetches the keys if none has the ID.
 func (k *Keys) Find(ctx context.Context, id string) []serviceaccount.PublicKey {
-	return k.find(ctx, id, fetchedHolds)
+	return k.find(ctx, id, fetchInterval)
 }
 
-// find fetches the keys where none has the id and the last fetch is longer ago than hold.
+// find fetches the keys if none has the ID and the last fetch is older than hold.
 func (k *Keys) find(ctx context.Context, id string, hold time.Duration) []serviceaccount.PublicKey {
 	known := k.current.Load()
 	if found := known.Find(ctx, id); len(found) > 0 || time.Since(known.fetched) < hold {
@@ -69,7 +68,7 @@ func (k *Keys) find(ctx context.Context, id string, hold time.Duration) []servic
 	defer k.fetching.Unlock()
 	if k.current.Load() == known {
 		if err := k.fetchLocked(ctx); err != nil {
-			klog.ErrorS(err, "The keys of service account tokens could not be fetched")
+			klog.ErrorS(err, "Failed to fetch the keys of service account tokens")
 			held := *known
 			held.fetched = time.Now()
 			k.current.Store(&held)
@@ -85,11 +84,11 @@ func (k *Keys) fetch(ctx context.Context) error {
 }
 
 func (k *Keys) fetchLocked(ctx context.Context) error {
-	answer, err := k.client.FetchKeys(ctx, &externaljwtv1.FetchKeysRequest{})
+	response, err := k.client.FetchKeys(ctx, &externaljwtv1.FetchKeysRequest{})
 	if err != nil {
 		return fmt.Errorf("keys of the external signer: %w", err)
 	}
-	next, err := newKeyList(answer)
+	next, err := newKeyList(response)
 	if err != nil {
 		return fmt.Errorf("keys of the external signer: %w", err)
 	}
@@ -99,20 +98,20 @@ func (k *Keys) fetchLocked(ctx context.Context) error {
 		next.generation++
 	}
 	k.current.Store(next)
-	k.metrics.fetched(answer.GetDataTimestamp().AsTime())
+	k.metrics.fetched(response.GetDataTimestamp().AsTime())
 	return nil
 }
 
-func newKeyList(answer *externaljwtv1.FetchKeysResponse) (*keyList, error) {
-	list := &keyList{fetched: time.Now(), again: seconds(answer.GetRefreshHintSeconds())}
+func newKeyList(response *externaljwtv1.FetchKeysResponse) (*keyList, error) {
+	list := &keyList{fetched: time.Now(), again: seconds(response.GetRefreshHintSeconds())}
 	if list.again <= 0 {
-		return nil, fmt.Errorf("refresh_hint_seconds is %d, and must be positive", answer.GetRefreshHintSeconds())
+		return nil, fmt.Errorf("refresh_hint_seconds is %d, and must be positive", response.GetRefreshHintSeconds())
 	}
-	if answer.GetDataTimestamp() == nil {
+	if response.GetDataTimestamp() == nil {
 		return nil, errors.New("data_timestamp is missing")
 	}
 	seen := map[string]bool{}
-	for _, key := range answer.GetKeys() {
+	for _, key := range response.GetKeys() {
 		id := key.GetKeyId()
 		switch {
 		case id == "" || len(id) > maxKeyID:
@@ -134,7 +133,7 @@ func newKeyList(answer *externaljwtv1.FetchKeysResponse) (*keyList, error) {
 	return list, nil
 }
 
-// refresh fetches the keys as often as the signer asks for, until ctx ends.
+// refresh fetches the keys at the interval that the signer requests, until ctx ends.
 func (k *Keys) refresh(ctx context.Context) {
 	wait := k.current.Load().again
 	for {
@@ -149,7 +148,7 @@ func (k *Keys) refresh(ctx context.Context) {
 		err := k.fetch(limited)
 		cancel()
 		if wait = k.current.Load().again; err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "The keys of service account tokens could not be fetched; the last ones stay in use")
+			klog.ErrorS(err, "Failed to fetch the keys of service account tokens, keeping the previous ones")
 			wait = min(wait, retryAfter)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Metrics is what is measured about the signer. A nil Metrics measures nothing.
+// Metrics measures calls of the signer. A nil Metrics measures nothing.
 type Metrics struct {
 	fetchedAt, dataFrom prometheus.Gauge
 	fetches, signed     *prometheus.CounterVec
@@ -22,7 +22,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	const prefix = "apiserver_externaljwt_"
 	m := &Metrics{
 		fetchedAt: prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_success_timestamp", Help: "Unix time of the last successful fetch of keys."}),
-		dataFrom:  prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_data_timestamp", Help: "Unix time of the keys that were fetched last, as the signer says."}),
+		dataFrom:  prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_data_timestamp", Help: "Unix time of the last fetched keys according to the signer."}),
 		fetches:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "fetch_keys_request_total", Help: "Fetches of keys, by code."}, []string{"code"}),
 		signed:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "sign_request_total", Help: "Requests to sign, by code."}, []string{"code"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "request_duration_seconds", Help: "Seconds that calls of the signer took, by method and code.",
@@ -32,7 +32,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	return m
 }
 
-// intercept is a grpc.UnaryClientInterceptor.
+// intercept implements grpc.UnaryClientInterceptor.
 func (m *Metrics) intercept(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	start := time.Now()
 	err := invoke(ctx, method, request, reply, c, options...)

@@ -20,27 +20,26 @@ import (
 )
 
 const (
-	// callTimeout bounds a call to the signer.
+	// callTimeout limits a call to the signer.
 	callTimeout = 10 * time.Second
-	// startTimeout is how long a signer may start after this server.
+	// startTimeout is how long Dial waits for the signer.
 	startTimeout = time.Minute
-	// shortestLifetime is the least that a signer must allow tokens to live.
+	// shortestLifetime is the minimum for the token lifetime that a signer allows.
 	shortestLifetime = 600 * time.Second
 	maxKeyID         = 1024
 	maxMessage       = 4 << 20
-	// reconnectWithin bounds the pause between two attempts to reach a signer that
-	// is away, which costs next to nothing on this machine.
+	// reconnectWithin is the longest pause between attempts to connect. It is short because local attempts are
+	// cheap.
 	reconnectWithin = 3 * time.Second
 )
 
-// algorithms that the signer may use.
+// algorithms are the accepted signature algorithms.
 var algorithms = []string{string(jose.RS256), string(jose.ES256), string(jose.ES384), string(jose.ES512)}
 
-// Signer is a connection to the process that signs. It implements
-// serviceaccount.Signer, and serviceaccount.Keys by its Keys.
+// Signer is a connection to an external signer. It implements serviceaccount.Signer and serviceaccount.Keys.
 type Signer struct {
 	*Keys
-	// MaxLifetime is how long tokens may live.
+	// MaxLifetime is the longest token lifetime that the signer allows.
 	MaxLifetime time.Duration
 
 	client     externaljwtv1.ExternalJWTSignerClient
@@ -48,9 +47,8 @@ type Signer struct {
 	metrics    *Metrics
 }
 
-// Dial connects to the socket at a path ("@name" is an abstract one) and reads what
-// the signer says of itself and its keys. It returns an error where the signer does
-// not answer within a minute or is misconfigured.
+// Dial connects to a Unix socket ("@name" is an abstract one) and reads the signer's metadata and keys. It
+// returns an error if the signer does not respond within a minute or is misconfigured.
 func Dial(ctx context.Context, path string, m *Metrics) (*Signer, error) {
 	target := "unix:" + path
 	if name, abstract := strings.CutPrefix(path, "@"); abstract {
@@ -85,15 +83,15 @@ func (s *Signer) begin(ctx context.Context) error {
 	return s.fetch(ctx)
 }
 
-// seconds are a duration, or the longest one where there are too many.
+// seconds converts seconds to a duration, limited to the longest one.
 func seconds(n int64) time.Duration {
 	return time.Duration(min(n, int64(math.MaxInt64/time.Second))) * time.Second
 }
 
-// Run keeps the keys up to date until ctx ends.
+// Run refreshes the keys until ctx ends.
 func (s *Signer) Run(ctx context.Context) { s.refresh(ctx) }
 
-// Close closes the connection; calls under way fail.
+// Close closes the connection. Calls in progress fail.
 func (s *Signer) Close() error { return s.connection.Close() }
 
 // Sign implements serviceaccount.Signer.
@@ -114,8 +112,8 @@ func (s *Signer) Sign(ctx context.Context, claims []byte) (string, error) {
 	return signed.GetHeader() + "." + payload + "." + signed.GetSignature(), nil
 }
 
-// checkHeader validates a token's header: nothing but alg, kid and typ, and a key
-// that others can find.
+// checkHeader validates a token's header. It must contain only alg, kid and typ, and the key must be in the
+// discovery documents.
 func (s *Signer) checkHeader(ctx context.Context, encoded string) error {
 	raw, err := base64.RawURLEncoding.DecodeString(encoded)
 	if err != nil {
@@ -141,8 +139,8 @@ func (s *Signer) checkHeader(ctx context.Context, encoded string) error {
 	case len(header.KeyID) > maxKeyID:
 		return fmt.Errorf("kid is longer than %d characters", maxKeyID)
 	}
-	// A key that is not known yet may be by the time that the token is used. The id is the signer's, so no
-	// client can cause fetches with invented ones.
+	// An unknown key may become known before the token is used. The key ID comes from the signer, so clients
+	// cannot cause fetches here.
 	if keys := s.find(ctx, header.KeyID, 0); len(keys) > 0 && keys[0].Unpublished {
 		return fmt.Errorf("key used for signing JWT (kid: %s) is excluded from OIDC discovery docs", header.KeyID)
 	}

@@ -1,3 +1,2 @@
-// Package externaltest is an external signer of service account tokens for tests, over a
-// socket.
+// Package externaltest has an external signer of service account tokens for tests.
 package externaltest

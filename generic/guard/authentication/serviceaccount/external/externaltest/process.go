@@ -22,19 +22,19 @@ import (
 	externaljwtv1 "k8s.io/externaljwt/apis/v1"
 )
 
-// Process is a signer behind a socket. Its fields are set before Start.
+// Process is a signer on a Unix socket. Its fields must be set before Start.
 type Process struct {
 	externaljwtv1.UnimplementedExternalJWTSignerServer
-	// Seconds is how long tokens may live, and Hint for how many the keys hold.
+	// Seconds is the longest token lifetime, Hint the refresh interval of the keys in seconds.
 	Seconds, Hint int64
-	// Excluded keeps the key out of discovery.
+	// Excluded excludes the key from discovery.
 	Excluded bool
 
 	t       testing.TB
 	mu      sync.Mutex
 	id      string
 	key     *ecdsa.PrivateKey
-	header  map[string]any // instead of a good one
+	header  map[string]any // replaces the valid header if not nil
 	fetched int
 	fails   error
 }
@@ -51,7 +51,7 @@ func (p *Process) Rotate(id string) {
 	p.id, p.key = id, key
 }
 
-// Exclude keeps the key out of discovery from now on.
+// Exclude excludes the key from discovery.
 func (p *Process) Exclude() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,32 +106,31 @@ func (p *Process) Sign(_ context.Context, r *externaljwtv1.SignJWTRequest) (*ext
 	return &externaljwtv1.SignJWTResponse{Header: parts[0], Signature: parts[2]}, nil
 }
 
-// Header has tokens signed with another header.
+// Header replaces the header of signed tokens.
 func (p *Process) Header(h map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.header = h
 }
 
-// Fail has calls to sign fail; nil ends that.
+// Fail makes calls of Sign fail with err; nil makes them succeed again.
 func (p *Process) Fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fails = err
 }
 
-// Fetched is how often the keys were fetched.
+// Fetched returns how often the keys were fetched.
 func (p *Process) Fetched() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.fetched
 }
 
-// Start serves the process, with a key "one", until the end of the test, and returns
-// the path of its socket.
+// Start serves the process with the key "one" until the test ends. It returns the path of the socket.
 func (p *Process) Start(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "signer") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "signer") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,26 +16,26 @@ import (
 	"triplane/generic/guard/admission/expression"
 )
 
-// maxMessage bounds what a messageExpression may say, in bytes.
+// maxMessage limits the bytes of a messageExpression's result.
 const maxMessage = 5 * 1024
 
-// verdict is what validating policies say about one operation.
-type verdict struct {
-	ctx       context.Context //nolint:containedctx // of the request
-	config    *Config
-	judgement *expression.Judgement
-	denied    *denial   // the first
-	recorded  *recorded // nil where the request is not audited
+// decision is the result of all validating policies for one operation.
+type decision struct {
+	ctx         context.Context //nolint:containedctx // of the request
+	config      *Config
+	inputs      *expression.Inputs
+	denied      *denial      // the first one
+	auditRecord *auditRecord // nil if the request is not audited
 }
 
-func (v *verdict) deny(d *denial) {
+func (v *decision) deny(d *denial) {
 	if v.denied == nil {
 		v.denied = d
 	}
 }
 
-// misconfigured denies because a policy cannot be evaluated.
-func (v *verdict) misconfigured(p *validatingPolicy, b *binding, err error) {
+// misconfigured denies the request because a policy cannot be evaluated, unless its failurePolicy is Ignore.
+func (v *decision) misconfigured(p *validatingPolicy, b *binding, err error) {
 	if p.ignore {
 		return
 	}
@@ -46,9 +46,9 @@ func (v *verdict) misconfigured(p *validatingPolicy, b *binding, err error) {
 	v.deny(d)
 }
 
-func (v *verdict) policy(p *validatingPolicy) {
-	a := v.judgement.Attributes
-	gv, ok, err := p.criteria.Match(v.ctx, a, v.judgement.Find)
+func (v *decision) policy(p *validatingPolicy) {
+	a := v.inputs.Attributes
+	gv, ok, err := p.criteria.Match(v.ctx, a, v.inputs.Find)
 	if err != nil {
 		v.misconfigured(p, nil, err)
 		return
@@ -62,7 +62,7 @@ func (v *verdict) policy(p *validatingPolicy) {
 		return
 	}
 	for _, b := range p.bindings {
-		_, ok, err := b.criteria.Match(v.ctx, a, v.judgement.Find)
+		_, ok, err := b.criteria.Match(v.ctx, a, v.inputs.Find)
 		if err != nil {
 			v.misconfigured(p, b, err)
 			continue
@@ -75,7 +75,7 @@ func (v *verdict) policy(p *validatingPolicy) {
 			v.misconfigured(p, b, err)
 			continue
 		}
-		values, err := v.judgement.Values(gv)
+		values, err := v.inputs.Values(gv)
 		if err != nil {
 			v.misconfigured(p, nil, err)
 			return
@@ -86,12 +86,11 @@ func (v *verdict) policy(p *validatingPolicy) {
 	}
 }
 
-// failed is what an expression that does not hold, or fails, leads to. err is nil
-// where it does not hold.
-func (t *trial) failed(index int, message string, reason metav1.StatusReason, err error) {
-	p, b, v := t.policy, t.binding, t.verdict
+// failed applies the actions of the binding to a validation that is false, or whose evaluation failed with err.
+func (t *evaluation) failed(index int, message string, reason metav1.StatusReason, err error) {
+	p, b, v := t.policy, t.binding, t.decision
 	if b.audit {
-		v.recorded.failure(p, b, index, message)
+		v.auditRecord.failure(p, b, index, message)
 		t.count(metrics.PolicyAudited, err)
 	}
 	if b.deny {
@@ -104,9 +103,9 @@ func (t *trial) failed(index int, message string, reason metav1.StatusReason, er
 	}
 }
 
-// wrong is failed for an expression that cannot be evaluated, unless failures are
-// ignored.
-func (t *trial) wrong(index int, err error) {
+// evaluationFailed applies the actions of the binding to a failed evaluation, unless the failurePolicy is
+// Ignore.
+func (t *evaluation) evaluationFailed(index int, err error) {
 	if t.policy.ignore {
 		t.count(metrics.PolicyAllowed, err)
 		return
@@ -114,11 +113,11 @@ func (t *trial) wrong(index int, err error) {
 	t.failed(index, err.Error(), metav1.StatusReasonInvalid, err)
 }
 
-func (t *trial) count(action string, err error) {
-	t.verdict.config.Metrics.Policy(metrics.Validate, t.policy.name, t.binding.name, errorType(err), action, time.Since(t.start))
+func (t *evaluation) count(action string, err error) {
+	t.decision.config.Metrics.Policy(metrics.Validate, t.policy.name, t.binding.name, errorType(err), action, time.Since(t.start))
 }
 
-// errorType is why an evaluation failed, as metrics call it.
+// errorType returns the metrics label for the error of an evaluation.
 func errorType(err error) string {
 	switch {
 	case err == nil:
@@ -131,43 +130,42 @@ func errorType(err error) string {
 	return metrics.PolicyInvalidError
 }
 
-// trial is the evaluation of a policy with one of its bindings and params.
-type trial struct {
-	verdict *verdict
-	policy  *validatingPolicy
-	binding *binding
-	values  *expression.Values
-	param   map[string]any
-	start   time.Time
+// evaluation is the evaluation of a policy with one of its bindings and params.
+type evaluation struct {
+	decision *decision
+	policy   *validatingPolicy
+	binding  *binding
+	values   *expression.Values
+	param    map[string]any
+	start    time.Time
 }
 
-// evaluate evaluates a policy with one of its params.
-func (v *verdict) evaluate(p *validatingPolicy, b *binding, values *expression.Values, param map[string]any) {
-	t := &trial{v, p, b, values, param, time.Now()}
+// evaluate evaluates a policy with one param object.
+func (v *decision) evaluate(p *validatingPolicy, b *binding, values *expression.Values, param map[string]any) {
+	t := &evaluation{v, p, b, values, param, time.Now()}
 	ok, err := p.conditionsMatch(v.ctx, metrics.Validate, v.config.Metrics, values, param)
 	switch {
 	case err != nil:
-		t.wrong(0, err)
+		t.evaluationFailed(0, err)
 	case ok:
 		t.validate()
 		t.audit()
 	}
 }
 
-// validate evaluates the validations. When they cost more than they may, that is all
-// that counts, whatever some of them were.
-func (t *trial) validate() {
+// validate evaluates the validations. If they exceed the budget, only that error counts.
+func (t *evaluation) validate() {
 	type outcome struct {
 		index int
 		err   error
 	}
 	var outcomes []outcome
-	e := t.evaluation()
+	e := t.newEvaluation()
 	for i := range t.policy.validations {
-		out, err := e.Evaluate(t.verdict.ctx, t.policy.validations[i].Expression)
+		out, err := e.Evaluate(t.decision.ctx, t.policy.validations[i].Expression)
 		switch {
 		case errors.Is(err, expression.ErrBudget):
-			t.wrong(i, err)
+			t.evaluationFailed(i, err)
 			return
 		case err != nil || out != types.True:
 			outcomes = append(outcomes, outcome{i, err})
@@ -177,33 +175,33 @@ func (t *trial) validate() {
 	var overBudget error
 	for i, o := range outcomes {
 		if o.err == nil && overBudget == nil {
-			messages[i], overBudget = t.policy.validations[o.index].say(t.verdict.ctx, e)
+			messages[i], overBudget = t.policy.validations[o.index].render(t.decision.ctx, e)
 		}
 	}
 	for i, o := range outcomes {
 		switch {
 		case o.err != nil:
-			t.wrong(o.index, o.err)
+			t.evaluationFailed(o.index, o.err)
 		case overBudget != nil:
-			t.wrong(o.index, fmt.Errorf("failed messageExpression: %w", overBudget))
+			t.evaluationFailed(o.index, fmt.Errorf("failed messageExpression: %w", overBudget))
 		default:
 			t.failed(o.index, messages[i], t.policy.validations[o.index].reason, nil)
 		}
 	}
 }
 
-// audit evaluates the audit annotations, which have a budget of their own. As with validations,
-// nothing else counts when they cost more.
-func (t *trial) audit() {
+// audit evaluates the audit annotations, which have a separate budget. If they exceed it, only that error
+// counts.
+func (t *evaluation) audit() {
 	if len(t.policy.audits) == 0 {
 		return
 	}
-	e := t.evaluation()
+	e := t.newEvaluation()
 	values, errs := make([]ref.Val, len(t.policy.audits)), []error(nil)
 	for i, x := range t.policy.audits {
-		out, err := e.Evaluate(t.verdict.ctx, x.Expression)
+		out, err := e.Evaluate(t.decision.ctx, x.Expression)
 		if errors.Is(err, expression.ErrBudget) {
-			t.unaudited(err)
+			t.auditFailed(err)
 			return
 		}
 		if err != nil {
@@ -213,31 +211,31 @@ func (t *trial) audit() {
 		values[i] = out
 	}
 	for _, err := range errs {
-		t.unaudited(err)
+		t.auditFailed(err)
 	}
 	for i, v := range values {
 		if s, ok := v.(types.String); ok {
-			t.verdict.recorded.annotation(t.policy.audits[i].key, string(s))
+			t.decision.auditRecord.annotation(t.policy.audits[i].key, string(s))
 		}
 	}
 }
 
-// unaudited denies because an audit annotation cannot be evaluated, unless failures are ignored.
-func (t *trial) unaudited(err error) {
+// auditFailed denies the request because an audit annotation failed, unless the failurePolicy is Ignore.
+func (t *evaluation) auditFailed(err error) {
 	if t.policy.ignore {
 		return
 	}
-	t.verdict.deny(&denial{policy: t.policy.name, binding: t.binding.name, message: err.Error(), reason: metav1.StatusReasonInvalid})
+	t.decision.deny(&denial{policy: t.policy.name, binding: t.binding.name, message: err.Error(), reason: metav1.StatusReasonInvalid})
 	t.count(metrics.PolicyDenied, err)
 }
 
-// evaluation begins one with the policy's variables.
-func (t *trial) evaluation() *expression.Evaluation {
-	return expression.NewEvaluation(t.values, t.param, expression.PolicyBudget).WithVariables(t.verdict.ctx, t.policy.variables)
+// newEvaluation returns an expression.Evaluation with a full budget and the policy's variables.
+func (t *evaluation) newEvaluation() *expression.Evaluation {
+	return expression.NewEvaluation(t.values, t.param, expression.PolicyBudget).WithVariables(t.decision.ctx, t.policy.variables)
 }
 
-// say is the validation's message. Its error is that the budget does not suffice for it.
-func (x *validation) say(ctx context.Context, e *expression.Evaluation) (string, error) {
+// render returns the message of a failed validation. Its error is always that the budget is exceeded.
+func (x *validation) render(ctx context.Context, e *expression.Evaluation) (string, error) {
 	if x.messageExpression == nil {
 		return x.message, nil
 	}

@@ -9,18 +9,18 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// remarks are what etcd reports in its log only and the server has to know.
-type remarks struct {
+// logStatus is information that etcd only reports in its log.
+type logStatus struct {
 	mu      sync.Mutex
 	removed bool
-	problem string // the last one with another member
+	problem string // last problem with another member
 }
 
-// errRemoved is why a member ended that the others have removed.
+// errRemoved is the error of a member that others have removed.
 var errRemoved = errors.New("this member was removed from its cluster: to have it join again, move its etcd directory away and start it with --join")
 
-// observe reads an entry of etcd's log.
-func (r *remarks) observe(e zapcore.Entry, fields []zapcore.Field) {
+// observe processes an entry of etcd's log.
+func (r *logStatus) observe(e zapcore.Entry, fields []zapcore.Field) {
 	text, ofPeer := "", false
 	for _, f := range fields {
 		if err, is := f.Interface.(error); is && f.Type == zapcore.ErrorType {
@@ -42,7 +42,7 @@ func (r *remarks) observe(e zapcore.Entry, fields []zapcore.Field) {
 }
 
 // Err returns errRemoved if the member was removed.
-func (r *remarks) Err() error {
+func (r *logStatus) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.removed {
@@ -51,8 +51,8 @@ func (r *remarks) Err() error {
 	return nil
 }
 
-// lastProblem returns the last problem with another member, as the end of a sentence.
-func (r *remarks) lastProblem() string {
+// lastProblem returns the last problem with another member as a suffix of an error message.
+func (r *logStatus) lastProblem() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.problem == "" {

@@ -10,9 +10,9 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// Judgement is one operation under judgement by any number of webhooks or
-// policies: what they all need is found once. Not safe for concurrent use.
-type Judgement struct {
+// Inputs provides the inputs of all expressions for one operation. Webhooks and policies share it, so that the
+// namespace and the Values of each version are computed once. It is not safe for concurrent use.
+type Inputs struct {
 	Attributes *admission.Attributes
 
 	ctx        context.Context //nolint:containedctx // of the request
@@ -25,14 +25,14 @@ type Judgement struct {
 	values    map[schema.GroupVersion]*Values
 }
 
-// NewJudgement begins one.
-func NewJudgement(ctx context.Context, a *admission.Attributes, authz authorizer.Authorizer,
-	namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)) *Judgement {
-	return &Judgement{Attributes: a, ctx: ctx, authorizer: authz, namespaces: namespaces}
+// NewInputs returns the Inputs of an operation.
+func NewInputs(ctx context.Context, a *admission.Attributes, authz authorizer.Authorizer,
+	namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)) *Inputs {
+	return &Inputs{Attributes: a, ctx: ctx, authorizer: authz, namespaces: namespaces}
 }
 
-// Namespace finds the operation's namespace, nil where it has none.
-func (j *Judgement) Namespace() (*corev1.Namespace, error) {
+// Namespace returns the operation's namespace, or nil if it has none.
+func (j *Inputs) Namespace() (*corev1.Namespace, error) {
 	a := j.Attributes
 	if a.Namespace == "" || a.Resource.Group == "" && a.Resource.Resource == "namespaces" {
 		return nil, nil
@@ -40,8 +40,8 @@ func (j *Judgement) Namespace() (*corev1.Namespace, error) {
 	return j.Find(j.ctx, a.Namespace)
 }
 
-// Find implements match.Namespaces: the operation's own namespace is read once.
-func (j *Judgement) Find(ctx context.Context, name string) (*corev1.Namespace, error) {
+// Find implements match.Namespaces. It reads the operation's own namespace only once.
+func (j *Inputs) Find(ctx context.Context, name string) (*corev1.Namespace, error) {
 	if name != j.Attributes.Namespace {
 		return j.namespaces(ctx, name)
 	}
@@ -52,8 +52,8 @@ func (j *Judgement) Find(ctx context.Context, name string) (*corev1.Namespace, e
 	return j.namespace, j.err
 }
 
-// Values are those of the operation, shown in a group version.
-func (j *Judgement) Values(gv schema.GroupVersion) (*Values, error) {
+// Values returns the inputs with the object converted to a group version.
+func (j *Inputs) Values(gv schema.GroupVersion) (*Values, error) {
 	if v, ok := j.values[gv]; ok {
 		return v, nil
 	}
@@ -68,5 +68,5 @@ func (j *Judgement) Values(gv schema.GroupVersion) (*Values, error) {
 	return v, nil
 }
 
-// Changed reports that the object is another one now.
-func (j *Judgement) Changed() { j.values = nil }
+// Changed discards the values after the object has changed.
+func (j *Inputs) Changed() { j.values = nil }
