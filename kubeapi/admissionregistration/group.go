@@ -9,10 +9,8 @@ import (
 
 	"triplane/generic/api/registry"
 	"triplane/generic/serve/server"
-	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/group"
-	"triplane/kubeapi/strategy"
 )
 
 var v1 = admissionv1.SchemeGroupVersion
@@ -34,19 +32,15 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 }
 
 // configuration is what all kinds of the group have in common.
-func configuration[T registry.Object](kind, plural string, content func(T) any,
-	validate func(context.Context, T) field.ErrorList) registry.Kind[T] {
+func configuration[T registry.Object](kind, plural string, validate func(context.Context, T) field.ErrorList) registry.Kind[T] {
 	return registry.Kind[T]{
 		Hub:            v1.WithKind(kind),
 		Representation: kept(registry.Typed[T]{}),
 		Names:          registry.Names{Plural: plural, Categories: []string{"api-extensions"}},
 		Write: registry.Write[T]{
-			PrepareForCreate: func(_ context.Context, o T) { o.SetGeneration(1) },
-			PrepareForUpdate: func(_ context.Context, o, old T) {
-				strategy.Generation(o, old, check.Differs(content(o), content(old)))
-			},
-			Validate:       validate,
-			ValidateUpdate: func(ctx context.Context, o, _ T) field.ErrorList { return validate(ctx, o) },
+			CountsGeneration: true,
+			Validate:         validate,
+			ValidateUpdate:   func(ctx context.Context, o, _ T) field.ErrorList { return validate(ctx, o) },
 		},
 	}
 }

@@ -16,7 +16,6 @@ import (
 func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.ValidatingAdmissionPolicyBinding
 	k := configuration("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings",
-		func(b binding) any { return b.Spec },
 		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
@@ -35,7 +34,6 @@ func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolic
 func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.MutatingAdmissionPolicyBinding
 	k := configuration("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings",
-		func(b binding) any { return b.Spec },
 		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)

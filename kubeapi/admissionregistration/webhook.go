@@ -11,7 +11,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
@@ -47,7 +46,6 @@ func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfigurati
 func webhookKind[T registry.Object, W any](kind, plural string,
 	hooks func(T) []W, view func(*W) webhook, setDefaults func(*W)) registry.Kind[T] {
 	k := configuration(kind, plural,
-		func(c T) any { return hooks(c) },
 		func(ctx context.Context, c T) field.ErrorList {
 			views := make([]webhook, len(hooks(c)))
 			for i := range views {
@@ -60,20 +58,13 @@ func webhookKind[T registry.Object, W any](kind, plural string,
 			setDefaults(&hooks(c)[i])
 		}
 	}
-	k.Write.PrepareForUpdate = func(_ context.Context, c, old T) {
-		webhooksGeneration(c, old, hooks(c), hooks(old))
-	}
+	// Unlike elsewhere in the API, an empty list or CA bundle differs from an absent one.
+	k.Write.Changed = func(c, old T) bool { return !reflect.DeepEqual(hooks(c), hooks(old)) }
 	k.Show.Columns = webhookColumns()
 	k.Show.Cells = func(c T, since func(metav1.Time) string) []any {
 		return []any{c.GetName(), int64(len(hooks(c))), since(c.GetCreationTimestamp())}
 	}
 	return k
-}
-
-// webhooksGeneration counts a change of webhooks, where, unlike elsewhere in the
-// API, an empty list or CA bundle differs from an absent one.
-func webhooksGeneration(c, old metav1.Object, hooks, before any) {
-	strategy.Generation(c, old, !reflect.DeepEqual(hooks, before))
 }
 
 func webhookColumns() []registry.Column {

@@ -16,7 +16,6 @@ import (
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 	"triplane/kubeapi/workload"
 )
 
@@ -30,14 +29,10 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 			ShortNames: []string{"deploy"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*appsv1.Deployment]{
-			Default: defaultDeployment,
-			PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
-				d.Generation = 1
-				d.Status = appsv1.DeploymentStatus{}
-			},
-			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-				d.Status = old.Status
-				strategy.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
+			Default:          defaultDeployment,
+			CountsGeneration: true,
+			Changed: func(d, old *appsv1.Deployment) bool {
+				return check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations)
 			},
 			Validate: func(_ context.Context, d *appsv1.Deployment) field.ErrorList {
 				return validateDeploymentSpec(o, d)
@@ -50,7 +45,6 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 				return workload.Warnings(d, old, &d.Spec.Template, templatePath())
 			},
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*appsv1.Deployment]{
 			Columns: workload.Columns(show.Doc(appsv1.DeploymentSpec{}, "selector"),
@@ -63,11 +57,8 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 			Cells: deploymentCells,
 		},
 		Status: &registry.StatusSubresource[*appsv1.Deployment]{
-			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-				d.Spec, d.Labels = old.Spec, old.Labels
-			},
+			Preserves:      []string{"metadata.labels"},
 			ValidateUpdate: validateDeploymentStatus,
-			ResetFields:    strategy.Reset(v1, "spec", "metadata.labels"),
 		},
 		Scale: &registry.ScaleSubresource[*appsv1.Deployment]{
 			Get: func(d *appsv1.Deployment) (*registry.Scale, error) {

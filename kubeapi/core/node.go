@@ -11,7 +11,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 // nodeKind declares nodes.
@@ -30,17 +29,14 @@ func nodeKind() registry.Kind[*corev1.Node] {
 				podspec.RoundResources(n.Status.Allocatable)
 				defaultPodCIDRs(&n.Spec)
 			},
+			Status:           registry.StatusOnCreate,
 			PrepareForCreate: func(_ context.Context, n node) { dropKubeletConfig(n, nil) },
-			PrepareForUpdate: func(_ context.Context, n, old node) {
-				n.Status = old.Status
-				dropKubeletConfig(n, old)
-			},
-			Validate: func(_ context.Context, n node) field.ErrorList { return validateNode(n) },
+			PrepareForUpdate: func(_ context.Context, n, old node) { dropKubeletConfig(n, old) },
+			Validate:         func(_ context.Context, n node) field.ErrorList { return validateNode(n) },
 			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
 				return append(validateNode(n), validateNodeUpdate(n, old)...)
 			},
-			Warnings:    nodeWarnings,
-			ResetFields: strategy.Reset(v1, "status"),
+			Warnings: nodeWarnings,
 		},
 		Show: registry.Show[node]{
 			Columns: []registry.Column{
@@ -62,12 +58,8 @@ func nodeKind() registry.Kind[*corev1.Node] {
 			},
 		},
 		Status: &registry.StatusSubresource[node]{
-			PrepareForUpdate: func(_ context.Context, n, old node) {
-				n.Spec = old.Spec
-				dropKubeletConfig(n, old)
-			},
-			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList { return validateNodeUpdate(n, old) },
-			ResetFields:    strategy.Reset(v1, "spec"),
+			PrepareForUpdate: func(_ context.Context, n, old node) { dropKubeletConfig(n, old) },
+			ValidateUpdate:   func(_ context.Context, n, old node) field.ErrorList { return validateNodeUpdate(n, old) },
 		},
 	}
 }

@@ -20,7 +20,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 type slice = *discoveryv1.EndpointSlice
@@ -41,8 +40,9 @@ func endpointSliceKind(strict bool) registry.Kind[slice] {
 			PrepareForUpdate: func(_ context.Context, s, old slice) {
 				now, before := s.DeepCopy(), old.DeepCopy()
 				now.TypeMeta, now.ObjectMeta, before.ObjectMeta = old.TypeMeta, old.ObjectMeta, old.ObjectMeta
-				changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels)
-				strategy.Generation(s, old, changed)
+				if check.Differs(now, before) || check.Differs(s.Labels, old.Labels) {
+					s.Generation = old.Generation + 1
+				}
 				dropTopology(s, old) // a try to set it counts as a change
 			},
 			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil, strict) },

@@ -17,7 +17,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const classAnnotation = "kubernetes.io/ingress.class"
@@ -29,19 +28,11 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 		Representation: registry.Typed[*networkingv1.Ingress]{Former: formerIngresses()},
 		Names:          registry.Names{Plural: "ingresses", ShortNames: []string{"ing"}},
 		Write: registry.Write[*networkingv1.Ingress]{
-			PrepareForCreate: func(_ context.Context, i *networkingv1.Ingress) {
-				i.Status = networkingv1.IngressStatus{}
-				i.Generation = 1
-			},
-			PrepareForUpdate: func(_ context.Context, i, old *networkingv1.Ingress) {
-				i.Status = old.Status
-				strategy.Generation(i, old, check.Differs(i.Spec, old.Spec))
-			},
+			CountsGeneration:         true,
 			Validate:                 func(_ context.Context, i *networkingv1.Ingress) field.ErrorList { return validateNewIngress(i) },
 			ValidateUpdate:           func(_ context.Context, i, _ *networkingv1.Ingress) field.ErrorList { return validateIngress(i) },
 			Warnings:                 func(_ context.Context, i, old *networkingv1.Ingress) []string { return ingressWarnings(i, old) },
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*networkingv1.Ingress]{
 			Columns: []registry.Column{
@@ -55,14 +46,12 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 			Cells: ingressCells,
 		},
 		Status: &registry.StatusSubresource[*networkingv1.Ingress]{
-			PrepareForUpdate: func(_ context.Context, i, old *networkingv1.Ingress) { i.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList {
 				return validateLoadBalancer(&i.Status.LoadBalancer, &old.Status.LoadBalancer, field.NewPath("status", "loadBalancer"))
 			},
 			Warnings: func(_ context.Context, i, _ *networkingv1.Ingress) []string {
 				return addressWarnings(&i.Status.LoadBalancer)
 			},
-			ResetFields: strategy.Reset(v1, "spec"),
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane/kubeapi/kindtest"
 )
@@ -54,8 +55,12 @@ func TestAddressNames(t *testing.T) {
 
 func TestServiceCIDRsMayKeepTheirStatus(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
-		if k := serviceCIDRKind(keeps); (k.Write.PrepareForCreate == nil) != keeps || (k.Write.PrepareForUpdate == nil) != keeps {
-			t.Errorf("keeps its status: %t", !keeps)
+		k := serviceCIDRKind(keeps)
+		c := kindtest.New(t, k, "status: {conditions: [{type: Ready}]}")
+		updated := &networkingv1.ServiceCIDR{Status: networkingv1.ServiceCIDRStatus{Conditions: make([]metav1.Condition, 2)}}
+		kindtest.Update(t, k, updated, c)
+		if n, m := len(c.Status.Conditions), len(updated.Status.Conditions); keeps != (n == 1) || keeps != (m == 2) {
+			t.Errorf("keeps its status (%t): %d conditions when created, %d when updated", keeps, n, m)
 		}
 	}
 }

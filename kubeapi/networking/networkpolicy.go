@@ -18,7 +18,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLocalObjectReference {
@@ -32,11 +31,9 @@ func networkPolicyKind() registry.Kind[*networkingv1.NetworkPolicy] {
 		Names:          registry.Names{Plural: "networkpolicies", ShortNames: []string{"netpol"}},
 		Write: registry.Write[*networkingv1.NetworkPolicy]{
 			Default:          defaultPolicy,
-			PrepareForCreate: func(_ context.Context, p *networkingv1.NetworkPolicy) { p.Generation = 1 },
-			PrepareForUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) {
-				// An empty selector requirement list and none are different specs here.
-				strategy.Generation(p, old, !reflect.DeepEqual(p.Spec, old.Spec))
-			},
+			CountsGeneration: true,
+			// An empty selector requirement list and none are different specs here.
+			Changed:  func(p, old *networkingv1.NetworkPolicy) bool { return !reflect.DeepEqual(p.Spec, old.Spec) },
 			Validate: func(_ context.Context, p *networkingv1.NetworkPolicy) field.ErrorList { return validatePolicy(p, nil) },
 			ValidateUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) field.ErrorList {
 				return validatePolicy(p, cidrsOf(old))

@@ -8,15 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
-	"triplane/kubeapi/strategy"
 )
 
 // status is what kubelets and controllers write.
 func status() *registry.UpdateSubresource[pod] {
 	return &registry.UpdateSubresource[pod]{
+		Preserves: []string{"metadata.deletionTimestamp", "metadata.ownerReferences"},
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
-			p.Spec, p.DeletionTimestamp = old.Spec, old.DeletionTimestamp
-			p.OwnerReferences = old.OwnerReferences
 			if p.Status.QOSClass == "" {
 				p.Status.QOSClass = old.Status.QOSClass
 			}
@@ -24,7 +22,6 @@ func status() *registry.UpdateSubresource[pod] {
 		},
 		ValidateUpdate: validateStatus,
 		Warnings:       func(_ context.Context, p, _ pod) []string { return addressWarnings(&p.Status) },
-		ResetFields:    strategy.Reset(corev1.SchemeGroupVersion, "metadata.deletionTimestamp", "metadata.ownerReferences", "spec"),
 	}
 }
 
