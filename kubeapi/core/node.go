@@ -9,12 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 )
 
 // nodeKind declares nodes.
-func nodeKind() registry.Kind[*corev1.Node] {
+// nodeKind declares nodes; a validates the ranges of their pods.
+func nodeKind(a check.Addresses) registry.Kind[*corev1.Node] {
 	type node = *corev1.Node
 	return registry.Kind[node]{
 		Hub: kind("Node"), Prefix: "minions",
@@ -32,9 +34,9 @@ func nodeKind() registry.Kind[*corev1.Node] {
 			Status:           registry.StatusOnCreate,
 			PrepareForCreate: func(_ context.Context, n node) { dropKubeletConfig(n, nil) },
 			PrepareForUpdate: func(_ context.Context, n, old node) { dropKubeletConfig(n, old) },
-			Validate:         func(_ context.Context, n node) field.ErrorList { return validateNode(n) },
+			Validate:         func(_ context.Context, n node) field.ErrorList { return validateNode(n, a) },
 			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
-				return append(validateNode(n), validateNodeUpdate(n, old)...)
+				return append(validateNode(n, a), validateNodeUpdate(n, old)...)
 			},
 			Warnings: nodeWarnings,
 		},

@@ -36,7 +36,6 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 	if options.StorageVersion == nil {
 		options.StorageVersion = b.storageVersionOf
 	}
-	allowFor(b, &kind)
 	store, err := registry.NewStore(&kind, b.deps.Scheme, options)
 	if err != nil {
 		b.err = fmt.Errorf("%s: %w", gr, err)

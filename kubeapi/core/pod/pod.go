@@ -49,7 +49,7 @@ func Kind(o podspec.Options) registry.Kind[pod] {
 			Fields: selectableFields(),
 			Index:  "spec.nodeName",
 		},
-		Status: status(),
+		Status: status(o),
 		Subresources: map[string]*registry.UpdateSubresource[pod]{
 			"ephemeralcontainers": ephemeralContainers(o),
 			"resize":              resize(o),

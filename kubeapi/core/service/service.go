@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
 )
 
@@ -23,8 +24,7 @@ type options struct {
 	// preferCloseOnly allows no other distribution of traffic
 	// (PreferSameTrafficDistribution is off).
 	preferCloseOnly bool
-	// looseAddresses allows leading zeros in IPs and IPv4 within IPv6 (StrictIPCIDRValidation is off).
-	looseAddresses bool
+	addresses       check.Addresses
 }
 
 // Kind declares services. What a service needs outside itself, IPs and
@@ -80,7 +80,7 @@ func Kind(a *Allocation) registry.Kind[service] {
 			},
 		},
 		Status: &registry.StatusSubresource[service]{
-			ValidateUpdate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(s) },
+			ValidateUpdate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(a.options, s) },
 			Warnings:       func(_ context.Context, s, _ service) []string { return statusWarnings(s) },
 		},
 	}
