@@ -17,9 +17,9 @@ const (
 	maxValueExpression  = 5 * 1024
 )
 
-func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy] {
+func validatingPolicyKind(r rules) registry.Kind[*admissionv1.ValidatingAdmissionPolicy] {
 	type policy = *admissionv1.ValidatingAdmissionPolicy
-	k := configuration("ValidatingAdmissionPolicy", "validatingadmissionpolicies", validatePolicy)
+	k := configuration("ValidatingAdmissionPolicy", "validatingadmissionpolicies", r, validatePolicy, r.params.validatingPolicy)
 	k.Representation = kept(registry.Typed[policy]{
 		Versions: registry.SameFields[policy]("ValidatingAdmissionPolicy", beta1), Former: registry.SameFields[policy]("ValidatingAdmissionPolicy", alpha1),
 	})
@@ -50,9 +50,9 @@ func paramKind(k *admissionv1.ParamKind) string {
 	return k.APIVersion + "/" + k.Kind
 }
 
-func mutatingPolicyKind() registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
+func mutatingPolicyKind(r rules) registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 	type policy = *admissionv1.MutatingAdmissionPolicy
-	k := configuration("MutatingAdmissionPolicy", "mutatingadmissionpolicies", validateMutatingPolicy)
+	k := configuration("MutatingAdmissionPolicy", "mutatingadmissionpolicies", r, validateMutatingPolicy, r.params.mutatingPolicy)
 	k.Representation = inVersions[policy]("MutatingAdmissionPolicy")
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)

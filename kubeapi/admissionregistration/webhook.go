@@ -13,9 +13,9 @@ import (
 	"triplane/kubeapi/show"
 )
 
-func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
+func validatingWebhookKind(r rules) registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
 	type conf = admissionv1.ValidatingWebhookConfiguration
-	k := webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations",
+	k := webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", r,
 		func(c *conf) []admissionv1.ValidatingWebhook { return c.Webhooks },
 		fromValidating,
 		func(w *admissionv1.ValidatingWebhook) {
@@ -26,9 +26,9 @@ func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfigu
 	return k
 }
 
-func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfiguration] {
+func mutatingWebhookKind(r rules) registry.Kind[*admissionv1.MutatingWebhookConfiguration] {
 	type conf = admissionv1.MutatingWebhookConfiguration
-	k := webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations",
+	k := webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", r,
 		func(c *conf) []admissionv1.MutatingWebhook { return c.Webhooks },
 		fromMutating,
 		func(w *admissionv1.MutatingWebhook) {
@@ -43,16 +43,16 @@ func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfigurati
 // webhookKind is what the configurations of validating and mutating webhooks
 // have in common: hooks returns those of a configuration, view the fields that
 // both sorts have.
-func webhookKind[T registry.Object, W any](kind, plural string,
+func webhookKind[T registry.Object, W any](kind, plural string, r rules,
 	hooks func(T) []W, view func(*W) webhook, setDefaults func(*W)) registry.Kind[T] {
-	k := configuration(kind, plural,
+	k := configuration(kind, plural, r,
 		func(ctx context.Context, c T) field.ErrorList {
 			views := make([]webhook, len(hooks(c)))
 			for i := range views {
 				views[i] = view(&hooks(c)[i])
 			}
 			return validateWebhooks(ctx, views)
-		})
+		}, nil)
 	k.Write.Default = func(c T) {
 		for i := range hooks(c) {
 			setDefaults(&hooks(c)[i])
