@@ -60,13 +60,9 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 			Preserves:      []string{"metadata.labels"},
 			ValidateUpdate: validateDeploymentStatus,
 		},
-		Scale: &registry.ScaleSubresource[*appsv1.Deployment]{
-			Get: func(d *appsv1.Deployment) (*registry.Scale, error) {
-				s, err := workload.ScaleSelector(d.Spec.Selector)
-				return &registry.Scale{Replicas: ptr.Deref(d.Spec.Replicas, 0), StatusReplicas: d.Status.Replicas, Selector: s}, err
-			},
-			Set: func(d *appsv1.Deployment, n int32) error { d.Spec.Replicas = &n; return nil },
-		},
+		Scale: registry.ScaleOf(func(d *appsv1.Deployment) (**int32, int32, *metav1.LabelSelector) {
+			return &d.Spec.Replicas, d.Status.Replicas, d.Spec.Selector
+		}),
 	}
 }
 
@@ -163,7 +159,10 @@ func validateDeploymentStatus(_ context.Context, d, old *appsv1.Deployment) fiel
 
 func deploymentCells(d *appsv1.Deployment, since func(metav1.Time) string) []any {
 	names, images := show.Containers(d.Spec.Template.Spec.Containers)
-	selector, _ := workload.ScaleSelector(d.Spec.Selector)
+	selector := ""
+	if s, err := metav1.LabelSelectorAsSelector(d.Spec.Selector); err == nil {
+		selector = s.String()
+	}
 	return []any{d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, ptr.Deref(d.Spec.Replicas, 0)),
 		int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), since(d.CreationTimestamp), names, images, selector}
 }

@@ -60,13 +60,9 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 		Status: &registry.StatusSubresource[*appsv1.ReplicaSet]{
 			ValidateUpdate: validateReplicaSetStatus,
 		},
-		Scale: &registry.ScaleSubresource[*appsv1.ReplicaSet]{
-			Get: func(r *appsv1.ReplicaSet) (*registry.Scale, error) {
-				s, err := workload.ScaleSelector(r.Spec.Selector)
-				return &registry.Scale{Replicas: ptr.Deref(r.Spec.Replicas, 0), StatusReplicas: r.Status.Replicas, Selector: s}, err
-			},
-			Set: func(r *appsv1.ReplicaSet, n int32) error { r.Spec.Replicas = &n; return nil },
-		},
+		Scale: registry.ScaleOf(func(r *appsv1.ReplicaSet) (**int32, int32, *metav1.LabelSelector) {
+			return &r.Spec.Replicas, r.Status.Replicas, r.Spec.Selector
+		}),
 	}
 }
 

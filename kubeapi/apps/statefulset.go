@@ -64,13 +64,9 @@ func statefulSetKind(o podspec.Options, parallel bool) registry.Kind[*appsv1.Sta
 		Status: &registry.StatusSubresource[*appsv1.StatefulSet]{
 			ValidateUpdate: validateStatefulSetStatus,
 		},
-		Scale: &registry.ScaleSubresource[*appsv1.StatefulSet]{
-			Get: func(s *appsv1.StatefulSet) (*registry.Scale, error) {
-				selector, err := workload.ScaleSelector(s.Spec.Selector)
-				return &registry.Scale{Replicas: ptr.Deref(s.Spec.Replicas, 0), StatusReplicas: s.Status.Replicas, Selector: selector}, err
-			},
-			Set: func(s *appsv1.StatefulSet, n int32) error { s.Spec.Replicas = &n; return nil },
-		},
+		Scale: registry.ScaleOf(func(s *appsv1.StatefulSet) (**int32, int32, *metav1.LabelSelector) {
+			return &s.Spec.Replicas, s.Status.Replicas, s.Spec.Selector
+		}),
 	}
 }
 
