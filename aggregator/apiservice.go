@@ -13,10 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
 )
 
 // apiServiceKind declares apiregistration.k8s.io/v1 APIService.
@@ -36,20 +34,16 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 			Default:      defaultAPIService,
 			ValidateName: func(string, bool) []string { return nil }, // validateSpec validates it
 			PrepareForCreate: func(_ context.Context, s *apiregistrationv1.APIService) {
-				s.Status = apiregistrationv1.APIServiceStatus{}
 				if s.Spec.Service == nil {
 					setAvailable(s, localCondition())
 				}
 			},
-			PrepareForUpdate: func(_ context.Context, s, old *apiregistrationv1.APIService) { s.Status = old.Status },
 			Validate: func(_ context.Context, s *apiregistrationv1.APIService) field.ErrorList {
 				return validateSpec(s)
 			},
 			ValidateUpdate: func(_ context.Context, s, _ *apiregistrationv1.APIService) field.ErrorList {
 				return validateSpec(s)
 			},
-			AllowUnconditionalUpdate: false,
-			ResetFields:              rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
 		},
 		Show: registry.Show[*apiregistrationv1.APIService]{
 			Columns: []registry.Column{
@@ -64,15 +58,11 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 			},
 		},
 		Status: &registry.StatusSubresource[*apiregistrationv1.APIService]{
-			PrepareForUpdate: func(_ context.Context, s, old *apiregistrationv1.APIService) {
-				s.Spec, s.Labels, s.Annotations = old.Spec, old.Labels, old.Annotations
-				s.Finalizers, s.OwnerReferences = old.Finalizers, old.OwnerReferences
-			},
+			Preserves: []string{"metadata.labels", "metadata.annotations", "metadata.finalizers", "metadata.ownerReferences"},
 			ValidateUpdate: func(_ context.Context, s, _ *apiregistrationv1.APIService) field.ErrorList {
 				return validateStatus(s)
 			},
-			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("spec"),
-				fieldpath.MakePathOrDie("metadata"))},
+			Resets:  []string{"metadata"},
 			NoTable: true,
 		},
 	}

@@ -16,8 +16,6 @@ import (
 	"k8s.io/kube-aggregator/pkg/client/informers/externalversions"
 
 	"triplane/generic/api/discovery"
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
 	"triplane/generic/serve/server"
 )
 
@@ -107,22 +105,16 @@ func (s *Server) install() error {
 		return err
 	}
 	gv := apiregistrationv1.SchemeGroupVersion
-	opts, err := s.config.Generic.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: gv.Group,
-		Resource: "apiservices"})
-	if err != nil {
+	b := server.NewGroupBuilder(server.APIGroupInfo{
+		PrioritizedVersions: []schema.GroupVersion{gv},
+		Scheme:              scheme,
+		SchemeName:          "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
+		TypeConverter:       s.config.TypeConverter,
+	}, s.config.Generic.RESTOptionsGetter)
+	if _, err := server.AddKind(b, apiServiceKind(), b.Versions()); err != nil {
 		return err
 	}
-	store, err := registry.NewStore(apiServiceKind(), scheme, opts)
-	if err != nil {
-		return err
-	}
-	err = s.GenericAPIServer.InstallAPIGroups(&server.APIGroupInfo{
-		PrioritizedVersions:          []schema.GroupVersion{gv},
-		VersionedResourcesStorageMap: map[string]map[string]*rest.Resource{gv.Version: store.Resources(gv)},
-		Scheme:                       scheme,
-		SchemeName:                   "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
-		TypeConverter:                s.config.TypeConverter,
-	})
+	err = s.GenericAPIServer.InstallAPIGroups(b.Info())
 	// The aggregator's own group has no APIService, and no APIService may precede it.
 	if v, ok := s.config.generic.Discovery.Get(gv); ok {
 		v.GroupPriority = math.MaxInt32

@@ -3,18 +3,16 @@ package apiextensions
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane/apiextensions/controllers"
 	"triplane/apiextensions/schema"
 	"triplane/apiextensions/schema/cel"
 	"triplane/apiextensions/validation"
 	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
 )
 
 type definitionObject = *apiextensionsv1.CustomResourceDefinition
@@ -24,7 +22,6 @@ var crdGVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefiniti
 // crdKind declares CustomResourceDefinition, as it is kept by a storage.
 func crdKind(kept crdStorage) *registry.Kind[definitionObject] {
 	validator := &validation.Validator{Rules: cel.Check, DefaultRules: cel.ValidateDefault}
-	gv := apiextensionsv1.SchemeGroupVersion
 	return &registry.Kind[definitionObject]{
 		Hub:            crdGVK,
 		Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
@@ -35,18 +32,16 @@ func crdKind(kept crdStorage) *registry.Kind[definitionObject] {
 		},
 		Write: registry.Write[definitionObject]{
 			Default:          setDefaults,
-			PrepareForCreate: prepareCRDForCreate,
-			PrepareForUpdate: prepareCRDForUpdate,
+			CountsGeneration: true,
+			PrepareForCreate: func(_ context.Context, crd definitionObject) { prepareCRD(crd) },
+			PrepareForUpdate: func(_ context.Context, crd, _ definitionObject) { prepareCRD(crd) },
 			Validate:         validator.Validate,
 			ValidateUpdate:   validator.ValidateUpdate,
 			Warnings:         crdWarnings,
-			ResetFields:      rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
 		},
 		Delete: registry.Delete[definitionObject]{Mark: markDeletion},
 		Status: &registry.StatusSubresource[definitionObject]{
-			PrepareForUpdate: func(_ context.Context, obj, old definitionObject) { obj.Spec = old.Spec },
-			ValidateUpdate:   validator.ValidateStatusUpdate,
-			ResetFields:      rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("spec"))},
+			ValidateUpdate: validator.ValidateStatusUpdate,
 		},
 	}
 }
@@ -72,20 +67,9 @@ func setDefaults(crd definitionObject) {
 	}
 }
 
-func prepareCRDForCreate(_ context.Context, crd definitionObject) {
-	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
-	crd.Generation = 1
+// prepareCRD completes what a client sent.
+func prepareCRD(crd definitionObject) {
 	tidyDefaults(crd)
-	rememberStorageVersion(crd)
-}
-
-func prepareCRDForUpdate(_ context.Context, crd, old definitionObject) {
-	crd.Status = *old.Status.DeepCopy()
-	crd.Generation = old.Generation
-	tidyDefaults(crd)
-	if !equality.Semantic.DeepEqual(old.Spec, crd.Spec) {
-		crd.Generation++
-	}
 	rememberStorageVersion(crd)
 }
 
@@ -106,7 +90,7 @@ func rememberStorageVersion(crd definitionObject) {
 			continue
 		}
 		if !contains(crd.Status.StoredVersions, v.Name) {
-			crd.Status.StoredVersions = append(crd.Status.StoredVersions, v.Name)
+			crd.Status.StoredVersions = append(slices.Clip(crd.Status.StoredVersions), v.Name)
 		}
 		return
 	}

@@ -44,7 +44,7 @@ var forest = schema.GroupVersion{Group: "forest.example.com", Version: "v1"}
 
 // trees declares the kind.
 func trees() apiserver.Kind[*Tree] {
-	kind := apiserver.Kind[*Tree]{
+	return apiserver.Kind[*Tree]{
 		Hub: forest.WithKind("Tree"), Namespaced: true,
 		Names: apiserver.Names{Plural: "trees", ShortNames: []string{"tr"}},
 		Write: apiserver.Write[*Tree]{
@@ -53,8 +53,9 @@ func trees() apiserver.Kind[*Tree] {
 					t.Spec.Height = 10
 				}
 			},
-			Validate:       func(_ context.Context, t *Tree) field.ErrorList { return validate(t) },
-			ValidateUpdate: func(_ context.Context, t, _ *Tree) field.ErrorList { return validate(t) },
+			Validate:         func(_ context.Context, t *Tree) field.ErrorList { return validate(t) },
+			ValidateUpdate:   func(_ context.Context, t, _ *Tree) field.ErrorList { return validate(t) },
+			CountsGeneration: true,
 		},
 		Show: apiserver.Show[*Tree]{
 			Columns: []apiserver.Column{apiserver.NameColumn(), {Name: "Species", Type: "string"}, {Name: "Rings", Type: "integer"}, apiserver.AgeColumn()},
@@ -65,8 +66,8 @@ func trees() apiserver.Kind[*Tree] {
 		Select: apiserver.Select[*Tree]{Fields: []apiserver.SelectableField[*Tree]{
 			{Path: "spec.species", Get: func(t *Tree) string { return t.Spec.Species }},
 		}},
+		Status: &apiserver.Subresource[*Tree]{Metadata: apiserver.ClientMetadata},
 	}
-	return apiserver.WithStatus(kind, func(t *Tree) *TreeSpec { return &t.Spec }, func(t *Tree) *TreeStatus { return &t.Status })
 }
 
 func validate(t *Tree) field.ErrorList {

@@ -11,8 +11,6 @@ import (
 
 	"triplane/generic/api/openapi"
 	"triplane/generic/api/openapi/models"
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
 	"triplane/generic/serve/server"
 )
 
@@ -44,8 +42,9 @@ type groupBuilder struct {
 	group    *Group
 	scheme   *runtime.Scheme
 	samples  []any // of Go types, for OpenAPI
-	storages registry.RESTOptionsGetter
-	storage  map[string]map[string]*rest.Resource
+	versions []schema.GroupVersion
+
+	*server.GroupBuilder // while the group is installed
 }
 
 // newAPI registers the Go types of all groups.
@@ -59,7 +58,7 @@ func newAPI(groups []Group) (*api, error) {
 		return nil, errors.New("a server needs Groups to serve")
 	}
 	for i := range groups {
-		b := &groupBuilder{group: &groups[i], scheme: a.scheme, storage: map[string]map[string]*rest.Resource{}}
+		b := &groupBuilder{group: &groups[i], scheme: a.scheme}
 		if err := b.registerAll(); err != nil {
 			return nil, fmt.Errorf("API group %q: %w", groups[i].Name, err)
 		}
@@ -77,8 +76,9 @@ func (b *groupBuilder) registerAll() error {
 		return errors.New("a group needs Name, Versions and Resources")
 	}
 	for _, version := range g.Versions {
-		metav1.AddToGroupVersion(b.scheme, schema.GroupVersion{Group: g.Name, Version: version})
-		b.storage[version] = map[string]*rest.Resource{}
+		gv := schema.GroupVersion{Group: g.Name, Version: version}
+		metav1.AddToGroupVersion(b.scheme, gv)
+		b.versions = append(b.versions, gv)
 	}
 	for _, r := range g.Resources {
 		if r.register == nil {
@@ -88,34 +88,28 @@ func (b *groupBuilder) registerAll() error {
 			return fmt.Errorf("resource %q: %w", r.name, err)
 		}
 	}
-	var versions []schema.GroupVersion
-	for _, v := range g.Versions {
-		versions = append(versions, schema.GroupVersion{Group: g.Name, Version: v})
-	}
-	return b.scheme.SetVersionPriority(versions...)
+	return b.scheme.SetVersionPriority(b.versions...)
 }
 
 // install creates the resources of all groups and installs them in a server.
 func (a *api) install(name string, s *server.GenericAPIServer) error {
 	converter := openapi.NewTypeConverter(a.schemas, a.scheme)
 	for _, b := range a.groups {
-		b.storages = s.Config().RESTOptionsGetter
-		info := &server.APIGroupInfo{VersionedResourcesStorageMap: b.storage, Scheme: a.scheme, SchemeName: name,
-			TypeConverter:  always(converter),
-			PostStartHooks: b.group.PostStartHooks}
+		info := server.APIGroupInfo{PrioritizedVersions: b.versions, Scheme: a.scheme, SchemeName: name,
+			TypeConverter: always(converter), PostStartHooks: b.group.PostStartHooks}
+		b.GroupBuilder = server.NewGroupBuilder(info, s.Config().RESTOptionsGetter)
 		for _, r := range b.group.Resources {
 			if err := r.build(b); err != nil {
 				return fmt.Errorf("resource %q of API group %q: %w", r.name, b.group.Name, err)
 			}
 		}
-		for _, v := range b.group.Versions {
-			if len(b.storage[v]) == 0 {
-				return fmt.Errorf("API group %q: version %q has no resources", b.group.Name, v)
+		served := b.Info()
+		for _, gv := range b.versions {
+			if !slices.Contains(served.PrioritizedVersions, gv) {
+				return fmt.Errorf("API group %q: version %q has no resources", b.group.Name, gv.Version)
 			}
-			info.PrioritizedVersions = append(info.PrioritizedVersions,
-				schema.GroupVersion{Group: b.group.Name, Version: v})
 		}
-		if err := s.InstallAPIGroups(info); err != nil {
+		if err := s.InstallAPIGroups(served); err != nil {
 			return err
 		}
 	}

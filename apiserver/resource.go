@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
 	"triplane/generic/api/rest"
+	"triplane/generic/serve/server"
 )
 
 // Resource is a resource of a Group. Create it with NewResource or NewStorage.
@@ -42,22 +42,8 @@ func NewResource[V any, T interface {
 		return registerKind(b, &kind)
 	}
 	r.build = func(b *groupBuilder) error {
-		options, err := b.storages.GetRESTOptions(schema.GroupResource{Group: b.group.Name,
-			Resource: kind.Names.Plural})
-		if err != nil {
-			return err
-		}
-		store, err := registry.NewStore(&kind, b.scheme, options)
-		if err != nil {
-			return err
-		}
-		store.ServeOnly(b.group.serves)
-		for _, version := range b.group.Versions {
-			for name, st := range store.Resources(schema.GroupVersion{Group: b.group.Name, Version: version}) {
-				b.storage[version][name] = st
-			}
-		}
-		return nil
+		_, err := server.AddKind(b.GroupBuilder, &kind, b.versions)
+		return err
 	}
 	return r
 }
@@ -117,11 +103,11 @@ func NewStorage(version, name string, resource rest.Resource) Resource {
 			return b.register(resource.Kind, resource.New(), list)
 		},
 		build: func(b *groupBuilder) error {
-			if b.storage[version] == nil {
+			if !slices.Contains(b.group.Versions, version) {
 				return fmt.Errorf("%q is not one of the group's versions %s", version,
 					strings.Join(b.group.Versions, ", "))
 			}
-			b.storage[version][name] = &resource
+			b.Put(version, name, &resource)
 			return nil
 		},
 	}

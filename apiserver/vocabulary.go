@@ -35,6 +35,8 @@ type (
 	Version[T Object] = registry.Version[T]
 	// Subresource is an additional way to update an object.
 	Subresource[T Object] = registry.UpdateSubresource[T]
+	// PreservedMetadata is the part of the metadata that a subresource does not write.
+	PreservedMetadata = registry.PreservedMetadata
 	// ScaleSubresource configures the subresource scale (autoscaling/v1 Scale).
 	ScaleSubresource[T Object] = registry.ScaleSubresource[T]
 	// Scale has the values of the subresource scale.
@@ -44,6 +46,9 @@ type (
 	// AdmissionPlugin is an admission plugin of the server.
 	AdmissionPlugin = admission.Plugin
 )
+
+// ClientMetadata is what clients write of the metadata: labels, annotations, owner references and finalizers.
+const ClientMetadata = registry.ClientMetadata
 
 // VersionOf returns a version with the Go type V, with its conversions to and from the hub.
 func VersionOf[T Object, V any, P interface {

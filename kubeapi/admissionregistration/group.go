@@ -2,17 +2,17 @@ package admissionregistration
 
 import (
 	"context"
+	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
+	"triplane/generic/guard/admission/manifest"
 	"triplane/generic/serve/server"
-	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/group"
-	"triplane/kubeapi/strategy"
 )
 
 var v1 = admissionv1.SchemeGroupVersion
@@ -22,31 +22,59 @@ const unset = "<unset>"
 // Group builds admissionregistration.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, admissionv1.GroupName, "v1", "v1beta1", "v1alpha1")
-	manifests := d.Gate("ManifestBasedAdmissionControlConfig")
-	group.Add(b, reserving(validatingWebhookKind(), manifests))
-	group.Add(b, reserving(mutatingWebhookKind(), manifests))
-	p := &paramAccess{authorizer: d.Authorizer, served: d.Served, stores: d.Stores}
-	group.Add(b, restricted(reserving(validatingPolicyKind(), manifests), p.validatingPolicy))
-	group.Add(b, restricted(reserving(validatingBindingKind(), manifests), p.validatingBinding))
-	group.Add(b, restricted(reserving(mutatingPolicyKind(), manifests), p.mutatingPolicy))
-	group.Add(b, restricted(reserving(mutatingBindingKind(), manifests), p.mutatingBinding))
+	r := rules{
+		manifests: d.Gate("ManifestBasedAdmissionControlConfig"),
+		params:    &paramAccess{authorizer: d.Authorizer, served: d.Served, stores: d.Stores},
+	}
+	group.Add(b, validatingWebhookKind(r))
+	group.Add(b, mutatingWebhookKind(r))
+	group.Add(b, validatingPolicyKind(r))
+	group.Add(b, validatingBindingKind(r))
+	group.Add(b, mutatingPolicyKind(r))
+	group.Add(b, mutatingBindingKind(r))
 	return b.Info()
 }
 
-// configuration is what all kinds of the group have in common.
-func configuration[T registry.Object](kind, plural string, content func(T) any,
-	validate func(context.Context, T) field.ErrorList) registry.Kind[T] {
+// rules are those for whoever writes through the API, beyond what a configuration has to satisfy anywhere.
+type rules struct {
+	// manifests refuses new objects with the names of manifests; without, their authors are warned.
+	manifests bool
+	params    *paramAccess // nil lets everybody use all params
+}
+
+const reservedName = "names ending with \"" + manifest.Suffix + "\" are reserved for static manifest-based configurations and cannot be managed via the API"
+
+// configuration is what all kinds of the group have in common. allowed, where set, returns errors about a valid
+// object, whose old is nil at creation.
+func configuration[T registry.Object](kind, plural string, r rules, validate func(context.Context, T) field.ErrorList,
+	allowed func(ctx context.Context, o, old T) field.ErrorList) registry.Kind[T] {
+	var none T
+	name := field.NewPath("metadata", "name")
+	reserves := func(o T) bool { return strings.HasSuffix(o.GetName(), manifest.Suffix) }
+	judge := func(ctx context.Context, o, old T) field.ErrorList {
+		errs := validate(ctx, o)
+		if any(old) == any(none) && r.manifests && reserves(o) {
+			errs = append(errs, field.Invalid(name, o.GetName(), reservedName))
+		}
+		if len(errs) > 0 || r.params == nil || allowed == nil {
+			return errs
+		}
+		return allowed(ctx, o, old)
+	}
 	return registry.Kind[T]{
 		Hub:            v1.WithKind(kind),
 		Representation: kept(registry.Typed[T]{}),
 		Names:          registry.Names{Plural: plural, Categories: []string{"api-extensions"}},
 		Write: registry.Write[T]{
-			PrepareForCreate: func(_ context.Context, o T) { o.SetGeneration(1) },
-			PrepareForUpdate: func(_ context.Context, o, old T) {
-				strategy.Generation(o, old, check.Differs(content(o), content(old)))
+			CountsGeneration: true,
+			Validate:         func(ctx context.Context, o T) field.ErrorList { return judge(ctx, o, none) },
+			ValidateUpdate:   judge,
+			Warnings: func(_ context.Context, o, old T) []string {
+				if any(old) == any(none) && !r.manifests && reserves(o) {
+					return []string{name.String() + ": " + reservedName}
+				}
+				return nil
 			},
-			Validate:       validate,
-			ValidateUpdate: func(ctx context.Context, o, _ T) field.ErrorList { return validate(ctx, o) },
 		},
 	}
 }

@@ -3,7 +3,6 @@ package admissionregistration
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
-	"triplane/generic/guard/admission/manifest"
 )
 
 // Complete sets the defaults of an object of the group that a manifest defines, and returns
@@ -19,17 +17,17 @@ import (
 func Complete(obj runtime.Object) error {
 	switch o := obj.(type) {
 	case *admissionv1.ValidatingWebhookConfiguration:
-		return complete(validatingWebhookKind(), o)
+		return complete(validatingWebhookKind(rules{}), o)
 	case *admissionv1.MutatingWebhookConfiguration:
-		return complete(mutatingWebhookKind(), o)
+		return complete(mutatingWebhookKind(rules{}), o)
 	case *admissionv1.ValidatingAdmissionPolicy:
-		return complete(validatingPolicyKind(), o)
+		return complete(validatingPolicyKind(rules{}), o)
 	case *admissionv1.ValidatingAdmissionPolicyBinding:
-		return complete(validatingBindingKind(), o)
+		return complete(validatingBindingKind(rules{}), o)
 	case *admissionv1.MutatingAdmissionPolicy:
-		return complete(mutatingPolicyKind(), o)
+		return complete(mutatingPolicyKind(rules{}), o)
 	case *admissionv1.MutatingAdmissionPolicyBinding:
-		return complete(mutatingBindingKind(), o)
+		return complete(mutatingBindingKind(rules{}), o)
 	}
 	return fmt.Errorf("%T is not of the group %s", obj, admissionv1.GroupName)
 }
@@ -38,30 +36,4 @@ func complete[T registry.Object](k registry.Kind[T], o T) error {
 	k.Write.Default(o)
 	errs := apivalidation.ValidateObjectMetaAccessor(o, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, k.Write.Validate(context.Background(), o)...).ToAggregate()
-}
-
-// reserving is a kind whose names for manifests are refused at creation or, where no
-// manifests are read, warned about.
-func reserving[T registry.Object](k registry.Kind[T], refused bool) registry.Kind[T] {
-	const reserved = "names ending with \"" + manifest.Suffix + "\" are reserved for static manifest-based configurations and cannot be managed via the API"
-	path := field.NewPath("metadata", "name")
-	if !refused {
-		k.Write.Warnings = func(_ context.Context, o, old T) []string {
-			var none T
-			if any(old) == any(none) && strings.HasSuffix(o.GetName(), manifest.Suffix) {
-				return []string{path.String() + ": " + reserved}
-			}
-			return nil
-		}
-		return k
-	}
-	validate := k.Write.Validate
-	k.Write.Validate = func(ctx context.Context, o T) field.ErrorList {
-		errs := validate(ctx, o)
-		if strings.HasSuffix(o.GetName(), manifest.Suffix) {
-			errs = append(errs, field.Invalid(path, o.GetName(), reserved))
-		}
-		return errs
-	}
-	return k
 }

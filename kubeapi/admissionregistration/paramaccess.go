@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/discovery"
-	"triplane/generic/api/registry"
 	"triplane/generic/base/authorizer"
 	"triplane/generic/base/request"
 	"triplane/generic/base/user"
@@ -24,26 +23,6 @@ type paramAccess struct {
 	authorizer authorizer.Authorizer // nil allows everything
 	served     *discovery.Groups
 	stores     *group.Stores
-}
-
-// restricted is a kind whose valid objects are refused where allowed returns
-// errors. old is nil at creation.
-func restricted[T registry.Object](k registry.Kind[T], allowed func(ctx context.Context, o, old T) field.ErrorList) registry.Kind[T] {
-	create, update := k.Write.Validate, k.Write.ValidateUpdate
-	k.Write.Validate = func(ctx context.Context, o T) field.ErrorList {
-		var none T
-		if errs := create(ctx, o); len(errs) > 0 {
-			return errs
-		}
-		return allowed(ctx, o, none)
-	}
-	k.Write.ValidateUpdate = func(ctx context.Context, o, old T) field.ErrorList {
-		if errs := update(ctx, o, old); len(errs) > 0 {
-			return errs
-		}
-		return allowed(ctx, o, old)
-	}
-	return k
 }
 
 func (p *paramAccess) validatingPolicy(ctx context.Context, o, old *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {

@@ -10,7 +10,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const (
@@ -18,25 +17,15 @@ const (
 	maxValueExpression  = 5 * 1024
 )
 
-func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy] {
+func validatingPolicyKind(r rules) registry.Kind[*admissionv1.ValidatingAdmissionPolicy] {
 	type policy = *admissionv1.ValidatingAdmissionPolicy
-	k := configuration("ValidatingAdmissionPolicy", "validatingadmissionpolicies",
-		func(p policy) any { return p.Spec }, validatePolicy)
+	k := configuration("ValidatingAdmissionPolicy", "validatingadmissionpolicies", r, validatePolicy, r.params.validatingPolicy)
 	k.Representation = kept(registry.Typed[policy]{
 		Versions: registry.SameFields[policy]("ValidatingAdmissionPolicy", beta1), Former: registry.SameFields[policy]("ValidatingAdmissionPolicy", alpha1),
 	})
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)
-	}
-	create, update := k.Write.PrepareForCreate, k.Write.PrepareForUpdate
-	k.Write.PrepareForCreate = func(ctx context.Context, p policy) {
-		p.Status = admissionv1.ValidatingAdmissionPolicyStatus{}
-		create(ctx, p)
-	}
-	k.Write.PrepareForUpdate = func(ctx context.Context, p, old policy) {
-		p.Status = old.Status
-		update(ctx, p, old)
 	}
 	k.Show.Columns = []registry.Column{
 		show.Name(),
@@ -47,14 +36,9 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 	k.Show.Cells = func(p policy, since func(metav1.Time) string) []any {
 		return []any{p.Name, int64(len(p.Spec.Validations)), paramKind(p.Spec.ParamKind), since(p.CreationTimestamp)}
 	}
-	k.Write.ResetFields = strategy.Reset(v1, "status")
 	k.Status = &registry.StatusSubresource[policy]{
-		PrepareForUpdate: func(_ context.Context, p, old policy) {
-			p.Spec = old.Spec
-			strategy.KeepMetadata(p, old)
-		},
+		Metadata:       registry.ClientMetadata,
 		ValidateUpdate: func(_ context.Context, p, _ policy) field.ErrorList { return validatePolicyStatus(&p.Status) },
-		ResetFields:    strategy.Reset(v1, "spec", "metadata"),
 	}
 	return k
 }
@@ -66,10 +50,9 @@ func paramKind(k *admissionv1.ParamKind) string {
 	return k.APIVersion + "/" + k.Kind
 }
 
-func mutatingPolicyKind() registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
+func mutatingPolicyKind(r rules) registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 	type policy = *admissionv1.MutatingAdmissionPolicy
-	k := configuration("MutatingAdmissionPolicy", "mutatingadmissionpolicies",
-		func(p policy) any { return p.Spec }, validateMutatingPolicy)
+	k := configuration("MutatingAdmissionPolicy", "mutatingadmissionpolicies", r, validateMutatingPolicy, r.params.mutatingPolicy)
 	k.Representation = inVersions[policy]("MutatingAdmissionPolicy")
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)

@@ -13,14 +13,13 @@ import (
 	"triplane/kubeapi/show"
 )
 
-func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicyBinding] {
+func validatingBindingKind(r rules) registry.Kind[*admissionv1.ValidatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.ValidatingAdmissionPolicyBinding
-	k := configuration("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings",
-		func(b binding) any { return b.Spec },
+	k := configuration("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", r,
 		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
-		})
+		}, r.params.validatingBinding)
 	k.Representation = kept(registry.Typed[binding]{
 		Versions: registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", beta1), Former: registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", alpha1),
 	})
@@ -32,14 +31,13 @@ func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolic
 	return k
 }
 
-func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBinding] {
+func mutatingBindingKind(r rules) registry.Kind[*admissionv1.MutatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.MutatingAdmissionPolicyBinding
-	k := configuration("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings",
-		func(b binding) any { return b.Spec },
+	k := configuration("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", r,
 		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
-		})
+		}, r.params.mutatingBinding)
 	k.Representation = inVersions[binding]("MutatingAdmissionPolicyBinding")
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Show.Columns = bindingColumns()

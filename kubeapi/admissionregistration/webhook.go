@@ -11,12 +11,11 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
-func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
+func validatingWebhookKind(r rules) registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
 	type conf = admissionv1.ValidatingWebhookConfiguration
-	k := webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations",
+	k := webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", r,
 		func(c *conf) []admissionv1.ValidatingWebhook { return c.Webhooks },
 		fromValidating,
 		func(w *admissionv1.ValidatingWebhook) {
@@ -27,9 +26,9 @@ func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfigu
 	return k
 }
 
-func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfiguration] {
+func mutatingWebhookKind(r rules) registry.Kind[*admissionv1.MutatingWebhookConfiguration] {
 	type conf = admissionv1.MutatingWebhookConfiguration
-	k := webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations",
+	k := webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", r,
 		func(c *conf) []admissionv1.MutatingWebhook { return c.Webhooks },
 		fromMutating,
 		func(w *admissionv1.MutatingWebhook) {
@@ -44,36 +43,28 @@ func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfigurati
 // webhookKind is what the configurations of validating and mutating webhooks
 // have in common: hooks returns those of a configuration, view the fields that
 // both sorts have.
-func webhookKind[T registry.Object, W any](kind, plural string,
+func webhookKind[T registry.Object, W any](kind, plural string, r rules,
 	hooks func(T) []W, view func(*W) webhook, setDefaults func(*W)) registry.Kind[T] {
-	k := configuration(kind, plural,
-		func(c T) any { return hooks(c) },
+	k := configuration(kind, plural, r,
 		func(ctx context.Context, c T) field.ErrorList {
 			views := make([]webhook, len(hooks(c)))
 			for i := range views {
 				views[i] = view(&hooks(c)[i])
 			}
 			return validateWebhooks(ctx, views)
-		})
+		}, nil)
 	k.Write.Default = func(c T) {
 		for i := range hooks(c) {
 			setDefaults(&hooks(c)[i])
 		}
 	}
-	k.Write.PrepareForUpdate = func(_ context.Context, c, old T) {
-		webhooksGeneration(c, old, hooks(c), hooks(old))
-	}
+	// Unlike elsewhere in the API, an empty list or CA bundle differs from an absent one.
+	k.Write.Changed = func(c, old T) bool { return !reflect.DeepEqual(hooks(c), hooks(old)) }
 	k.Show.Columns = webhookColumns()
 	k.Show.Cells = func(c T, since func(metav1.Time) string) []any {
 		return []any{c.GetName(), int64(len(hooks(c))), since(c.GetCreationTimestamp())}
 	}
 	return k
-}
-
-// webhooksGeneration counts a change of webhooks, where, unlike elsewhere in the
-// API, an empty list or CA bundle differs from an absent one.
-func webhooksGeneration(c, old metav1.Object, hooks, before any) {
-	strategy.Generation(c, old, !reflect.DeepEqual(hooks, before))
 }
 
 func webhookColumns() []registry.Column {

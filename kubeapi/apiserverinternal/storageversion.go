@@ -15,7 +15,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 func storageVersionKind() registry.Kind[*internalv1alpha1.StorageVersion] {
@@ -25,10 +24,7 @@ func storageVersionKind() registry.Kind[*internalv1alpha1.StorageVersion] {
 		Hub:   gv.WithKind("StorageVersion"),
 		Names: registry.Names{Plural: "storageversions"},
 		Write: registry.Write[version]{
-			ValidateName:     resourceName,
-			PrepareForCreate: func(_ context.Context, v version) { v.Status = internalv1alpha1.StorageVersionStatus{} },
-			PrepareForUpdate: func(_ context.Context, v, old version) { v.Status = old.Status },
-			ResetFields:      strategy.Reset(gv, "status"),
+			ValidateName: resourceName,
 		},
 		Show: registry.Show[version]{
 			Columns: []registry.Column{
@@ -41,9 +37,8 @@ func storageVersionKind() registry.Kind[*internalv1alpha1.StorageVersion] {
 			},
 		},
 		Status: &registry.StatusSubresource[version]{
-			PrepareForUpdate: func(_ context.Context, v, old version) { v.Spec = old.Spec },
-			ValidateUpdate:   func(_ context.Context, v, _ version) field.ErrorList { return validateStatus(&v.Status) },
-			ResetFields:      strategy.Reset(gv, "metadata", "spec"),
+			ValidateUpdate: func(_ context.Context, v, _ version) field.ErrorList { return validateStatus(&v.Status) },
+			Resets:         []string{"metadata"},
 		},
 	}
 }

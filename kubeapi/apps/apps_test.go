@@ -1,7 +1,6 @@
 package apps
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -52,8 +51,8 @@ func TestDeploymentGeneration(t *testing.T) {
 	old := kindtest.New(t, k, "spec:"+pods)
 	same, more := old.DeepCopy(), old.DeepCopy()
 	*more.Spec.Replicas = 3
-	k.Write.PrepareForUpdate(context.Background(), same, old)
-	k.Write.PrepareForUpdate(context.Background(), more, old)
+	kindtest.Update(t, k, same, old)
+	kindtest.Update(t, k, more, old)
 	if same.Generation != 1 || more.Generation != 2 {
 		t.Errorf("generations %d and %d, want 1 and 2", same.Generation, more.Generation)
 	}
@@ -72,7 +71,7 @@ func TestDaemonSetTemplateGeneration(t *testing.T) {
 	}
 	changed := old.DeepCopy()
 	changed.Spec.Template.Spec.Containers[0].Image = "i:2"
-	k.Write.PrepareForUpdate(context.Background(), changed, old)
+	kindtest.Update(t, k, changed, old)
 	if g := templateGeneration(changed); g != 2 {
 		t.Errorf("template generation %d, want 2", g)
 	}

@@ -18,7 +18,6 @@ import (
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 	"triplane/kubeapi/workload"
 )
 
@@ -34,18 +33,15 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 		Write: registry.Write[*appsv1.DaemonSet]{
 			Default: defaultDaemonSet,
 			PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
-				d.Generation = 1
-				d.Status = appsv1.DaemonSetStatus{}
 				setTemplateGeneration(d, max(templateGeneration(d), 1))
 			},
+			CountsGeneration: true,
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
-				d.Status = old.Status
 				g := templateGeneration(old)
 				if check.Differs(d.Spec.Template, old.Spec.Template) {
 					g++
 				}
 				setTemplateGeneration(d, g)
-				strategy.Generation(d, old, check.Differs(d.Spec, old.Spec))
 			},
 			Validate: func(_ context.Context, d *appsv1.DaemonSet) field.ErrorList {
 				return validateDaemonSetSpec(o, d)
@@ -61,7 +57,6 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 				return podspec.TemplateWarnings(&d.Spec.Template, templatePath())
 			},
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*appsv1.DaemonSet]{
 			Columns: workload.Columns(show.Doc(appsv1.DaemonSetSpec{}, "selector"),
@@ -84,11 +79,9 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 		},
 		Status: &registry.StatusSubresource[*appsv1.DaemonSet]{
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
-				d.Spec = old.Spec
 				setTemplateGeneration(d, templateGeneration(old))
 			},
 			ValidateUpdate: validateDaemonSetStatus,
-			ResetFields:    strategy.Reset(v1, "spec"),
 		},
 	}
 }

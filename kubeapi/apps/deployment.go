@@ -16,7 +16,6 @@ import (
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 	"triplane/kubeapi/workload"
 )
 
@@ -30,14 +29,10 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 			ShortNames: []string{"deploy"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*appsv1.Deployment]{
-			Default: defaultDeployment,
-			PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
-				d.Generation = 1
-				d.Status = appsv1.DeploymentStatus{}
-			},
-			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-				d.Status = old.Status
-				strategy.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
+			Default:          defaultDeployment,
+			CountsGeneration: true,
+			Changed: func(d, old *appsv1.Deployment) bool {
+				return check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations)
 			},
 			Validate: func(_ context.Context, d *appsv1.Deployment) field.ErrorList {
 				return validateDeploymentSpec(o, d)
@@ -50,7 +45,6 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 				return workload.Warnings(d, old, &d.Spec.Template, templatePath())
 			},
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*appsv1.Deployment]{
 			Columns: workload.Columns(show.Doc(appsv1.DeploymentSpec{}, "selector"),
@@ -63,19 +57,12 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 			Cells: deploymentCells,
 		},
 		Status: &registry.StatusSubresource[*appsv1.Deployment]{
-			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-				d.Spec, d.Labels = old.Spec, old.Labels
-			},
+			Preserves:      []string{"metadata.labels"},
 			ValidateUpdate: validateDeploymentStatus,
-			ResetFields:    strategy.Reset(v1, "spec", "metadata.labels"),
 		},
-		Scale: &registry.ScaleSubresource[*appsv1.Deployment]{
-			Get: func(d *appsv1.Deployment) (*registry.Scale, error) {
-				s, err := workload.ScaleSelector(d.Spec.Selector)
-				return &registry.Scale{Replicas: ptr.Deref(d.Spec.Replicas, 0), StatusReplicas: d.Status.Replicas, Selector: s}, err
-			},
-			Set: func(d *appsv1.Deployment, n int32) error { d.Spec.Replicas = &n; return nil },
-		},
+		Scale: registry.ScaleOf(func(d *appsv1.Deployment) (**int32, int32, *metav1.LabelSelector) {
+			return &d.Spec.Replicas, d.Status.Replicas, d.Spec.Selector
+		}),
 	}
 }
 
@@ -172,7 +159,10 @@ func validateDeploymentStatus(_ context.Context, d, old *appsv1.Deployment) fiel
 
 func deploymentCells(d *appsv1.Deployment, since func(metav1.Time) string) []any {
 	names, images := show.Containers(d.Spec.Template.Spec.Containers)
-	selector, _ := workload.ScaleSelector(d.Spec.Selector)
+	selector := ""
+	if s, err := metav1.LabelSelectorAsSelector(d.Spec.Selector); err == nil {
+		selector = s.String()
+	}
 	return []any{d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, ptr.Deref(d.Spec.Replicas, 0)),
 		int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), since(d.CreationTimestamp), names, images, selector}
 }

@@ -13,7 +13,6 @@ import (
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 	"triplane/kubeapi/workload"
 )
 
@@ -31,14 +30,7 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 				podspec.Default(&r.Spec.Template)
 				defaults.Set(&r.Spec.Replicas, 1)
 			},
-			PrepareForCreate: func(_ context.Context, r *appsv1.ReplicaSet) {
-				r.Generation = 1
-				r.Status = appsv1.ReplicaSetStatus{}
-			},
-			PrepareForUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) {
-				strategy.Generation(r, old, check.Differs(&r.Spec, &old.Spec))
-				r.Status = old.Status
-			},
+			CountsGeneration: true,
 			Validate: func(_ context.Context, r *appsv1.ReplicaSet) field.ErrorList {
 				return validateReplicaSetSpec(o, r)
 			},
@@ -50,7 +42,6 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 				return workload.Warnings(r, old, &r.Spec.Template, templatePath())
 			},
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*appsv1.ReplicaSet]{
 			Columns: workload.Columns(show.Doc(appsv1.ReplicaSetSpec{}, "selector"),
@@ -67,17 +58,11 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 			},
 		},
 		Status: &registry.StatusSubresource[*appsv1.ReplicaSet]{
-			PrepareForUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) { r.Spec = old.Spec },
-			ValidateUpdate:   validateReplicaSetStatus,
-			ResetFields:      strategy.Reset(v1, "spec"),
+			ValidateUpdate: validateReplicaSetStatus,
 		},
-		Scale: &registry.ScaleSubresource[*appsv1.ReplicaSet]{
-			Get: func(r *appsv1.ReplicaSet) (*registry.Scale, error) {
-				s, err := workload.ScaleSelector(r.Spec.Selector)
-				return &registry.Scale{Replicas: ptr.Deref(r.Spec.Replicas, 0), StatusReplicas: r.Status.Replicas, Selector: s}, err
-			},
-			Set: func(r *appsv1.ReplicaSet, n int32) error { r.Spec.Replicas = &n; return nil },
-		},
+		Scale: registry.ScaleOf(func(r *appsv1.ReplicaSet) (**int32, int32, *metav1.LabelSelector) {
+			return &r.Spec.Replicas, r.Status.Replicas, r.Spec.Selector
+		}),
 	}
 }
 

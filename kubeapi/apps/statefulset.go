@@ -17,7 +17,6 @@ import (
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 	"triplane/kubeapi/workload"
 )
 
@@ -38,16 +37,9 @@ func statefulSetKind(o podspec.Options, parallel bool) registry.Kind[*appsv1.Sta
 			ShortNames: []string{"sts"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*appsv1.StatefulSet]{
-			Default:      func(s *appsv1.StatefulSet) { defaultStatefulSet(s, parallel) },
-			ValidateName: validation.NameIsDNSLabel,
-			PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
-				s.Generation = 1
-				s.Status = appsv1.StatefulSetStatus{}
-			},
-			PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) {
-				strategy.Generation(s, old, check.Differs(&s.Spec, &old.Spec))
-				s.Status = old.Status
-			},
+			Default:          func(s *appsv1.StatefulSet) { defaultStatefulSet(s, parallel) },
+			ValidateName:     validation.NameIsDNSLabel,
+			CountsGeneration: true,
 			Validate: func(_ context.Context, s *appsv1.StatefulSet) field.ErrorList {
 				return validateStatefulSetSpec(o, s, nil)
 			},
@@ -56,7 +48,6 @@ func statefulSetKind(o podspec.Options, parallel bool) registry.Kind[*appsv1.Sta
 			},
 			Warnings:                 statefulSetWarnings,
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*appsv1.StatefulSet]{
 			Columns: append([]registry.Column{
@@ -71,17 +62,11 @@ func statefulSetKind(o podspec.Options, parallel bool) registry.Kind[*appsv1.Sta
 			},
 		},
 		Status: &registry.StatusSubresource[*appsv1.StatefulSet]{
-			PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) { s.Spec = old.Spec },
-			ValidateUpdate:   validateStatefulSetStatus,
-			ResetFields:      strategy.Reset(v1, "spec"),
+			ValidateUpdate: validateStatefulSetStatus,
 		},
-		Scale: &registry.ScaleSubresource[*appsv1.StatefulSet]{
-			Get: func(s *appsv1.StatefulSet) (*registry.Scale, error) {
-				selector, err := workload.ScaleSelector(s.Spec.Selector)
-				return &registry.Scale{Replicas: ptr.Deref(s.Spec.Replicas, 0), StatusReplicas: s.Status.Replicas, Selector: selector}, err
-			},
-			Set: func(s *appsv1.StatefulSet, n int32) error { s.Spec.Replicas = &n; return nil },
-		},
+		Scale: registry.ScaleOf(func(s *appsv1.StatefulSet) (**int32, int32, *metav1.LabelSelector) {
+			return &s.Spec.Replicas, s.Status.Replicas, s.Spec.Selector
+		}),
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 type autoscaler = autoscalingv2.HorizontalPodAutoscaler
@@ -39,14 +38,11 @@ func autoscalerKind(least int32) registry.Kind[*autoscaler] {
 			ShortNames: []string{"hpa"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*autoscaler]{
-			Default:          defaultAutoscaler,
-			PrepareForCreate: func(_ context.Context, a *autoscaler) { a.Status = autoscalingv2.HorizontalPodAutoscalerStatus{} },
-			PrepareForUpdate: func(_ context.Context, a, old *autoscaler) { a.Status = old.Status },
-			Validate:         func(_ context.Context, a *autoscaler) field.ErrorList { return validate(a, least) },
-			ValidateUpdate:   func(_ context.Context, a, _ *autoscaler) field.ErrorList { return validate(a, least) },
+			Default:        defaultAutoscaler,
+			Validate:       func(_ context.Context, a *autoscaler) field.ErrorList { return validate(a, least) },
+			ValidateUpdate: func(_ context.Context, a, _ *autoscaler) field.ErrorList { return validate(a, least) },
 
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Also(strategy.Reset(v2, "status"), strategy.Reset(v1, "status")),
 		},
 		Show: registry.Show[*autoscaler]{
 			Columns: []registry.Column{
@@ -64,13 +60,11 @@ func autoscalerKind(least int32) registry.Kind[*autoscaler] {
 			},
 		},
 		Status: &registry.StatusSubresource[*autoscaler]{
-			PrepareForUpdate: func(_ context.Context, a, old *autoscaler) { a.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, a, _ *autoscaler) field.ErrorList {
 				path := field.NewPath("status")
 				errs := check.NonNegative(int64(a.Status.CurrentReplicas), path.Child("currentReplicas"))
 				return append(errs, check.NonNegative(int64(a.Status.DesiredReplicas), path.Child("desiredReplicas"))...)
 			},
-			ResetFields: strategy.Also(strategy.Reset(v2, "spec"), strategy.Reset(v1, "spec")),
 		},
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 	"triplane/kubeapi/workload"
 )
 
@@ -37,15 +36,8 @@ func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 			ShortNames: []string{"cj"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*batchv1.CronJob]{
-			Default: defaultCronJob,
-			PrepareForCreate: func(_ context.Context, c *batchv1.CronJob) {
-				c.Generation = 1
-				c.Status = batchv1.CronJobStatus{}
-			},
-			PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) {
-				strategy.Generation(c, old, check.Differs(&c.Spec, &old.Spec))
-				c.Status = old.Status
-			},
+			Default:          defaultCronJob,
+			CountsGeneration: true,
 			Validate: func(_ context.Context, c *batchv1.CronJob) field.ErrorList {
 				errs := validateCronJobSpec(o, &c.Spec, nil, field.NewPath("spec"))
 				if len(c.Name) > maxCronJobName {
@@ -58,7 +50,6 @@ func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 			},
 			Warnings:                 cronJobWarnings,
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*batchv1.CronJob]{
 			Columns: []registry.Column{
@@ -75,10 +66,7 @@ func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 			},
 			Cells: cronJobCells,
 		},
-		Status: &registry.StatusSubresource[*batchv1.CronJob]{
-			PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) { c.Spec = old.Spec },
-			ResetFields:      strategy.Reset(v1, "spec"),
-		},
+		Status: &registry.StatusSubresource[*batchv1.CronJob]{},
 	}
 }
 

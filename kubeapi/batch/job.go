@@ -15,11 +15,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/api/registry"
-	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 	"triplane/kubeapi/workload"
 )
 
@@ -41,8 +39,6 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 			Default:                  defaultJob,
 			AllowUnconditionalUpdate: true,
 			PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
-				j.Generation = 1
-				j.Status = batchv1.JobStatus{}
 				labelled := len(j.Spec.Template.Labels) > 0
 				generateSelector(j)
 				if len(j.Labels) == 0 && labelled {
@@ -57,14 +53,10 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 				}
 				return func(context.Context, bool) {}, nil
 			},
-			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
-				strategy.Generation(j, old, check.Differs(&j.Spec, &old.Spec))
-				j.Status = old.Status
-			},
-			Validate:       func(_ context.Context, j *batchv1.Job) field.ErrorList { return validateJob(o, j) },
-			ValidateUpdate: func(_ context.Context, j, old *batchv1.Job) field.ErrorList { return validateJobUpdate(o, j, old) },
-			Warnings:       jobWarnings,
-			ResetFields:    strategy.Reset(v1, "status"),
+			CountsGeneration: true,
+			Validate:         func(_ context.Context, j *batchv1.Job) field.ErrorList { return validateJob(o, j) },
+			ValidateUpdate:   func(_ context.Context, j, old *batchv1.Job) field.ErrorList { return validateJobUpdate(o, j, old) },
+			Warnings:         jobWarnings,
 		},
 		Delete: registry.Delete[*batchv1.Job]{
 			Warnings:          warnOfOrphans,
@@ -90,9 +82,7 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 			Unknown: "field label %q not supported for Job",
 		},
 		Status: &registry.StatusSubresource[*batchv1.Job]{
-			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) { j.Spec = old.Spec },
-			ValidateUpdate:   validateJobStatusUpdate,
-			ResetFields:      strategy.Reset(v1, "spec"),
+			ValidateUpdate: validateJobStatusUpdate,
 		},
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"triplane/generic/base/metrics"
 	"triplane/generic/base/request"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 func signingRequestKind(issued *metrics.CertificateRequests) registry.Kind[*csr] {
@@ -30,11 +29,10 @@ func signingRequestKind(issued *metrics.CertificateRequests) registry.Kind[*csr]
 		Write: registry.Write[*csr]{
 			ValidateName:             func(string, bool) []string { return nil },
 			PrepareForCreate:         prepareCreate,
-			PrepareForUpdate:         func(_ context.Context, r, old *csr) { r.Spec, r.Status = old.Spec, old.Status },
+			Preserves:                []string{"spec"},
 			Validate:                 func(_ context.Context, r *csr) field.ErrorList { return validate(r) },
 			ValidateUpdate:           func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "spec", "status"),
 		},
 		Show: registry.Show[*csr]{
 			Columns: []registry.Column{
@@ -56,8 +54,15 @@ func signingRequestKind(issued *metrics.CertificateRequests) registry.Kind[*csr]
 			PrepareForUpdate: prepareStatus,
 			BeginUpdate:      countIssued(issued),
 			ValidateUpdate:   validateStatusUpdate,
-			ResetFields:      strategy.Reset(v1, "spec", "status.conditions"),
+			Resets:           []string{"status.conditions"},
 		},
+		// Approvers write conditions and nothing else.
+		Subresources: map[string]*registry.UpdateSubresource[*csr]{"approval": {
+			Preserves:        []string{"spec", "status.certificate"},
+			PrepareForUpdate: func(_ context.Context, r, old *csr) { stamp(r, old) },
+			ValidateUpdate:   func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
+			NoTable:          true,
+		}},
 	}
 }
 
@@ -74,12 +79,10 @@ func prepareCreate(ctx context.Context, r *csr) {
 			r.Spec.Extra[k] = append(certificatesv1.ExtraValue(nil), v...)
 		}
 	}
-	r.Status = certificatesv1.CertificateSigningRequestStatus{}
 }
 
 // prepareStatus lets signers write what they do; approval stays as it is.
 func prepareStatus(_ context.Context, r, old *csr) {
-	r.Spec = old.Spec
 	for _, t := range approvals() {
 		keepConditions(r, old, t)
 	}
@@ -101,13 +104,6 @@ func keepConditions(r, old *csr, t certificatesv1.RequestConditionType) {
 		}
 		r.Status.Conditions[i], was = was[0], was[1:]
 	}
-}
-
-// prepareApproval lets approvers write conditions and nothing else.
-func prepareApproval(_ context.Context, r, old *csr) {
-	r.Spec = old.Spec
-	r.Status.Certificate = old.Status.Certificate
-	stamp(r, old)
 }
 
 // stamp fills in the times of conditions.

@@ -12,7 +12,6 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const (
@@ -31,14 +30,11 @@ func podRequestKind() registry.Kind[*podRequest] {
 		Hub: gv.WithKind("PodCertificateRequest"), Namespaced: true,
 		Names: registry.Names{Plural: "podcertificaterequests"},
 		Write: registry.Write[*podRequest]{
-			Default:          func(r *podRequest) { defaults.Set(&r.Spec.MaxExpirationSeconds, dayOfSeconds) },
-			PrepareForCreate: func(_ context.Context, r *podRequest) { r.Status = certificatesv1beta1.PodCertificateRequestStatus{} },
-			PrepareForUpdate: func(_ context.Context, r, old *podRequest) { r.Status = old.Status },
-			Validate:         func(_ context.Context, r *podRequest) field.ErrorList { return validatePodRequest(r) },
+			Default:  func(r *podRequest) { defaults.Set(&r.Spec.MaxExpirationSeconds, dayOfSeconds) },
+			Validate: func(_ context.Context, r *podRequest) field.ErrorList { return validatePodRequest(r) },
 			ValidateUpdate: func(_ context.Context, r, old *podRequest) field.ErrorList {
 				return check.Immutable(r.Spec, old.Spec, field.NewPath("spec"))
 			},
-			ResetFields: strategy.Reset(gv, "status"),
 		},
 		Show: registry.Show[*podRequest]{
 			Columns: []registry.Column{
@@ -58,9 +54,7 @@ func podRequestKind() registry.Kind[*podRequest] {
 			{Path: "spec.nodeName", Get: func(r *podRequest) string { return string(r.Spec.NodeName) }},
 		}},
 		Status: &registry.StatusSubresource[*podRequest]{
-			PrepareForUpdate: func(_ context.Context, r, old *podRequest) { r.Spec = old.Spec },
-			ValidateUpdate:   func(_ context.Context, r, old *podRequest) field.ErrorList { return validatePodRequestStatus(r, old) },
-			ResetFields:      strategy.Reset(gv, "spec"),
+			ValidateUpdate: func(_ context.Context, r, old *podRequest) field.ErrorList { return validatePodRequestStatus(r, old) },
 		},
 	}
 }

@@ -4,32 +4,42 @@ import (
 	"fmt"
 	"net/netip"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 )
 
-// IP validates an address of a field that is older than the rule that addresses are in canonical
-// form: IPv6 addresses may be in another one, with a warning (KEP-4858).
-func IP(text string, path *field.Path) field.ErrorList {
-	return LegacyIP(text, path, true)
+// Addresses validates addresses in fields that are older than the rule that addresses are in canonical form: IPv6
+// addresses may be in another one, with a warning (KEP-4858). The zero value is strict.
+type Addresses struct {
+	// Loose allows leading zeros, IPv4 within IPv6, and bits behind the prefix of a range (StrictIPCIDRValidation
+	// is off).
+	Loose bool
+	// Known are accepted as they are: those that the object had before.
+	Known sets.Set[string]
 }
 
-// LegacyIP is IP for validation that goes on with an address that is fine: not strict, one may have
-// leading zeros or be IPv4 within IPv6.
-func LegacyIP(text string, path *field.Path, strict bool) field.ErrorList {
-	return utilvalidation.IsValidIPForLegacyField(path, text, strict, nil)
+// IP validates an address.
+func (a Addresses) IP(text string, path *field.Path) field.ErrorList {
+	if a.Known.Has(text) {
+		return nil
+	}
+	return utilvalidation.IsValidIPForLegacyField(path, text, !a.Loose, nil)
 }
 
-// ParseIP reads an address in any form that LegacyIP allows.
+// CIDR validates a range of addresses.
+func (a Addresses) CIDR(text string, path *field.Path) field.ErrorList {
+	if a.Known.Has(text) {
+		return nil
+	}
+	return utilvalidation.IsValidCIDRForLegacyField(path, text, !a.Loose, nil)
+}
+
+// ParseIP reads an address in any form that Addresses allow.
 func ParseIP(text string) (ip netip.Addr, ok bool) {
 	ip, ok = netip.AddrFromSlice(netutils.ParseIPSloppy(text))
 	return ip.Unmap(), ok
-}
-
-// CIDR is IP for ranges of addresses.
-func CIDR(text string, path *field.Path) field.ErrorList {
-	return utilvalidation.IsValidCIDRForLegacyField(path, text, true, nil)
 }
 
 // EndpointIP refuses addresses that would let traffic escape to the node or

@@ -13,11 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
 )
 
 // endpointsKind declares endpoints.
-func endpointsKind() registry.Kind[*corev1.Endpoints] {
+func endpointsKind(a check.Addresses) registry.Kind[*corev1.Endpoints] {
 	return registry.Kind[*corev1.Endpoints]{
 		Hub: kind("Endpoints"), Namespaced: true,
 		Prefix: "services/endpoints",
@@ -34,9 +35,9 @@ func endpointsKind() registry.Kind[*corev1.Endpoints] {
 					}
 				}
 			},
-			Validate: func(_ context.Context, e *corev1.Endpoints) field.ErrorList { return validateEndpoints(e) },
+			Validate: func(_ context.Context, e *corev1.Endpoints) field.ErrorList { return validateEndpoints(e, a) },
 			ValidateUpdate: func(_ context.Context, e, _ *corev1.Endpoints) field.ErrorList {
-				return validateEndpoints(e)
+				return validateEndpoints(e, a)
 			},
 			Warnings: func(_ context.Context, e, _ *corev1.Endpoints) []string { return endpointsWarnings(e) },
 		},

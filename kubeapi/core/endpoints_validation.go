@@ -8,7 +8,7 @@ import (
 	"triplane/kubeapi/check"
 )
 
-func validateEndpoints(e *corev1.Endpoints) field.ErrorList {
+func validateEndpoints(e *corev1.Endpoints, a check.Addresses) field.ErrorList {
 	var errs field.ErrorList
 	for i := range e.Subsets {
 		ss, path := &e.Subsets[i], field.NewPath("subsets").Index(i)
@@ -16,10 +16,10 @@ func validateEndpoints(e *corev1.Endpoints) field.ErrorList {
 			errs = append(errs, field.Required(path, "must specify `addresses` or `notReadyAddresses`"))
 		}
 		for j := range ss.Addresses {
-			errs = append(errs, endpointAddress(&ss.Addresses[j], path.Child("addresses").Index(j))...)
+			errs = append(errs, endpointAddress(&ss.Addresses[j], a, path.Child("addresses").Index(j))...)
 		}
 		for j := range ss.NotReadyAddresses {
-			errs = append(errs, endpointAddress(&ss.NotReadyAddresses[j], path.Child("notReadyAddresses").Index(j))...)
+			errs = append(errs, endpointAddress(&ss.NotReadyAddresses[j], a, path.Child("notReadyAddresses").Index(j))...)
 		}
 		for j := range ss.Ports {
 			errs = append(errs, endpointPort(&ss.Ports[j], len(ss.Ports) > 1, path.Child("ports").Index(j))...)
@@ -28,15 +28,15 @@ func validateEndpoints(e *corev1.Endpoints) field.ErrorList {
 	return errs
 }
 
-func endpointAddress(a *corev1.EndpointAddress, path *field.Path) field.ErrorList {
-	errs := check.IP(a.IP, path.Child("ip"))
-	if a.Hostname != "" {
-		errs = append(errs, check.Label(a.Hostname, path.Child("hostname"))...)
+func endpointAddress(e *corev1.EndpointAddress, a check.Addresses, path *field.Path) field.ErrorList {
+	errs := a.IP(e.IP, path.Child("ip"))
+	if e.Hostname != "" {
+		errs = append(errs, check.Label(e.Hostname, path.Child("hostname"))...)
 	}
-	if a.NodeName != nil {
-		errs = append(errs, check.Subdomain(*a.NodeName, path.Child("nodeName"))...)
+	if e.NodeName != nil {
+		errs = append(errs, check.Subdomain(*e.NodeName, path.Child("nodeName"))...)
 	}
-	return append(errs, check.EndpointIP(a.IP, path.Child("ip"))...)
+	return append(errs, check.EndpointIP(e.IP, path.Child("ip"))...)
 }
 
 func endpointPort(p *corev1.EndpointPort, needsName bool, path *field.Path) field.ErrorList {

@@ -11,7 +11,6 @@ import (
 
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 // namespaceKind declares namespaces. They go in two steps: a deletion marks
@@ -38,7 +37,6 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 				path := field.NewPath("spec", "finalizers")
 				return namespaceFinalizers(n, func(int) *field.Path { return path })
 			},
-			ResetFields: strategy.Reset(v1, "status"),
 		},
 		Delete: registry.Delete[*corev1.Namespace]{
 			ReturnsObject: true,
@@ -62,9 +60,7 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 		},
 		Without: []string{"deletecollection"},
 		Status: &registry.StatusSubresource[*corev1.Namespace]{
-			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) { n.Spec = old.Spec },
-			ValidateUpdate:   func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespacePhase(n) },
-			ResetFields:      strategy.Reset(v1, "spec"),
+			ValidateUpdate: func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespacePhase(n) },
 		},
 		Subresources: map[string]*registry.StatusSubresource[*corev1.Namespace]{"finalize": finalizeNamespace()},
 	}
@@ -73,13 +69,12 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 // finalizeNamespace is for whoever empties namespaces.
 func finalizeNamespace() *registry.StatusSubresource[*corev1.Namespace] {
 	return &registry.StatusSubresource[*corev1.Namespace]{
-		PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) { n.Status = old.Status },
 		ValidateUpdate: func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList {
 			return namespaceFinalizers(n, field.NewPath("spec", "finalizers").Index)
 		},
-		ResetFields: strategy.Reset(v1, "status"),
-		UpdateOnly:  true,
-		NoTable:     true,
+		Preserves:  []string{"status"},
+		UpdateOnly: true,
+		NoTable:    true,
 	}
 }
 

@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 // nodeKind declares nodes.
-func nodeKind() registry.Kind[*corev1.Node] {
+// nodeKind declares nodes; a validates the ranges of their pods.
+func nodeKind(a check.Addresses) registry.Kind[*corev1.Node] {
 	type node = *corev1.Node
 	return registry.Kind[node]{
 		Hub: kind("Node"), Prefix: "minions",
@@ -30,17 +31,14 @@ func nodeKind() registry.Kind[*corev1.Node] {
 				podspec.RoundResources(n.Status.Allocatable)
 				defaultPodCIDRs(&n.Spec)
 			},
+			Status:           registry.StatusOnCreate,
 			PrepareForCreate: func(_ context.Context, n node) { dropKubeletConfig(n, nil) },
-			PrepareForUpdate: func(_ context.Context, n, old node) {
-				n.Status = old.Status
-				dropKubeletConfig(n, old)
-			},
-			Validate: func(_ context.Context, n node) field.ErrorList { return validateNode(n) },
+			PrepareForUpdate: func(_ context.Context, n, old node) { dropKubeletConfig(n, old) },
+			Validate:         func(_ context.Context, n node) field.ErrorList { return validateNode(n, a) },
 			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
-				return append(validateNode(n), validateNodeUpdate(n, old)...)
+				return append(validateNode(n, a), validateNodeUpdate(n, old)...)
 			},
-			Warnings:    nodeWarnings,
-			ResetFields: strategy.Reset(v1, "status"),
+			Warnings: nodeWarnings,
 		},
 		Show: registry.Show[node]{
 			Columns: []registry.Column{
@@ -62,12 +60,8 @@ func nodeKind() registry.Kind[*corev1.Node] {
 			},
 		},
 		Status: &registry.StatusSubresource[node]{
-			PrepareForUpdate: func(_ context.Context, n, old node) {
-				n.Spec = old.Spec
-				dropKubeletConfig(n, old)
-			},
-			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList { return validateNodeUpdate(n, old) },
-			ResetFields:    strategy.Reset(v1, "spec"),
+			PrepareForUpdate: func(_ context.Context, n, old node) { dropKubeletConfig(n, old) },
+			ValidateUpdate:   func(_ context.Context, n, old node) field.ErrorList { return validateNodeUpdate(n, old) },
 		},
 	}
 }

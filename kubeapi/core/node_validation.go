@@ -14,12 +14,12 @@ import (
 )
 
 // validateNode validates a new node, and what an update makes of one.
-func validateNode(n *corev1.Node) field.ErrorList {
+func validateNode(n *corev1.Node, a check.Addresses) field.ErrorList {
 	errs := avoidedPods(n.Annotations, field.NewPath("metadata", "annotations"))
 	errs = append(errs, nodeTaints(n)...)
 	errs = append(errs, nodeAmounts(n)...)
 	errs = append(errs, declaredFeatures(n.Status.DeclaredFeatures, field.NewPath("status", "declaredFeatures"))...)
-	return append(errs, podCIDRs(n.Spec.PodCIDRs, field.NewPath("spec", "podCIDRs"))...)
+	return append(errs, podCIDRs(n.Spec.PodCIDRs, a, field.NewPath("spec", "podCIDRs"))...)
 }
 
 // validateNodeUpdate validates a change of a node or of its status.
@@ -56,10 +56,10 @@ func nodeAmounts(n *corev1.Node) field.ErrorList {
 }
 
 // podCIDRs wants ranges, of each IP family one at most.
-func podCIDRs(ranges []string, path *field.Path) field.ErrorList {
+func podCIDRs(ranges []string, a check.Addresses, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range ranges {
-		errs = append(errs, check.CIDR(r, path.Index(i))...)
+		errs = append(errs, a.CIDR(r, path.Index(i))...)
 	}
 	if len(ranges) < 2 {
 		return errs

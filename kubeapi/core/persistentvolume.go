@@ -11,7 +11,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 // persistentVolumeKind declares persistent volumes; movable says that the nodes that reach one may
@@ -28,11 +27,9 @@ func persistentVolumeKind(movable bool) registry.Kind[*corev1.PersistentVolume] 
 			PrepareForCreate: func(_ context.Context, v pv) {
 				v.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: now()}
 			},
-			PrepareForUpdate: func(_ context.Context, v, old pv) { v.Status = old.Status },
-			Validate:         func(_ context.Context, v pv) field.ErrorList { return validateVolume(v) },
-			ValidateUpdate:   func(_ context.Context, v, old pv) field.ErrorList { return validateVolumeUpdate(movable, v, old) },
-			Warnings:         func(_ context.Context, v, _ pv) []string { return podspec.PersistentVolumeWarnings(v) },
-			ResetFields:      strategy.Reset(v1, "status"),
+			Validate:       func(_ context.Context, v pv) field.ErrorList { return validateVolume(v) },
+			ValidateUpdate: func(_ context.Context, v, old pv) field.ErrorList { return validateVolumeUpdate(movable, v, old) },
+			Warnings:       func(_ context.Context, v, _ pv) []string { return podspec.PersistentVolumeWarnings(v) },
 		},
 		Delete: registry.Delete[pv]{ReturnsObject: true},
 		Show: registry.Show[pv]{
@@ -50,11 +47,7 @@ func persistentVolumeKind(movable bool) registry.Kind[*corev1.PersistentVolume] 
 			Cells: volumeCells,
 		},
 		Status: &registry.StatusSubresource[pv]{
-			PrepareForUpdate: func(_ context.Context, v, old pv) {
-				v.Spec = old.Spec
-				keepTransition(&v.Status, &old.Status)
-			},
-			ResetFields: strategy.Reset(v1, "spec"),
+			PrepareForUpdate: func(_ context.Context, v, old pv) { keepTransition(&v.Status, &old.Status) },
 		},
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 // persistentVolumeClaimKind declares persistent volume claims.
@@ -36,16 +35,12 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 				c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
 				bothDataSources(&c.Spec, nil)
 			},
-			Warnings: claimWarnings,
-			PrepareForUpdate: func(_ context.Context, c, old pvc) {
-				c.Status = old.Status
-				bothDataSources(&c.Spec, old.Spec.DataSource)
-			},
-			Validate: func(_ context.Context, c pvc) field.ErrorList { return podspec.ValidateClaimSpec(&c.Spec, nil, spec) },
+			Warnings:         claimWarnings,
+			PrepareForUpdate: func(_ context.Context, c, old pvc) { bothDataSources(&c.Spec, old.Spec.DataSource) },
+			Validate:         func(_ context.Context, c pvc) field.ErrorList { return podspec.ValidateClaimSpec(&c.Spec, nil, spec) },
 			ValidateUpdate: func(_ context.Context, c, old pvc) field.ErrorList {
 				return append(podspec.ValidateClaimSpec(&c.Spec, &old.Spec, spec), claimKept(c, old, spec)...)
 			},
-			ResetFields: strategy.Reset(v1, "status"),
 		},
 		Delete: registry.Delete[pvc]{ReturnsObject: true},
 		Show: registry.Show[pvc]{
@@ -61,9 +56,7 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 			Cells: claimCells,
 		},
 		Status: &registry.StatusSubresource[pvc]{
-			PrepareForUpdate: func(_ context.Context, c, old pvc) { c.Spec = old.Spec },
-			ValidateUpdate:   func(_ context.Context, c, _ pvc) field.ErrorList { return validateClaimStatus(c) },
-			ResetFields:      strategy.Reset(v1, "spec"),
+			ValidateUpdate: func(_ context.Context, c, _ pvc) field.ErrorList { return validateClaimStatus(c) },
 		},
 	}
 }

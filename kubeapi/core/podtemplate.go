@@ -11,7 +11,6 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 	"triplane/kubeapi/workload"
 )
 
@@ -24,12 +23,8 @@ func podTemplateKind(o podspec.Options) registry.Kind[*corev1.PodTemplate] {
 		Write: registry.Write[*corev1.PodTemplate]{
 			AllowUnconditionalUpdate: true,
 			Default:                  func(t *corev1.PodTemplate) { podspec.Default(&t.Template) },
-			PrepareForCreate: func(_ context.Context, t *corev1.PodTemplate) {
-				t.Generation = 1
-			},
-			PrepareForUpdate: func(_ context.Context, t, old *corev1.PodTemplate) {
-				strategy.Generation(t, old, check.Differs(&t.Template, &old.Template))
-			},
+			CountsGeneration:         true,
+			Changed:                  func(t, old *corev1.PodTemplate) bool { return check.Differs(&t.Template, &old.Template) },
 			Validate: func(_ context.Context, t *corev1.PodTemplate) field.ErrorList {
 				return podspec.ValidateTemplate(o, &t.Template, field.NewPath("template"))
 			},

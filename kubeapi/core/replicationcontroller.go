@@ -15,7 +15,6 @@ import (
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 	"triplane/kubeapi/workload"
 )
 
@@ -34,17 +33,10 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 			ValidateName:             check.SubdomainName,
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultReplicationController,
-			PrepareForCreate: func(_ context.Context, r rc) {
-				r.Status, r.Generation = corev1.ReplicationControllerStatus{}, 1
-			},
-			PrepareForUpdate: func(_ context.Context, r, old rc) {
-				r.Status = old.Status
-				strategy.Generation(r, old, check.Differs(r.Spec, old.Spec))
-			},
-			Validate:       func(_ context.Context, r rc) field.ErrorList { return validateRC(o, r) },
-			ValidateUpdate: func(_ context.Context, r, _ rc) field.ErrorList { return validateRC(o, r) },
-			Warnings:       rcWarnings,
-			ResetFields:    strategy.Reset(v1, "status"),
+			CountsGeneration:         true,
+			Validate:                 func(_ context.Context, r rc) field.ErrorList { return validateRC(o, r) },
+			ValidateUpdate:           func(_ context.Context, r, _ rc) field.ErrorList { return validateRC(o, r) },
+			Warnings:                 rcWarnings,
 		},
 		Delete: registry.Delete[rc]{GarbageCollection: registry.OrphanDependents},
 		Show: registry.Show[rc]{
@@ -70,9 +62,7 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 			},
 		},
 		Status: &registry.StatusSubresource[rc]{
-			PrepareForUpdate: func(_ context.Context, r, old rc) { r.Spec = old.Spec },
-			ValidateUpdate:   func(_ context.Context, r, _ rc) field.ErrorList { return rcStatus(&r.Status) },
-			ResetFields:      strategy.Reset(v1, "spec"),
+			ValidateUpdate: func(_ context.Context, r, _ rc) field.ErrorList { return rcStatus(&r.Status) },
 		},
 		Scale: &registry.ScaleSubresource[rc]{
 			Get: func(r rc) (*registry.Scale, error) {

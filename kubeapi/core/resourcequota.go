@@ -14,7 +14,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 // resourceQuotaKind declares resource quotas.
@@ -30,14 +29,11 @@ func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
 				podspec.RoundResources(q.Status.Hard)
 				podspec.RoundResources(q.Status.Used)
 			},
-			PrepareForCreate: func(_ context.Context, q *corev1.ResourceQuota) { q.Status = corev1.ResourceQuotaStatus{} },
-			PrepareForUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) { q.Status = old.Status },
-			Validate:         func(_ context.Context, q *corev1.ResourceQuota) field.ErrorList { return quotaSpec(&q.Spec) },
+			Validate: func(_ context.Context, q *corev1.ResourceQuota) field.ErrorList { return quotaSpec(&q.Spec) },
 			ValidateUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) field.ErrorList {
 				return append(quotaSpec(&q.Spec), quotaScopesKept(q, old)...)
 			},
-			Warnings:    quotaWarnings,
-			ResetFields: strategy.Reset(v1, "status"),
+			Warnings: quotaWarnings,
 		},
 		Delete: registry.Delete[*corev1.ResourceQuota]{ReturnsObject: true},
 		Show: registry.Show[*corev1.ResourceQuota]{
@@ -53,9 +49,7 @@ func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
 			},
 		},
 		Status: &registry.StatusSubresource[*corev1.ResourceQuota]{
-			PrepareForUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) { q.Spec = old.Spec },
-			ValidateUpdate:   func(_ context.Context, q, _ *corev1.ResourceQuota) field.ErrorList { return quotaStatus(&q.Status) },
-			ResetFields:      strategy.Reset(v1, "spec"),
+			ValidateUpdate: func(_ context.Context, q, _ *corev1.ResourceQuota) field.ErrorList { return quotaStatus(&q.Status) },
 		},
 	}
 }

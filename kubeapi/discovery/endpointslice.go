@@ -20,13 +20,12 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 type slice = *discoveryv1.EndpointSlice
 
-// endpointSliceKind declares slices; strict refuses IPv4 addresses with leading zeros, or within IPv6.
-func endpointSliceKind(strict bool) registry.Kind[slice] {
+// endpointSliceKind declares slices; ips validates IPv4 addresses. Those of IPv6 were always strict.
+func endpointSliceKind(ips check.Addresses) registry.Kind[slice] {
 	return registry.Kind[slice]{
 		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Namespaced: true,
 		Representation: registry.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(), MetadataOnUpdate: registry.MetadataCreate},
@@ -41,19 +40,20 @@ func endpointSliceKind(strict bool) registry.Kind[slice] {
 			PrepareForUpdate: func(_ context.Context, s, old slice) {
 				now, before := s.DeepCopy(), old.DeepCopy()
 				now.TypeMeta, now.ObjectMeta, before.ObjectMeta = old.TypeMeta, old.ObjectMeta, old.ObjectMeta
-				changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels)
-				strategy.Generation(s, old, changed)
+				if check.Differs(now, before) || check.Differs(s.Labels, old.Labels) {
+					s.Generation = old.Generation + 1
+				}
 				dropTopology(s, old) // a try to set it counts as a change
 			},
-			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil, strict) },
+			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil, ips) },
 			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
-				return append(validateSlice(s, old.Endpoints, strict), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
+				return append(validateSlice(s, old.Endpoints, ips), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
 			},
 			Warnings: func(_ context.Context, s, _ slice) []string {
 				if s.AddressType == discoveryv1.AddressTypeFQDN {
 					return []string{"spec.addressType: FQDN endpoints are deprecated"}
 				}
-				if !strict {
+				if ips.Loose {
 					return addressWarnings(s)
 				}
 				return nil
@@ -106,7 +106,7 @@ const (
 )
 
 // validateSlice validates a slice, but not the stored endpoints.
-func validateSlice(s slice, stored []discoveryv1.Endpoint, strict bool) field.ErrorList {
+func validateSlice(s slice, stored []discoveryv1.Endpoint, ips check.Addresses) field.ErrorList {
 	errs := addressType(s.AddressType, field.NewPath("addressType"))
 	errs = append(errs, slicePorts(s.Ports, field.NewPath("ports"))...)
 	list := field.NewPath("endpoints")
@@ -117,7 +117,7 @@ func validateSlice(s slice, stored []discoveryv1.Endpoint, strict bool) field.Er
 		return append(errs, field.TooMany(list, len(s.Endpoints), maxEndpoints))
 	}
 	for i := range s.Endpoints {
-		errs = append(errs, validateEndpoint(&s.Endpoints[i], s.AddressType, list.Index(i), strict)...)
+		errs = append(errs, validateEndpoint(&s.Endpoints[i], s.AddressType, list.Index(i), ips)...)
 	}
 	return errs
 }
@@ -129,7 +129,7 @@ func addressType(t discoveryv1.AddressType, path *field.Path) field.ErrorList {
 	return check.OneOf(t, path, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
 }
 
-func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *field.Path, strict bool) field.ErrorList {
+func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *field.Path, ips check.Addresses) field.ErrorList {
 	var errs field.ErrorList
 	addresses := path.Child("addresses")
 	switch n := len(e.Addresses); {
@@ -139,7 +139,7 @@ func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *
 		errs = append(errs, field.TooMany(addresses, n, maxAddresses))
 	}
 	for i, a := range e.Addresses {
-		errs = append(errs, address(a, t, addresses, i, strict)...)
+		errs = append(errs, address(a, t, addresses, i, ips)...)
 	}
 	if n := e.NodeName; n != nil {
 		errs = append(errs, check.Subdomain(*n, path.Child("nodeName"))...)
@@ -158,14 +158,14 @@ func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *
 
 // address validates an element of the list; one of the other IP family is refused
 // as the list's error.
-func address(a string, t discoveryv1.AddressType, list *field.Path, i int, strict bool) field.ErrorList {
+func address(a string, t discoveryv1.AddressType, list *field.Path, i int, ips check.Addresses) field.ErrorList {
 	path := list.Index(i)
 	var errs, family field.ErrorList
 	switch t {
 	case discoveryv1.AddressTypeFQDN:
 		return utilvalidation.IsFullyQualifiedDomainName(path, a)
 	case discoveryv1.AddressTypeIPv4:
-		if errs = check.LegacyIP(a, path, strict); !isIPv4(a) {
+		if errs = ips.IP(a, path); !isIPv4(a) {
 			family = field.ErrorList{field.Invalid(list, a, "must be an IPv4 address")}
 		}
 	case discoveryv1.AddressTypeIPv6:

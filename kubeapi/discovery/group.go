@@ -10,6 +10,6 @@ import (
 // Group builds discovery.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, discoveryv1.GroupName, "v1")
-	group.Add(b, endpointSliceKind(d.Gate(group.GateStrictAddresses)))
+	group.Add(b, endpointSliceKind(d.Addresses()))
 	return b.Info()
 }

@@ -16,7 +16,6 @@ import (
 	"triplane/generic/guard/flowcontrol"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const maxPrecedence = 10000
@@ -32,18 +31,10 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 					f.Spec.MatchingPrecedence = 1000
 				}
 			},
-			PrepareForCreate: func(_ context.Context, f *flowv1.FlowSchema) {
-				f.Status = flowv1.FlowSchemaStatus{}
-				f.Generation = 1
-			},
-			PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
-				f.Status = old.Status
-				strategy.Generation(f, old, check.Differs(f.Spec, old.Spec))
-			},
+			CountsGeneration:         true,
 			Validate:                 func(_ context.Context, f *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
 			ValidateUpdate:           func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*flowv1.FlowSchema]{
 			Columns: []registry.Column{
@@ -71,10 +62,7 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 			},
 		},
 		Status: &registry.StatusSubresource[*flowv1.FlowSchema]{
-			PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
-				f.Spec = old.Spec
-				strategy.KeepAllMetadata(&f.ObjectMeta, old.ObjectMeta)
-			},
+			Metadata: registry.WholeMetadata,
 			ValidateUpdate: func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList {
 				types := make([]string, len(f.Status.Conditions))
 				for i, c := range f.Status.Conditions {
@@ -82,7 +70,6 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 				}
 				return check.ConditionsUnique(types, field.NewPath("status", "conditions"))
 			},
-			ResetFields: strategy.Reset(v1, "spec", "metadata"),
 		},
 	}
 }

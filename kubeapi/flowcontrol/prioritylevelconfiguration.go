@@ -15,7 +15,6 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const (
@@ -31,19 +30,11 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 		Representation: registry.Typed[*level]{Former: formerLevels(), MetadataOnUpdate: registry.MetadataCreate, MetadataOnStatus: registry.MetadataOnce},
 		Names:          registry.Names{Plural: "prioritylevelconfigurations"},
 		Write: registry.Write[*level]{
-			Default: defaultLevel,
-			PrepareForCreate: func(_ context.Context, l *level) {
-				l.Status = flowv1.PriorityLevelConfigurationStatus{}
-				l.Generation = 1
-			},
-			PrepareForUpdate: func(_ context.Context, l, old *level) {
-				l.Status = old.Status
-				strategy.Generation(l, old, check.Differs(l.Spec, old.Spec))
-			},
+			Default:                  defaultLevel,
+			CountsGeneration:         true,
 			Validate:                 func(_ context.Context, l *level) field.ErrorList { return validateLevel(l) },
 			ValidateUpdate:           func(_ context.Context, l, _ *level) field.ErrorList { return validateLevel(l) },
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*level]{
 			Columns: []registry.Column{
@@ -58,10 +49,7 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 			Cells: levelCells,
 		},
 		Status: &registry.StatusSubresource[*level]{
-			PrepareForUpdate: func(_ context.Context, l, old *level) {
-				l.Spec = old.Spec
-				strategy.KeepAllMetadata(&l.ObjectMeta, old.ObjectMeta)
-			},
+			Metadata: registry.WholeMetadata,
 			ValidateUpdate: func(_ context.Context, l, _ *level) field.ErrorList {
 				types := make([]string, len(l.Status.Conditions))
 				for i, c := range l.Status.Conditions {
@@ -69,7 +57,6 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 				}
 				return check.ConditionsUnique(types, field.NewPath("status", "conditions"))
 			},
-			ResetFields: strategy.Reset(v1, "spec", "metadata"),
 		},
 	}
 }

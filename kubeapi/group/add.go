@@ -2,12 +2,12 @@ package group
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/api/registry"
+	"triplane/generic/serve/server"
 )
 
 // AddGated adds a kind whose feature is on, and otherwise nothing.
@@ -26,30 +26,13 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 	if b.err != nil {
 		return nil
 	}
-	gr := schema.GroupResource{Group: b.group, Resource: kind.Names.Plural}
-	options, err := b.deps.RESTOptions.GetRESTOptions(gr)
+	served := b.deps.available(b.Versions(), kind.Names.Plural, kind.Hub.Kind)
+	store, err := server.AddKind(b.GroupBuilder, &kind, served)
 	if err != nil {
 		b.err = err
 		return nil
 	}
-	options.DropDisabled = b.deps.Fields.Drop
-	if options.StorageVersion == nil {
-		options.StorageVersion = b.storageVersionOf
-	}
-	allowFor(b, &kind)
-	store, err := registry.NewStore(&kind, b.deps.Scheme, options)
-	if err != nil {
-		b.err = fmt.Errorf("%s: %w", gr, err)
-		return nil
-	}
-	served := b.deps.available(b.versions, kind.Names.Plural, kind.Hub.Kind)
-	// Versions of another group are served by that group: events are.
-	store.ServeOnly(func(gv schema.GroupVersion) bool { return gv.Group != b.group || slices.Contains(served, gv) })
-	for _, gv := range served {
-		for name, st := range store.Resources(gv) {
-			b.storage[gv.Version][name] = st
-		}
-	}
+	gr := schema.GroupResource{Group: b.group, Resource: kind.Names.Plural}
 	b.deps.Stores.add(gr, store)
 	if kind.Status != nil && len(served) > 0 {
 		b.deps.Stores.keepFields(gr, newStatusFields(&b.deps, served[0], kind.Names.Plural, store.Resources))
@@ -57,17 +40,27 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 	return store
 }
 
+// GetRESTOptions implements registry.RESTOptionsGetter for the kinds of the group.
+func (b *Builder) GetRESTOptions(gr schema.GroupResource) (registry.RESTOptions, error) {
+	options, err := b.deps.RESTOptions.GetRESTOptions(gr)
+	options.DropDisabled = b.deps.Fields.Drop
+	if options.StorageVersion == nil {
+		options.StorageVersion = b.storageVersionOf
+	}
+	return options, err
+}
+
 // storageVersionOf returns in which version a kind is stored, the hub first among its versions: the preferred
 // one that the releases beside this one read. It returns the empty kind where the group does not have the hub.
 func (b *Builder) storageVersionOf(versions []schema.GroupVersionKind) schema.GroupVersionKind {
 	kinds := slices.DeleteFunc(slices.Clone(versions), func(k schema.GroupVersionKind) bool {
-		return !slices.Contains(b.versions, k.GroupVersion())
+		return !slices.Contains(b.Versions(), k.GroupVersion())
 	})
 	if len(kinds) == 0 || kinds[0] != versions[0] {
 		return schema.GroupVersionKind{}
 	}
 	slices.SortStableFunc(kinds, func(x, y schema.GroupVersionKind) int {
-		return cmp.Compare(slices.Index(b.versions, x.GroupVersion()), slices.Index(b.versions, y.GroupVersion()))
+		return cmp.Compare(slices.Index(b.Versions(), x.GroupVersion()), slices.Index(b.Versions(), y.GroupVersion()))
 	})
 	return b.deps.storageVersion(kinds)
 }

@@ -1,7 +1,6 @@
 package group
 
 import (
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,22 +9,22 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// Builder collects the resources of an API group.
+// Builder collects the resources of a built-in API group.
 type Builder struct {
-	deps     Deps
-	group    string
-	versions []schema.GroupVersion
-	storage  map[string]map[string]*rest.Resource
-	err      error
+	*server.GroupBuilder
+	deps  Deps
+	group string
+	err   error
 }
 
 // New begins a group; versions are those that may be served, preferred first.
 func New(d Deps, group string, versions ...string) *Builder {
-	b := &Builder{deps: d, group: group, storage: map[string]map[string]*rest.Resource{}}
+	b := &Builder{deps: d, group: group}
+	info := server.APIGroupInfo{Scheme: d.Scheme, TypeConverter: d.TypeConverter}
 	for _, v := range versions {
-		b.versions = append(b.versions, schema.GroupVersion{Group: group, Version: v})
-		b.storage[v] = map[string]*rest.Resource{}
+		info.PrioritizedVersions = append(info.PrioritizedVersions, schema.GroupVersion{Group: group, Version: v})
 	}
+	b.GroupBuilder = server.NewGroupBuilder(info, b)
 	return b
 }
 
@@ -34,26 +33,18 @@ func New(d Deps, group string, versions ...string) *Builder {
 // resource, which is entered before.
 func (b *Builder) Resource(name string, r *rest.Resource) {
 	parent, _, sub := strings.Cut(name, "/")
-	for _, gv := range b.versions {
-		m := b.storage[gv.Version]
-		if _, ok := m[parent]; b.deps.serves(gv, name) && (ok || !sub) {
-			m[name] = r
+	for _, gv := range b.Versions() {
+		if b.deps.serves(gv, name) && (!sub || b.Has(gv.Version, parent)) {
+			b.Put(gv.Version, name, r)
 		}
 	}
 	b.deps.Stores.Put(schema.GroupResource{Group: b.group, Resource: name}, r)
 }
 
-// Info returns the finished group, with the versions of which something is served,
-// or the first error of building it.
+// Info returns the finished group, or the first error of building it.
 func (b *Builder) Info() (*server.APIGroupInfo, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	served := slices.DeleteFunc(slices.Clone(b.versions), func(gv schema.GroupVersion) bool { return len(b.storage[gv.Version]) == 0 })
-	return &server.APIGroupInfo{
-		PrioritizedVersions:          served,
-		VersionedResourcesStorageMap: b.storage,
-		Scheme:                       b.deps.Scheme,
-		TypeConverter:                b.deps.TypeConverter,
-	}, nil
+	return b.GroupBuilder.Info(), nil
 }

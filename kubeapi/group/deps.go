@@ -18,6 +18,7 @@ import (
 	"triplane/generic/guard/authentication"
 	"triplane/generic/guard/authentication/serviceaccount"
 	"triplane/generic/serve/server"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/fieldgates"
 	"triplane/kubeapi/kubelet"
 )
@@ -74,6 +75,11 @@ type Deps struct {
 
 // Gate reports whether a feature gate is on.
 func (d *Deps) Gate(name string) bool { return d.Enabled != nil && d.Enabled(name) }
+
+// Addresses returns how addresses are validated in fields of old.
+func (d *Deps) Addresses() check.Addresses {
+	return check.Addresses{Loose: !d.Gate("StrictIPCIDRValidation")}
+}
 
 // serves reports whether a resource is served in a version.
 func (d *Deps) serves(gv schema.GroupVersion, resource string) bool {

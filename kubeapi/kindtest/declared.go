@@ -77,10 +77,15 @@ func New[T registry.Object](t *testing.T, declared registry.Kind[T], text string
 	if k.Write.Default != nil {
 		k.Write.Default(o)
 	}
-	if k.Write.PrepareForCreate != nil {
-		k.Write.PrepareForCreate(context.Background(), o)
-	}
+	k.PrepareForCreate(context.Background(), o)
 	return o
+}
+
+// Update completes obj as an update of old does.
+func Update[T registry.Object](t *testing.T, declared registry.Kind[T], obj, old T) {
+	t.Helper()
+	k := complete(t, declared)
+	k.PrepareForUpdate(context.Background(), obj, old)
 }
 
 // Refused validates a new object and compares the errors, in order.
@@ -93,9 +98,7 @@ func Refused[T registry.Object](t *testing.T, k registry.Kind[T], text string, w
 func UpdateRefused[T registry.Object](t *testing.T, k registry.Kind[T], before, after string, want ...string) {
 	t.Helper()
 	old, obj := New(t, k, before), New(t, k, after)
-	if k.Write.PrepareForUpdate != nil {
-		k.Write.PrepareForUpdate(context.Background(), obj, old)
-	}
+	Update(t, k, obj, old)
 	compare(t, k.Write.ValidateUpdate(context.Background(), obj, old), want)
 }
 

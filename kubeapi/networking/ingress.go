@@ -17,31 +17,22 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const classAnnotation = "kubernetes.io/ingress.class"
 
-func ingressKind() registry.Kind[*networkingv1.Ingress] {
+func ingressKind(a check.Addresses) registry.Kind[*networkingv1.Ingress] {
 	return registry.Kind[*networkingv1.Ingress]{
 		Hub:        v1.WithKind("Ingress"),
 		Namespaced: true, Prefix: "ingress",
 		Representation: registry.Typed[*networkingv1.Ingress]{Former: formerIngresses()},
 		Names:          registry.Names{Plural: "ingresses", ShortNames: []string{"ing"}},
 		Write: registry.Write[*networkingv1.Ingress]{
-			PrepareForCreate: func(_ context.Context, i *networkingv1.Ingress) {
-				i.Status = networkingv1.IngressStatus{}
-				i.Generation = 1
-			},
-			PrepareForUpdate: func(_ context.Context, i, old *networkingv1.Ingress) {
-				i.Status = old.Status
-				strategy.Generation(i, old, check.Differs(i.Spec, old.Spec))
-			},
+			CountsGeneration:         true,
 			Validate:                 func(_ context.Context, i *networkingv1.Ingress) field.ErrorList { return validateNewIngress(i) },
 			ValidateUpdate:           func(_ context.Context, i, _ *networkingv1.Ingress) field.ErrorList { return validateIngress(i) },
 			Warnings:                 func(_ context.Context, i, old *networkingv1.Ingress) []string { return ingressWarnings(i, old) },
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*networkingv1.Ingress]{
 			Columns: []registry.Column{
@@ -55,14 +46,12 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 			Cells: ingressCells,
 		},
 		Status: &registry.StatusSubresource[*networkingv1.Ingress]{
-			PrepareForUpdate: func(_ context.Context, i, old *networkingv1.Ingress) { i.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList {
-				return validateLoadBalancer(&i.Status.LoadBalancer, &old.Status.LoadBalancer, field.NewPath("status", "loadBalancer"))
+				return validateLoadBalancer(&i.Status.LoadBalancer, &old.Status.LoadBalancer, a, field.NewPath("status", "loadBalancer"))
 			},
 			Warnings: func(_ context.Context, i, _ *networkingv1.Ingress) []string {
 				return addressWarnings(&i.Status.LoadBalancer)
 			},
-			ResetFields: strategy.Reset(v1, "spec"),
 		},
 	}
 }
@@ -274,16 +263,16 @@ func validateLocalRef(r *corev1.TypedLocalObjectReference, path *field.Path) fie
 	return errs
 }
 
-func validateLoadBalancer(s, old *networkingv1.IngressLoadBalancerStatus, path *field.Path) field.ErrorList {
-	known := sets.New[string]()
+func validateLoadBalancer(s, old *networkingv1.IngressLoadBalancerStatus, a check.Addresses, path *field.Path) field.ErrorList {
+	a.Known = sets.New[string]()
 	for _, i := range old.Ingress {
-		known.Insert(i.IP)
+		a.Known.Insert(i.IP)
 	}
 	var errs field.ErrorList
 	for k, i := range s.Ingress {
 		at := path.Child("ingress").Index(k)
-		if i.IP != "" && !known.Has(i.IP) {
-			errs = append(errs, check.IP(i.IP, at.Child("ip"))...)
+		if i.IP != "" {
+			errs = append(errs, a.IP(i.IP, at.Child("ip"))...)
 		}
 		if i.Hostname != "" {
 			errs = append(errs, check.Subdomain(i.Hostname, at.Child("hostname"))...)

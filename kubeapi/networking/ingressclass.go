@@ -12,7 +12,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const maxController = 250
@@ -28,11 +27,8 @@ func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 					p.Scope = ptr.To(networkingv1.IngressClassParametersReferenceScopeCluster)
 				}
 			},
-			PrepareForCreate: func(_ context.Context, c *networkingv1.IngressClass) { c.Generation = 1 },
-			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) {
-				strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
-			},
-			Validate: func(_ context.Context, c *networkingv1.IngressClass) field.ErrorList { return validateClass(c) },
+			CountsGeneration: true,
+			Validate:         func(_ context.Context, c *networkingv1.IngressClass) field.ErrorList { return validateClass(c) },
 			ValidateUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) field.ErrorList {
 				return append(check.Immutable(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller")), validateClass(c)...)
 			},

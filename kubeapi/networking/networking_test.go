@@ -6,21 +6,23 @@ import (
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/kindtest"
 )
 
 func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, ingressKind(), "ingresses ingress Ingress namespaced short=ing status at=ingress")
+	kindtest.Declared(t, ingressKind(check.Addresses{}), "ingresses ingress Ingress namespaced short=ing status at=ingress")
 	kindtest.Declared(t, ingressClassKind(), "ingressclasses ingressclass IngressClass cluster")
-	kindtest.Declared(t, networkPolicyKind(), "networkpolicies networkpolicy NetworkPolicy namespaced short=netpol")
+	kindtest.Declared(t, networkPolicyKind(check.Addresses{}), "networkpolicies networkpolicy NetworkPolicy namespaced short=netpol")
 	kindtest.Declared(t, ipAddressKind(), "ipaddresses ipaddress IPAddress cluster short=ip")
 	kindtest.Declared(t, serviceCIDRKind(false), "servicecidrs servicecidr ServiceCIDR cluster status")
 }
 
 func TestIngress(t *testing.T) {
-	kindtest.Refused(t, ingressKind(), "{}", "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified")
-	kindtest.Refused(t, ingressKind(), "spec: {rules: [{host: 10.0.0.1, http: {paths: [{path: a//b, pathType: Prefix}]}}]}",
+	kindtest.Refused(t, ingressKind(check.Addresses{}), "{}", "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified")
+	kindtest.Refused(t, ingressKind(check.Addresses{}), "spec: {rules: [{host: 10.0.0.1, http: {paths: [{path: a//b, pathType: Prefix}]}}]}",
 		`spec.rules[0].host: Invalid value: "10.0.0.1": must be a DNS name, not an IP address`,
 		`spec.rules[0].http.paths[0].path: Invalid value: "a//b": must be an absolute path`,
 		`spec.rules[0].http.paths[0].path: Invalid value: "a//b": must not contain '//'`,
@@ -28,11 +30,11 @@ func TestIngress(t *testing.T) {
 }
 
 func TestNetworkPolicy(t *testing.T) {
-	p := kindtest.New(t, networkPolicyKind(), "spec: {egress: [{ports: [{port: 1}]}]}")
+	p := kindtest.New(t, networkPolicyKind(check.Addresses{}), "spec: {egress: [{ports: [{port: 1}]}]}")
 	if len(p.Spec.PolicyTypes) != 2 || *p.Spec.Egress[0].Ports[0].Protocol != "TCP" {
 		t.Errorf("unexpected defaults %+v", p.Spec)
 	}
-	kindtest.Refused(t, networkPolicyKind(), "spec: {ingress: [{from: [{}, {ipBlock: {cidr: 10.0.0.0/8, except: [10.0.0.0/8]}}]}]}",
+	kindtest.Refused(t, networkPolicyKind(check.Addresses{}), "spec: {ingress: [{from: [{}, {ipBlock: {cidr: 10.0.0.0/8, except: [10.0.0.0/8]}}]}]}",
 		"spec.ingress[0].from[0]: Required value: must specify a peer",
 		"spec.ingress[0].from[1].ipBlock.except[0]: Invalid value: \"10.0.0.0/8\": must be a strict subset of `cidr`")
 }
@@ -54,8 +56,12 @@ func TestAddressNames(t *testing.T) {
 
 func TestServiceCIDRsMayKeepTheirStatus(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
-		if k := serviceCIDRKind(keeps); (k.Write.PrepareForCreate == nil) != keeps || (k.Write.PrepareForUpdate == nil) != keeps {
-			t.Errorf("keeps its status: %t", !keeps)
+		k := serviceCIDRKind(keeps)
+		c := kindtest.New(t, k, "status: {conditions: [{type: Ready}]}")
+		updated := &networkingv1.ServiceCIDR{Status: networkingv1.ServiceCIDRStatus{Conditions: make([]metav1.Condition, 2)}}
+		kindtest.Update(t, k, updated, c)
+		if n, m := len(c.Status.Conditions), len(updated.Status.Conditions); keeps != (n == 1) || keeps != (m == 2) {
+			t.Errorf("keeps its status (%t): %d conditions when created, %d when updated", keeps, n, m)
 		}
 	}
 }
@@ -73,7 +79,7 @@ func TestManyRanges(t *testing.T) {
 	}
 	begun := time.Now()
 	old, now := policy("010.0.0.0/8", "10.%d.%d.%d/32"), policy("010.0.0.0/8", "010.%d.%d.%d/32")
-	k := networkPolicyKind()
+	k := networkPolicyKind(check.Addresses{})
 	if errs := k.Write.ValidateUpdate(t.Context(), old, old); len(errs) != 0 {
 		t.Errorf("what was stored is refused: %v", errs[0])
 	}

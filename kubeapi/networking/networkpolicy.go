@@ -18,28 +18,25 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLocalObjectReference {
 	return &corev1.TypedLocalObjectReference{APIGroup: p.APIGroup, Kind: p.Kind, Name: p.Name}
 }
 
-func networkPolicyKind() registry.Kind[*networkingv1.NetworkPolicy] {
+func networkPolicyKind(a check.Addresses) registry.Kind[*networkingv1.NetworkPolicy] {
 	return registry.Kind[*networkingv1.NetworkPolicy]{
 		Hub: v1.WithKind("NetworkPolicy"), Namespaced: true,
 		Representation: registry.Typed[*networkingv1.NetworkPolicy]{Former: registry.SameFields[*networkingv1.NetworkPolicy]("NetworkPolicy", "extensions/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
 		Names:          registry.Names{Plural: "networkpolicies", ShortNames: []string{"netpol"}},
 		Write: registry.Write[*networkingv1.NetworkPolicy]{
 			Default:          defaultPolicy,
-			PrepareForCreate: func(_ context.Context, p *networkingv1.NetworkPolicy) { p.Generation = 1 },
-			PrepareForUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) {
-				// An empty selector requirement list and none are different specs here.
-				strategy.Generation(p, old, !reflect.DeepEqual(p.Spec, old.Spec))
-			},
-			Validate: func(_ context.Context, p *networkingv1.NetworkPolicy) field.ErrorList { return validatePolicy(p, nil) },
+			CountsGeneration: true,
+			// An empty selector requirement list and none are different specs here.
+			Changed:  func(p, old *networkingv1.NetworkPolicy) bool { return !reflect.DeepEqual(p.Spec, old.Spec) },
+			Validate: func(_ context.Context, p *networkingv1.NetworkPolicy) field.ErrorList { return validatePolicy(p, a) },
 			ValidateUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) field.ErrorList {
-				return validatePolicy(p, cidrsOf(old))
+				return validatePolicy(p, check.Addresses{Loose: a.Loose, Known: cidrsOf(old)})
 			},
 			Warnings: func(_ context.Context, p, old *networkingv1.NetworkPolicy) []string {
 				if old != nil && p.Generation == old.Generation {
@@ -124,14 +121,14 @@ func policyWarnings(p *networkingv1.NetworkPolicy) []string {
 	return warnings
 }
 
-func validatePolicy(p *networkingv1.NetworkPolicy, old sets.Set[string]) field.ErrorList {
+func validatePolicy(p *networkingv1.NetworkPolicy, a check.Addresses) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := metavalidation.ValidateLabelSelector(&p.Spec.PodSelector, metavalidation.LabelSelectorValidationOptions{}, path.Child("podSelector"))
 	for i, r := range p.Spec.Ingress {
-		errs = append(errs, validatePolicyRule(r.Ports, r.From, old, path.Child("ingress").Index(i), "from")...)
+		errs = append(errs, validatePolicyRule(r.Ports, r.From, a, path.Child("ingress").Index(i), "from")...)
 	}
 	for i, r := range p.Spec.Egress {
-		errs = append(errs, validatePolicyRule(r.Ports, r.To, old, path.Child("egress").Index(i), "to")...)
+		errs = append(errs, validatePolicyRule(r.Ports, r.To, a, path.Child("egress").Index(i), "to")...)
 	}
 	types := path.Child("policyTypes")
 	if len(p.Spec.PolicyTypes) > 2 {
@@ -143,13 +140,13 @@ func validatePolicy(p *networkingv1.NetworkPolicy, old sets.Set[string]) field.E
 	return errs
 }
 
-func validatePolicyRule(ports []networkingv1.NetworkPolicyPort, peers []networkingv1.NetworkPolicyPeer, old sets.Set[string], path *field.Path, peerField string) field.ErrorList {
+func validatePolicyRule(ports []networkingv1.NetworkPolicyPort, peers []networkingv1.NetworkPolicyPeer, a check.Addresses, path *field.Path, peerField string) field.ErrorList {
 	var errs field.ErrorList
 	for i := range ports {
 		errs = append(errs, validatePolicyPort(&ports[i], path.Child("ports").Index(i))...)
 	}
 	for i := range peers {
-		errs = append(errs, validatePeer(&peers[i], old, path.Child(peerField).Index(i))...)
+		errs = append(errs, validatePeer(&peers[i], a, path.Child(peerField).Index(i))...)
 	}
 	return errs
 }
@@ -186,7 +183,7 @@ func validatePolicyPort(p *networkingv1.NetworkPolicyPort, path *field.Path) fie
 	return errs
 }
 
-func validatePeer(p *networkingv1.NetworkPolicyPeer, old sets.Set[string], path *field.Path) field.ErrorList {
+func validatePeer(p *networkingv1.NetworkPolicyPeer, a check.Addresses, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	peers := 0
 	for _, s := range []struct {
@@ -200,7 +197,7 @@ func validatePeer(p *networkingv1.NetworkPolicyPeer, old sets.Set[string], path 
 	}
 	if p.IPBlock != nil {
 		peers++
-		errs = append(errs, validateIPBlock(p.IPBlock, old, path.Child("ipBlock"))...)
+		errs = append(errs, validateIPBlock(p.IPBlock, a, path.Child("ipBlock"))...)
 	}
 	if peers == 0 {
 		errs = append(errs, field.Required(path, "must specify a peer"))
@@ -210,18 +207,18 @@ func validatePeer(p *networkingv1.NetworkPolicyPeer, old sets.Set[string], path 
 	return errs
 }
 
-func validateIPBlock(b *networkingv1.IPBlock, old sets.Set[string], path *field.Path) field.ErrorList {
+func validateIPBlock(b *networkingv1.IPBlock, a check.Addresses, path *field.Path) field.ErrorList {
 	if b.CIDR == "" {
 		return field.ErrorList{field.Required(path.Child("cidr"), "")}
 	}
-	errs := validateCIDR(b.CIDR, old, path.Child("cidr"))
+	errs := a.CIDR(b.CIDR, path.Child("cidr"))
 	whole, err := parseCIDR(b.CIDR)
 	if err != nil {
 		return errs
 	}
 	for i, e := range b.Except {
 		at := path.Child("except").Index(i)
-		errs = append(errs, validateCIDR(e, old, at)...)
+		errs = append(errs, a.CIDR(e, at)...)
 		part, err := parseCIDR(e)
 		if err != nil {
 			continue
@@ -233,12 +230,4 @@ func validateIPBlock(b *networkingv1.IPBlock, old sets.Set[string], path *field.
 		}
 	}
 	return errs
-}
-
-// validateCIDR validates a range, unless it is an old one.
-func validateCIDR(text string, old sets.Set[string], path *field.Path) field.ErrorList {
-	if old.Has(text) {
-		return nil
-	}
-	return check.CIDR(text, path)
 }

@@ -14,7 +14,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 func parseCIDR(s string) (*net.IPNet, error) {
@@ -25,19 +24,21 @@ func parseCIDR(s string) (*net.IPNet, error) {
 // serviceCIDRKind declares ServiceCIDRs. keepsStatus lets their status be written with the
 // rest, as before 1.36 (ServiceCIDRStatusFieldWiping is off).
 func serviceCIDRKind(keepsStatus bool) registry.Kind[*networkingv1.ServiceCIDR] {
-	kind := registry.Kind[*networkingv1.ServiceCIDR]{
+	status := registry.StatusBySubresource
+	if keepsStatus {
+		status = registry.StatusAlways
+	}
+	return registry.Kind[*networkingv1.ServiceCIDR]{
 		Hub:            v1.WithKind("ServiceCIDR"),
 		Representation: registry.Typed[*networkingv1.ServiceCIDR]{Versions: registry.SameFields[*networkingv1.ServiceCIDR]("ServiceCIDR", "networking.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
 		Names:          registry.Names{Plural: "servicecidrs"},
 		Write: registry.Write[*networkingv1.ServiceCIDR]{
-			PrepareForCreate: func(_ context.Context, c *networkingv1.ServiceCIDR) { c.Status = networkingv1.ServiceCIDRStatus{} },
-			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) { c.Status = old.Status },
-			Validate:         func(_ context.Context, c *networkingv1.ServiceCIDR) field.ErrorList { return validateServiceCIDR(c) },
+			Status:   status,
+			Validate: func(_ context.Context, c *networkingv1.ServiceCIDR) field.ErrorList { return validateServiceCIDR(c) },
 			ValidateUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) field.ErrorList {
 				return validateServiceCIDRUpdate(c, old)
 			},
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*networkingv1.ServiceCIDR]{
 			Columns: []registry.Column{
@@ -47,18 +48,8 @@ func serviceCIDRKind(keepsStatus bool) registry.Kind[*networkingv1.ServiceCIDR] 
 				return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), since(c.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[*networkingv1.ServiceCIDR]{
-			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) {
-				c.Spec = old.Spec
-				strategy.KeepMetadata(c, old)
-			},
-			ResetFields: strategy.Reset(v1, "spec", "metadata"),
-		},
+		Status: &registry.StatusSubresource[*networkingv1.ServiceCIDR]{Metadata: registry.ClientMetadata},
 	}
-	if keepsStatus {
-		kind.Write.PrepareForCreate, kind.Write.PrepareForUpdate, kind.Write.ResetFields = nil, nil, nil
-	}
-	return kind
 }
 
 func validateServiceCIDR(c *networkingv1.ServiceCIDR) field.ErrorList {

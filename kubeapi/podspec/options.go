@@ -1,6 +1,9 @@
 package podspec
 
-import "triplane/kubeapi/group"
+import (
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/group"
+)
 
 // Options are settings of the server that decide what a pod spec may say.
 type Options struct {
@@ -34,6 +37,8 @@ type Options struct {
 	// AnyHostname accepts every hostname and subdomain, as those of a template whose
 	// pods get others.
 	AnyHostname bool
+	// Addresses validates name servers, host aliases, and the addresses of a pod's status.
+	Addresses check.Addresses
 }
 
 // OptionsOf returns the settings that the groups of a server are built with.
@@ -44,6 +49,7 @@ func OptionsOf(d *group.Deps) Options {
 		PodLevelResize:      d.Gate("InPlacePodLevelResourcesVerticalScaling"),
 		HostNetworkUsers:    d.Gate("UserNamespacesHostNetworkSupport"),
 		FixedResources:      !d.Gate("MutablePodResourcesForSuspendedJobs"),
+		Addresses:           d.Addresses(),
 		FixedPlacement:      !d.Gate("MutableSchedulingDirectivesForSuspendedJobs"),
 
 		FixedInitContainers:    !d.Gate("InPlacePodVerticalScalingInitContainers"),

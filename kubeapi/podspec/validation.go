@@ -70,13 +70,14 @@ type checker struct {
 	comparedTolerations, hostNetworkUsers bool
 	oneRestarts                           bool // OneContainerRestarts
 	anyHostname                           bool // AnyHostname
+	addresses                             check.Addresses
 	// template is set for a template, whose images may be named later
 	template bool
 }
 
 func newChecker(o Options, s *corev1.PodSpec) *checker {
 	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: o.AllowPrivileged, mirror: o.Mirror,
-		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers, oneRestarts: o.OneContainerRestarts, anyHostname: o.AnyHostname}
+		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers, oneRestarts: o.OneContainerRestarts, anyHostname: o.AnyHostname, addresses: o.Addresses}
 }
 
 func (v *checker) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }
@@ -168,7 +169,7 @@ func (v *checker) dns(path *field.Path) {
 		v.add(field.Invalid(path.Child("nameservers"), d.Nameservers, "must not have more than 3 nameservers"))
 	}
 	for i, ns := range d.Nameservers {
-		v.add(check.IP(ns, path.Child("nameservers").Index(i))...)
+		v.add(v.addresses.IP(ns, path.Child("nameservers").Index(i))...)
 	}
 	if len(d.Searches) > maxSearches {
 		v.add(field.Invalid(path.Child("searches"), d.Searches, "must not have more than 32 search paths"))
@@ -209,7 +210,7 @@ func (v *checker) identity(path *field.Path) {
 	v.add(Tolerations(s.Tolerations, v.comparedTolerations, path.Child("tolerations"))...)
 	for i := range s.HostAliases {
 		p := path.Child("hostAliases").Index(i)
-		v.add(check.IP(s.HostAliases[i].IP, p.Child("ip"))...)
+		v.add(v.addresses.IP(s.HostAliases[i].IP, p.Child("ip"))...)
 		for j, h := range s.HostAliases[i].Hostnames {
 			v.subdomain(h, p.Child("hostnames").Index(j))
 		}

@@ -12,7 +12,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
@@ -24,21 +23,13 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 			ShortNames: []string{"pdb"},
 		},
 		Write: registry.Write[*policyv1.PodDisruptionBudget]{
-			PrepareForCreate: func(_ context.Context, b *policyv1.PodDisruptionBudget) {
-				b.Status = policyv1.PodDisruptionBudgetStatus{}
-				b.Generation = 1
-			},
-			PrepareForUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) {
-				b.Status = old.Status
-				strategy.Generation(b, old, check.Differs(b.Spec, old.Spec))
-			},
+			CountsGeneration: true,
 			Validate: func(_ context.Context, b *policyv1.PodDisruptionBudget) field.ErrorList {
 				return validateSpec(&b.Spec, false)
 			},
 			ValidateUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) field.ErrorList {
 				return validateSpec(&b.Spec, old.Spec.Selector != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
 			},
-			ResetFields: strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[*policyv1.PodDisruptionBudget]{
 			Columns: []registry.Column{
@@ -53,11 +44,9 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 			},
 		},
 		Status: &registry.StatusSubresource[*policyv1.PodDisruptionBudget]{
-			PrepareForUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) { b.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, b, _ *policyv1.PodDisruptionBudget) field.ErrorList {
 				return validateStatus(&b.Status, field.NewPath("status"))
 			},
-			ResetFields: strategy.Reset(v1, "spec"),
 		},
 	}
 }

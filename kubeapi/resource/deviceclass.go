@@ -10,7 +10,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
@@ -20,13 +19,8 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 		Representation: registry.Typed[class]{Versions: registry.SameFields[class]("DeviceClass", beta2, beta1)},
 		Names:          registry.Names{Plural: "deviceclasses"},
 		Write: registry.Write[class]{
-			ValidateName: check.SubdomainName,
-			PrepareForCreate: func(_ context.Context, c class) {
-				c.Generation = 1
-			},
-			PrepareForUpdate: func(_ context.Context, c, old class) {
-				strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
-			},
+			ValidateName:             check.SubdomainName,
+			CountsGeneration:         true,
 			Validate:                 func(_ context.Context, c class) field.ErrorList { return validateClass(c) },
 			ValidateUpdate:           func(_ context.Context, c, _ class) field.ErrorList { return validateClass(c) },
 			AllowUnconditionalUpdate: true,

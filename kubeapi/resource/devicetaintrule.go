@@ -13,7 +13,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 // taintRuleKind is kept as v1alpha3, which servers of 1.35 read.
@@ -32,18 +31,13 @@ func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 					r.Spec.Taint.TimeAdded = &now
 				}
 			},
-			PrepareForCreate: func(_ context.Context, r rule) {
-				r.Status, r.Generation = resourcev1beta2.DeviceTaintRuleStatus{}, 1
-			},
+			CountsGeneration: true,
 			PrepareForUpdate: func(_ context.Context, r, old rule) {
-				r.Status = old.Status
 				renewTimeAdded(&r.Spec.Taint, &old.Spec.Taint)
-				strategy.Generation(r, old, check.Differs(r.Spec, old.Spec))
 			},
 			Validate:                 func(_ context.Context, r rule) field.ErrorList { return validateTaintRule(r) },
 			ValidateUpdate:           func(_ context.Context, r, _ rule) field.ErrorList { return validateTaintRule(r) },
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(gv, "status"),
 		},
 		Delete: registry.Delete[rule]{ReturnsObject: true},
 		Show: registry.Show[rule]{
@@ -51,7 +45,6 @@ func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 			Cells:   func(r rule, since func(metav1.Time) string) []any { return []any{r.Name, since(r.CreationTimestamp)} },
 		},
 		Status: &registry.StatusSubresource[rule]{
-			PrepareForUpdate: func(_ context.Context, r, old rule) { r.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, r, _ rule) field.ErrorList {
 				path := field.NewPath("status", "conditions")
 				if n := len(r.Status.Conditions); n > resourcev1beta2.DeviceTaintRuleStatusMaxConditions {
@@ -59,7 +52,6 @@ func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 				}
 				return metavalidation.ValidateConditions(r.Status.Conditions, path)
 			},
-			ResetFields: strategy.Reset(gv, "spec"),
 		},
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const maxPoolCondition = 10
@@ -24,14 +23,11 @@ func poolRequestKind() registry.Kind[*resourcev1alpha3.ResourcePoolStatusRequest
 		Hub:   gv.WithKind("ResourcePoolStatusRequest"),
 		Names: registry.Names{Plural: "resourcepoolstatusrequests"},
 		Write: registry.Write[request]{
-			Default:          func(r request) { defaults.Set(&r.Spec.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitDefault) },
-			PrepareForCreate: func(_ context.Context, r request) { r.Status = nil },
-			PrepareForUpdate: func(_ context.Context, r, old request) { r.Status = old.Status },
-			Validate:         func(_ context.Context, r request) field.ErrorList { return validatePoolRequest(&r.Spec) },
+			Default:  func(r request) { defaults.Set(&r.Spec.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitDefault) },
+			Validate: func(_ context.Context, r request) field.ErrorList { return validatePoolRequest(&r.Spec) },
 			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
 				return check.Immutable(r.Spec, old.Spec, field.NewPath("spec"))
 			},
-			ResetFields: strategy.Reset(gv, "status"),
 		},
 		Show: registry.Show[request]{
 			Columns: []registry.Column{
@@ -42,11 +38,9 @@ func poolRequestKind() registry.Kind[*resourcev1alpha3.ResourcePoolStatusRequest
 			},
 		},
 		Status: &registry.StatusSubresource[request]{
-			PrepareForUpdate: func(_ context.Context, r, old request) { r.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
 				return validatePoolStatus(r.Status, old.Status)
 			},
-			ResetFields: strategy.Reset(gv, "spec"),
 		},
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const adminLabel = "resource.kubernetes.io/admin-access"
@@ -30,10 +29,6 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 		Names:          registry.Names{Plural: "resourceclaims"},
 		Write: registry.Write[claim]{
 			Default: func(c claim) { defaultClaim(&c.Spec) },
-			PrepareForCreate: func(_ context.Context, c claim) {
-				c.Status = resourcev1.ResourceClaimStatus{}
-			},
-			PrepareForUpdate: func(_ context.Context, c, old claim) { c.Status = old.Status },
 			Validate: func(ctx context.Context, c claim) field.ErrorList {
 				path := field.NewPath("spec")
 				return append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
@@ -42,7 +37,6 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 				return check.Immutable(c.Spec, old.Spec, field.NewPath("spec"))
 			},
 			AllowUnconditionalUpdate: true,
-			ResetFields:              strategy.Reset(v1, "status"),
 		},
 		Delete: registry.Delete[claim]{ReturnsObject: true},
 		Show: registry.Show[claim]{
@@ -54,17 +48,15 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 			},
 		},
 		Status: &registry.StatusSubresource[claim]{
+			Metadata: registry.ClientMetadata,
 			PrepareForUpdate: func(_ context.Context, c, old claim) {
-				c.Spec = old.Spec
-				strategy.KeepMetadata(c, old)
 				forgetDeallocated(&c.Status, &old.Status)
 			},
 			ValidateUpdate: func(ctx context.Context, c, old claim) field.ErrorList {
 				errs := append(access.validate(ctx, c, old), validateAdminResults(ctx, stores, c, old)...)
 				return append(errs, validateClaimStatus(c, old)...)
 			},
-			ResetFields: strategy.Reset(v1, "metadata", "spec"),
-			NoTable:     true,
+			NoTable: true,
 		},
 	}
 }

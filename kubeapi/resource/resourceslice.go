@@ -9,9 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/api/registry"
-	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
@@ -21,14 +19,9 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 		Representation: registry.Typed[slice]{Versions: sliceVersions(), MetadataOnUpdate: registry.MetadataChange},
 		Names:          registry.Names{Plural: "resourceslices"},
 		Write: registry.Write[slice]{
-			Default: defaultSlice,
-			PrepareForCreate: func(_ context.Context, s slice) {
-				s.Generation = 1
-			},
-			PrepareForUpdate: func(_ context.Context, s, old slice) {
-				strategy.Generation(s, old, check.Differs(s.Spec, old.Spec))
-			},
-			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil) },
+			Default:          defaultSlice,
+			CountsGeneration: true,
+			Validate:         func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil) },
 			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
 				return validateSlice(s, old)
 			},

@@ -12,7 +12,6 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const (
@@ -32,26 +31,19 @@ func podGroupKind(preemption bool) registry.Kind[*schedulingv1alpha2.PodGroup] {
 					defaults.Set(&g.Spec.DisruptionMode, schedulingv1alpha2.DisruptionModePod)
 				}
 			},
-			PrepareForCreate: func(_ context.Context, g group) {
-				g.Status = schedulingv1alpha2.PodGroupStatus{}
-			},
-			PrepareForUpdate: func(_ context.Context, g, old group) { g.Status, g.Generation = old.Status, old.Generation },
-			Validate:         func(_ context.Context, g group) field.ErrorList { return validatePodGroup(&g.Spec) },
+			Validate: func(_ context.Context, g group) field.ErrorList { return validatePodGroup(&g.Spec) },
 			ValidateUpdate: func(_ context.Context, g, old group) field.ErrorList {
 				return check.Immutable(g.Spec, old.Spec, field.NewPath("spec"))
 			},
-			ResetFields: strategy.Reset(gv, "status"),
 		},
 		Show: registry.Show[group]{
 			Columns: []registry.Column{show.Name(), show.Age()},
 			Cells:   func(g group, since func(metav1.Time) string) []any { return []any{g.Name, since(g.CreationTimestamp)} },
 		},
 		Status: &registry.StatusSubresource[group]{
-			PrepareForUpdate: func(_ context.Context, g, old group) { g.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, g, _ group) field.ErrorList {
 				return metavalidation.ValidateConditions(g.Status.Conditions, field.NewPath("status", "conditions"))
 			},
-			ResetFields: strategy.Reset(gv, "spec"),
 		},
 	}
 }

@@ -21,8 +21,7 @@ func workloadKind() registry.Kind[*schedulingv1alpha2.Workload] {
 		Hub: schedulingv1alpha2.SchemeGroupVersion.WithKind("Workload"), Namespaced: true,
 		Names: registry.Names{Plural: "workloads"},
 		Write: registry.Write[workload]{
-			PrepareForUpdate: func(_ context.Context, w, old workload) { w.Generation = old.Generation },
-			Validate:         func(_ context.Context, w workload) field.ErrorList { return validateWorkload(&w.Spec) },
+			Validate: func(_ context.Context, w workload) field.ErrorList { return validateWorkload(&w.Spec) },
 			ValidateUpdate: func(_ context.Context, w, old workload) field.ErrorList {
 				path := field.NewPath("spec")
 				return append(check.Immutable(w.Spec.ControllerRef, old.Spec.ControllerRef, path.Child("controllerRef")),

@@ -13,7 +13,6 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const (
@@ -36,14 +35,14 @@ func csiDriverKind(limits bool) registry.Kind[*storagev1.CSIDriver] {
 				}
 			},
 			Validate: onCreate(validateCSIDriver),
-			PrepareForUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) {
+			Changed: func(d, old *storagev1.CSIDriver) bool {
 				s, o := &d.Spec, &old.Spec
-				strategy.Generation(d, old, check.Differs(s.TokenRequests, o.TokenRequests) || check.Differs(s.RequiresRepublish, o.RequiresRepublish) ||
+				return check.Differs(s.TokenRequests, o.TokenRequests) || check.Differs(s.RequiresRepublish, o.RequiresRepublish) ||
 					check.Differs(s.SELinuxMount, o.SELinuxMount) || check.Differs(s.PodInfoOnMount, o.PodInfoOnMount) ||
 					check.Differs(s.StorageCapacity, o.StorageCapacity) || check.Differs(s.FSGroupPolicy, o.FSGroupPolicy) ||
 					check.Differs(s.NodeAllocatableUpdatePeriodSeconds, o.NodeAllocatableUpdatePeriodSeconds) ||
 					check.Differs(s.ServiceAccountTokenInSecrets, o.ServiceAccountTokenInSecrets) ||
-					check.Differs(s.PreventPodSchedulingIfMissing, o.PreventPodSchedulingIfMissing))
+					check.Differs(s.PreventPodSchedulingIfMissing, o.PreventPodSchedulingIfMissing)
 			},
 			ValidateUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) field.ErrorList {
 				errs := validateCSIDriver(d)

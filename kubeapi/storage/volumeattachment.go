@@ -12,7 +12,6 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 const (
@@ -27,16 +26,13 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 		Representation: registry.Typed[*storagev1.VolumeAttachment]{Former: registry.SameFields[*storagev1.VolumeAttachment]("VolumeAttachment", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1"), MetadataOnUpdate: registry.MetadataCreate, MetadataOnStatus: registry.MetadataCreate},
 		Names:          registry.Names{Plural: "volumeattachments"},
 		Write: registry.Write[*storagev1.VolumeAttachment]{
-			Default:          defaultAttachment,
-			PrepareForCreate: func(_ context.Context, a *storagev1.VolumeAttachment) { a.Status = storagev1.VolumeAttachmentStatus{} },
-			PrepareForUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) { a.Status = old.Status },
+			Default: defaultAttachment,
 			Validate: onCreate(func(a *storagev1.VolumeAttachment) field.ErrorList {
 				return validateAttachment(a, "")
 			}),
 			ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
 				return append(validateAttachment(a, old.Spec.Attacher), check.Immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
 			},
-			ResetFields: strategy.Reset(v1, "status"),
 		},
 		Delete: registry.Delete[*storagev1.VolumeAttachment]{ReturnsObject: true},
 		Show: registry.Show[*storagev1.VolumeAttachment]{
@@ -53,14 +49,10 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 			},
 		},
 		Status: &registry.StatusSubresource[*storagev1.VolumeAttachment]{
-			PrepareForUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) {
-				a.Spec = old.Spec
-				strategy.KeepMetadata(a, old)
-			},
+			Metadata: registry.ClientMetadata,
 			ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
 				return validateAttachment(a, old.Spec.Attacher)
 			},
-			ResetFields: strategy.Reset(v1, "metadata", "spec"),
 		},
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 func migrationKind() registry.Kind[*migrationv1beta1.StorageVersionMigration] {
@@ -24,19 +23,11 @@ func migrationKind() registry.Kind[*migrationv1beta1.StorageVersionMigration] {
 		Hub:   gv.WithKind("StorageVersionMigration"),
 		Names: registry.Names{Plural: "storageversionmigrations"},
 		Write: registry.Write[migration]{
-			PrepareForCreate: func(_ context.Context, m migration) {
-				m.Status = migrationv1beta1.StorageVersionMigrationStatus{}
-				m.Generation = 1
-			},
-			PrepareForUpdate: func(_ context.Context, m, old migration) {
-				m.Status = old.Status
-				strategy.Generation(m, old, check.Differs(m.Spec, old.Spec))
-			},
-			Validate: func(_ context.Context, m migration) field.ErrorList { return validateResource(m.Spec.Resource) },
+			CountsGeneration: true,
+			Validate:         func(_ context.Context, m migration) field.ErrorList { return validateResource(m.Spec.Resource) },
 			ValidateUpdate: func(_ context.Context, m, old migration) field.ErrorList {
 				return append(validateResource(m.Spec.Resource), check.Immutable(m.Spec, old.Spec, field.NewPath("spec"))...)
 			},
-			ResetFields: strategy.Reset(gv, "status"),
 		},
 		Show: registry.Show[migration]{
 			Columns: []registry.Column{show.Name(), show.Text("Resource", show.Doc(migrationv1beta1.StorageVersionMigrationSpec{}, "resource")), show.Age()},
@@ -46,11 +37,9 @@ func migrationKind() registry.Kind[*migrationv1beta1.StorageVersionMigration] {
 			},
 		},
 		Status: &registry.StatusSubresource[migration]{
-			PrepareForUpdate: func(_ context.Context, m, old migration) { m.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, m, old migration) field.ErrorList {
 				return validateStatus(&m.Status, &old.Status)
 			},
-			ResetFields: strategy.Reset(gv, "spec"),
 		},
 	}
 }

@@ -1,9 +1,6 @@
 package workload
 
 import (
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/show"
 )
@@ -21,13 +18,4 @@ func ContainerColumns() []registry.Column {
 // selector, whose documentation is selectorDoc.
 func Columns(selectorDoc string, own ...registry.Column) []registry.Column {
 	return append(append(own, ContainerColumns()...), show.Wide(show.Text("Selector", selectorDoc)))
-}
-
-// ScaleSelector returns a selector as a Scale shows it.
-func ScaleSelector(s *metav1.LabelSelector) (string, error) {
-	selector, err := metav1.LabelSelectorAsSelector(s)
-	if err != nil {
-		return "", apierrors.NewBadRequest(err.Error())
-	}
-	return selector.String(), nil
 }

@@ -195,8 +195,8 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 
 // prepareForCreate resets what a client may not set at creation.
 func (s *Store[T]) prepareForCreate(ctx context.Context, obj T) error {
-	drop, prepare := s.options.DropDisabled, s.kind.Write.PrepareForCreate
-	if drop == nil && prepare == nil {
+	drop := s.options.DropDisabled
+	if drop == nil && s.kind.plan == nil && s.kind.Write.PrepareForCreate == nil {
 		return nil
 	}
 	var none T
@@ -204,9 +204,7 @@ func (s *Store[T]) prepareForCreate(ctx context.Context, obj T) error {
 		if drop != nil {
 			drop(obj, nil)
 		}
-		if prepare != nil {
-			prepare(ctx, obj)
-		}
+		s.kind.PrepareForCreate(ctx, obj)
 	})
 }
 

@@ -16,8 +16,9 @@
 // # Writing
 //
 // A write is optimistic. It starts from what the cache holds, which may be
-// behind, and computes the new object: the client's change, then the kind's
-// PrepareFor… function, validation, and the decision of admission. The value is
+// behind, and computes the new object: the client's change, then what the endpoint
+// preserves, the kind's PrepareFor… function and the generation, validation, and the
+// decision of admission. The value is
 // written if the key is still at the revision that it was computed from;
 // otherwise all starts again from what is there. An error that follows from a
 // stale state is never returned: the state is read from the backend first.

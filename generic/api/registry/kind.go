@@ -72,6 +72,8 @@ type Kind[T Object] struct {
 	Without []string
 	// Deprecation, where set, is a warning that every request of the kind gets.
 	Deprecation string
+
+	plan *plan[T] // of a completed declaration
 }
 
 // Names are what discovery calls a resource.
@@ -96,9 +98,19 @@ type Write[T Object] struct {
 	// GenerateName makes a name of a generateName prefix; nil appends a random suffix.
 	GenerateName func(prefix string) string
 
-	// PrepareForCreate drops what a client may not set at creation (status) and
-	// sets what the server decides. PrepareForUpdate puts back what an update may
-	// not change (status) and raises the generation when the spec changed.
+	// Status says which writes set the status of a kind that has the subresource "status": unless it says
+	// otherwise, no write does.
+	Status StatusWrites
+	// Preserves are further fields that updates do not write, as names in JSON joined with dots.
+	Preserves []string
+	// CountsGeneration has metadata.generation begin with 1 and count the updates that change the spec.
+	CountsGeneration bool
+	// Changed, where set, reports whether an update raises metadata.generation, whatever the spec.
+	Changed func(obj, old T) bool
+
+	// PrepareForCreate drops what else a client may not set at creation, and sets what the server decides.
+	// PrepareForUpdate does so in updates; the preserved fields are those of old, and the generation is counted
+	// afterwards.
 	PrepareForCreate func(ctx context.Context, obj T)
 	PrepareForUpdate func(ctx context.Context, obj, old T)
 	// DropDisabledLast drops the fields of disabled features after PrepareForUpdate rather than before: what is
@@ -126,7 +138,9 @@ type Write[T Object] struct {
 	AllowCreateOnUpdate      bool
 	AllowUnconditionalUpdate bool
 
-	// ResetFields are those that managed fields omit; see rest.Resource.
+	// Resets are fields that managed fields drop beside the preserved ones. ResetFields, where set, are all of
+	// them by version; see rest.Resource.
+	Resets      []string
 	ResetFields rest.ResetFields
 }
 
@@ -230,19 +244,30 @@ type SelectableField[T Object] struct {
 // UpdateSubresource declares a subresource that reads and updates the whole
 // object under rules of its own.
 type UpdateSubresource[T Object] struct {
-	// PrepareForUpdate puts back what the subresource may not change.
+	// Preserves are the fields that the subresource does not write, as names in JSON joined with dots. "status"
+	// preserves the spec, whatever it says here.
+	Preserves []string
+	// Metadata is the part of the metadata that it does not write.
+	Metadata PreservedMetadata
+	// CountsGeneration is as that of Write.
+	CountsGeneration bool
+	// PrepareForUpdate resets what else the subresource may not change.
 	PrepareForUpdate func(ctx context.Context, obj, old T)
 	// BeginUpdate is as that of Write.
 	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
 	// ValidateUpdate validates the change; metadata is validated beforehand.
 	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
 	// Warnings for the client.
-	Warnings    func(ctx context.Context, obj, old T) []string
+	Warnings func(ctx context.Context, obj, old T) []string
+	// Resets and ResetFields are as those of Write.
+	Resets      []string
 	ResetFields rest.ResetFields
 	// UpdateOnly leaves out get and patch (namespaces/finalize).
 	UpdateOnly bool
 	// NoTable answers 406 to clients that accept only tables.
 	NoTable bool
+
+	plan *plan[T] // of a completed declaration
 }
 
 // StatusSubresource declares what an update of "status" may change and must
@@ -270,7 +295,8 @@ type Scale struct {
 }
 
 // Complete returns a copy of the declaration with the constructors and the name that it leaves open. The list is of the
-// scheme; there is none where the scheme does not have it. NewStore completes its kind itself.
+// scheme; there is none where the scheme does not have it. It fails where T lacks a field that the declaration names.
+// NewStore completes its kind itself.
 func (k *Kind[T]) Complete(scheme *runtime.Scheme) (*Kind[T], error) {
 	c := *k
 	object := reflect.TypeFor[T]()
@@ -290,5 +316,5 @@ func (k *Kind[T]) Complete(scheme *runtime.Scheme) (*Kind[T], error) {
 	if c.Names.Singular == "" {
 		c.Names.Singular = strings.ToLower(c.Hub.Kind)
 	}
-	return &c, nil
+	return &c, c.plans()
 }

@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -63,23 +62,9 @@ func deploymentKind() *Kind[*appsv1.Deployment] {
 		Names: Names{Plural: "deployments", Singular: "deployment"},
 		Write: Write[*appsv1.Deployment]{
 			AllowUnconditionalUpdate: true,
-			PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
-				d.Generation = 1
-				d.Status = appsv1.DeploymentStatus{}
-			},
-			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-				d.Status = old.Status
-				if !apiequality.Semantic.DeepEqual(d.Spec, old.Spec) {
-					d.Generation = old.Generation + 1
-				}
-			},
+			CountsGeneration:         true,
 		},
-		Status: &StatusSubresource[*appsv1.Deployment]{
-			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-				d.Spec = old.Spec
-				d.Labels = old.Labels
-			},
-		},
+		Status: &StatusSubresource[*appsv1.Deployment]{Preserves: []string{"metadata.labels"}},
 		Scale: &ScaleSubresource[*appsv1.Deployment]{
 			Get: func(d *appsv1.Deployment) (*Scale, error) {
 				return &Scale{Replicas: *d.Spec.Replicas, StatusReplicas: d.Status.Replicas, Selector: "a=b"}, nil
@@ -129,9 +114,7 @@ func namespaceKind() *Kind[*corev1.Namespace] {
 		Without: []string{"deletecollection"},
 		Subresources: map[string]*UpdateSubresource[*corev1.Namespace]{"finalize": {
 			UpdateOnly: true,
-			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) {
-				n.Status = old.Status
-			},
+			Preserves:  []string{"status"},
 		}},
 	}
 }

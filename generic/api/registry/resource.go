@@ -30,7 +30,7 @@ func (s *Store[T]) Resource() *rest.Resource {
 	r.NewList = s.newList
 	r.StorageVersion, r.Deprecation, r.ReturnsDeleted = s.form.storageVersion(), k.Deprecation, k.Delete.ReturnsObject
 	r.Singular, r.ShortNames, r.Categories = k.Names.Singular, k.Names.ShortNames, k.Names.Categories
-	r.ResetFields, r.FieldLabel = s.resetInAll(k.Write.ResetFields), s.fieldLabel
+	r.ResetFields, r.FieldLabel = s.resetFields(k.Write.ResetFields, k.plan), s.fieldLabel
 	r.Get, r.List, r.Watch, r.Create, r.Update = s.Get, s.List, s.Watch, s.Create, s.Update
 	r.Delete, r.DeleteCollection = s.Delete, s.DeleteCollection
 	r.Row, r.RowColumns = s.row, s.columns
@@ -55,7 +55,7 @@ func (s *Store[T]) Resource() *rest.Resource {
 // It never creates.
 func (s *Store[T]) Subresource(sub *UpdateSubresource[T]) *rest.Resource {
 	r := s.described()
-	r.ResetFields, r.NoTable = s.resetInAll(sub.ResetFields), sub.NoTable
+	r.ResetFields, r.NoTable = s.resetFields(sub.ResetFields, sub.plan), sub.NoTable
 	r.Update = func(ctx context.Context, r rest.UpdateRequest) (runtime.Object, bool, error) {
 		u := &update[T]{store: s, sub: sub, UpdateRequest: r, dryRun: dryRunUpdate(r.Options)}
 		return u.run(ctx)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane/generic/api/rest"
@@ -26,6 +27,25 @@ import (
 // ErrNoReplicas is what the error of ScaleSubresource.Get may be where an
 // object has no replicas yet: reading its scale fails, writing it does not.
 var ErrNoReplicas = errors.New("the object has no replicas")
+
+// ScaleOf declares the scale of a kind. parts returns its wanted replicas, how many there are, and its selector.
+func ScaleOf[T Object](parts func(T) (wanted **int32, present int32, selector *metav1.LabelSelector)) *ScaleSubresource[T] {
+	return &ScaleSubresource[T]{
+		Get: func(obj T) (*Scale, error) {
+			wanted, present, selector := parts(obj)
+			s, err := metav1.LabelSelectorAsSelector(selector)
+			if err != nil {
+				return nil, apierrors.NewBadRequest(err.Error())
+			}
+			return &Scale{Replicas: ptr.Deref(*wanted, 0), StatusReplicas: present, Selector: s.String()}, nil
+		},
+		Set: func(obj T, n int32) error {
+			wanted, _, _ := parts(obj)
+			*wanted = &n
+			return nil
+		},
+	}
+}
 
 var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 

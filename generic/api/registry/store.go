@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -124,22 +123,6 @@ func (s *Store[T]) Status() *rest.Resource {
 
 // New returns an empty object.
 func (s *Store[T]) New() runtime.Object { return s.kind.New() }
-
-// resetInAll resets, in the versions of which nothing is said, what is reset in the
-// hub: what is reset as a whole has the same name in all.
-func (s *Store[T]) resetInAll(fields rest.ResetFields) rest.ResetFields {
-	of, ok := fields[s.kind.Hub.GroupVersion()]
-	if !ok || len(s.codecs) == 1 {
-		return fields
-	}
-	out := maps.Clone(fields)
-	for i := range s.codecs {
-		if _, ok := out[s.codecs[i].gv]; !ok {
-			out[s.codecs[i].gv] = of
-		}
-	}
-	return out
-}
 
 // DecodableVersions are the versions that the server reads objects in.
 func (s *Store[T]) DecodableVersions() []schema.GroupVersion {

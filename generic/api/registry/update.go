@@ -220,21 +220,19 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 
 // prepareForUpdate resets what the request may not write.
 func (u *update[T]) prepareForUpdate(ctx context.Context, obj, old T) error {
-	write := &u.store.kind.Write
-	drop, prepare, dropLast := u.store.options.DropDisabled, write.PrepareForUpdate, write.DropDisabledLast
+	k := u.store.kind
+	drop, plan, declared, dropLast := u.store.options.DropDisabled, k.plan, k.Write.PrepareForUpdate, k.Write.DropDisabledLast
 	if u.sub != nil {
-		prepare, dropLast = u.sub.PrepareForUpdate, false
+		plan, declared, dropLast = u.sub.plan, u.sub.PrepareForUpdate, false
 	}
-	if drop == nil && prepare == nil {
+	if drop == nil && plan == nil && declared == nil {
 		return nil
 	}
 	return u.store.form.prepare(ctx, obj, old, func(obj, old T) {
 		if drop != nil && !dropLast {
 			drop(obj, old)
 		}
-		if prepare != nil {
-			prepare(ctx, obj, old)
-		}
+		prepare(ctx, plan, declared, obj, old)
 		if drop != nil && dropLast {
 			drop(obj, old)
 		}

@@ -13,7 +13,6 @@ import (
 	"triplane/generic/api/registry"
 	"triplane/generic/api/rest"
 	"triplane/kubeapi/group"
-	"triplane/kubeapi/strategy"
 )
 
 // binder serves "bindings", where a Binding puts the pod of its own name on a node, and
@@ -102,7 +101,6 @@ func bindTo(p pod, b *corev1.Binding, forgetNominated bool) error {
 	case len(p.Spec.SchedulingGates) > 0:
 		return conflict("pod %s has non-empty .spec.schedulingGates", p.Name)
 	}
-	before := p.DeepCopy()
 	p.Spec.NodeName = b.Target.Name
 	if forgetNominated {
 		p.Status.NominatedNodeName = ""
@@ -124,13 +122,11 @@ func bindTo(p pod, b *corev1.Binding, forgetNominated bool) error {
 			if c.Status != corev1.ConditionTrue {
 				c.Status, c.LastTransitionTime, c.Reason, c.Message = corev1.ConditionTrue, metav1.Now().Rfc3339Copy(), "", ""
 			}
-			strategy.Generation(p, before, true)
 			return nil
 		}
 	}
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now().Rfc3339Copy(),
 	})
-	strategy.Generation(p, before, true)
 	return nil
 }

@@ -21,7 +21,6 @@ func ephemeralContainers(o podspec.Options) *registry.UpdateSubresource[pod] {
 			added := p.Spec.EphemeralContainers
 			resetTo(p, old)
 			p.Spec.EphemeralContainers = added
-			raiseGeneration(p, old)
 		},
 		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList {
 			if mirrorPod(old) {
@@ -43,7 +42,8 @@ func ephemeralContainers(o podspec.Options) *registry.UpdateSubresource[pod] {
 			}
 			return errs
 		},
-		NoTable: true,
+		CountsGeneration: true,
+		NoTable:          true,
 	}
 }
 

@@ -237,7 +237,7 @@ func tooMany(retry int, detail string, args ...any) error {
 // ends differently. The pod has to meet the preconditions of the deletion, whose
 // resource version is the marked pod's then.
 func (e eviction) markDisrupted(ctx context.Context, name string, del *metav1.DeleteOptions) error {
-	marked, err := e.pods.Modify(ctx, name, status(), len(del.DryRun) > 0, func(p pod) error {
+	marked, err := e.pods.Modify(ctx, name, e.pods.Kind().Status, len(del.DryRun) > 0, func(p pod) error {
 		if err := registry.UnmetPrecondition(e.pods.Kind().Hub, p, del.Preconditions); err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/podspec"
-	"triplane/kubeapi/strategy"
 )
 
 type pod = *corev1.Pod
@@ -26,20 +25,16 @@ func Kind(o podspec.Options) registry.Kind[pod] {
 				firstIP(&p.Status)
 			},
 			PrepareForCreate: func(ctx context.Context, p pod) { prepareForCreate(ctx, o, p) },
-			PrepareForUpdate: func(_ context.Context, p, old pod) {
-				p.Status = old.Status
-				shortestForNegative(p)
-				raiseGeneration(p, old)
-			},
-			Validate:       func(_ context.Context, p pod) field.ErrorList { return validateNew(o, p) },
-			ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateUpdate(o, p, old) },
+			PrepareForUpdate: func(_ context.Context, p, _ pod) { shortestForNegative(p) },
+			CountsGeneration: true,
+			Validate:         func(_ context.Context, p pod) field.ErrorList { return validateNew(o, p) },
+			ValidateUpdate:   func(_ context.Context, p, old pod) field.ErrorList { return validateUpdate(o, p, old) },
 			Warnings: func(_ context.Context, p, old pod) []string {
 				if old != nil {
 					return nil
 				}
 				return podspec.PodWarnings(p)
 			},
-			ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
 		},
 		Delete: registry.Delete[pod]{
 			ReturnsObject: true,
@@ -54,7 +49,7 @@ func Kind(o podspec.Options) registry.Kind[pod] {
 			Fields: selectableFields(),
 			Index:  "spec.nodeName",
 		},
-		Status: status(),
+		Status: status(o),
 		Subresources: map[string]*registry.UpdateSubresource[pod]{
 			"ephemeralcontainers": ephemeralContainers(o),
 			"resize":              resize(o),

@@ -10,14 +10,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/base/request"
-	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
-	"triplane/kubeapi/strategy"
 )
 
 // prepareForCreate sets what the server decides of a new pod.
 func prepareForCreate(ctx context.Context, o podspec.Options, p pod) {
-	p.Generation = 1
 	shortestForNegative(p)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
@@ -39,9 +36,6 @@ func shortestForNegative(p pod) {
 		p.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1)
 	}
 }
-
-// raiseGeneration raises the generation when the spec changed.
-func raiseGeneration(p, old pod) { strategy.Generation(p, old, check.Differs(p.Spec, old.Spec)) }
 
 // profilesFromAnnotations sets the AppArmor profiles that annotations of old
 // name in the fields that came after them, unless it is that of the pod. Windows has none.

@@ -26,10 +26,10 @@ func resize(o podspec.Options) *registry.UpdateSubresource[pod] {
 			if o.PodLevelResize {
 				p.Spec.Resources = now.Resources
 			}
-			raiseGeneration(p, old)
 		},
-		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateResize(o, p, old) },
-		NoTable:        true,
+		ValidateUpdate:   func(_ context.Context, p, old pod) field.ErrorList { return validateResize(o, p, old) },
+		CountsGeneration: true,
+		NoTable:          true,
 	}
 }
 

@@ -8,23 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
-	"triplane/kubeapi/strategy"
+	"triplane/kubeapi/podspec"
 )
 
 // status is what kubelets and controllers write.
-func status() *registry.UpdateSubresource[pod] {
+func status(o podspec.Options) *registry.UpdateSubresource[pod] {
 	return &registry.UpdateSubresource[pod]{
+		Preserves: []string{"metadata.deletionTimestamp", "metadata.ownerReferences"},
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
-			p.Spec, p.DeletionTimestamp = old.Spec, old.DeletionTimestamp
-			p.OwnerReferences = old.OwnerReferences
 			if p.Status.QOSClass == "" {
 				p.Status.QOSClass = old.Status.QOSClass
 			}
 			keepObservedGenerations(&p.Status, &old.Status)
 		},
-		ValidateUpdate: validateStatus,
+		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateStatus(o.Addresses, p, old) },
 		Warnings:       func(_ context.Context, p, _ pod) []string { return addressWarnings(&p.Status) },
-		ResetFields:    strategy.Reset(corev1.SchemeGroupVersion, "metadata.deletionTimestamp", "metadata.ownerReferences", "spec"),
 	}
 }
 

@@ -2,7 +2,6 @@ package pod
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +13,7 @@ import (
 	"triplane/kubeapi/check"
 )
 
-func validateStatus(_ context.Context, p, old pod) field.ErrorList {
+func validateStatus(a check.Addresses, p, old pod) field.ErrorList {
 	path, s := field.NewPath("status"), &p.Status
 	errs := append(mirrorAnnotation(p, old), conditions(s.Conditions, path.Child("conditions"))...)
 	if old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
@@ -33,8 +32,8 @@ func validateStatus(_ context.Context, p, old pod) field.ErrorList {
 	errs = append(errs, containersStayEnded(p, old, path)...)
 	errs = append(errs, claimStatuses(s.ResourceClaimStatuses, p.Spec.ResourceClaims, path.Child("resourceClaimStatuses"))...)
 	errs = append(errs, extendedResourceClaim(s.ExtendedResourceClaimStatus, &p.Spec, path.Child("extendedResourceClaimStatus"))...)
-	errs = append(errs, podIPs(s, path.Child("podIPs"))...)
-	errs = append(errs, hostIPs(s, path.Child("hostIPs"))...)
+	errs = append(errs, podIPs(a, s, path.Child("podIPs"))...)
+	errs = append(errs, hostIPs(a, s, path.Child("hostIPs"))...)
 	return append(errs, containerStatuses(p, path)...)
 }
 
@@ -170,15 +169,15 @@ type address struct {
 	IP string `json:"ip"`
 }
 
-func podIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
+func podIPs(a check.Addresses, s *corev1.PodStatus, path *field.Path) field.ErrorList {
 	ips := make([]address, len(s.PodIPs))
 	for i := range s.PodIPs {
 		ips[i] = address(s.PodIPs[i])
 	}
-	return addresses(ips, path)
+	return addresses(a, ips, path)
 }
 
-func hostIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
+func hostIPs(a check.Addresses, s *corev1.PodStatus, path *field.Path) field.ErrorList {
 	if len(s.HostIPs) == 0 {
 		return nil
 	}
@@ -190,16 +189,16 @@ func hostIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
 	for i := range s.HostIPs {
 		ips[i] = address(s.HostIPs[i])
 	}
-	return append(errs, addresses(ips, path)...)
+	return append(errs, addresses(a, ips, path)...)
 }
 
 // addresses validates a list of at most one address a family.
-func addresses(ips []address, path *field.Path) field.ErrorList {
+func addresses(a check.Addresses, ips []address, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	texts := make([]string, len(ips))
 	for i := range ips {
 		texts[i] = ips[i].IP
-		errs = append(errs, check.IP(texts[i], path.Index(i))...)
+		errs = append(errs, a.IP(texts[i], path.Index(i))...)
 	}
 	if len(ips) < 2 {
 		return errs

@@ -1,7 +1,6 @@
 package pod
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
 )
 
@@ -52,7 +52,7 @@ func TestPodStatusRules(t *testing.T) {
 		old := &corev1.Pod{Spec: corev1.PodSpec{RestartPolicy: c.policy, NodeName: c.node, Containers: []corev1.Container{{Name: "c"}}}, Status: c.old}
 		now := old.DeepCopy()
 		now.Status = c.now
-		if got := fieldNames(validateStatus(context.Background(), now, old)); !slices.Equal(got, c.want) {
+		if got := fieldNames(validateStatus(check.Addresses{}, now, old)); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -43,7 +43,7 @@ func NewAllocation(d group.Deps) (*Allocation, error) {
 
 		options: options{
 			namesOfOld: !d.Gate("RelaxedServiceNameValidation"), preferCloseOnly: !d.Gate("PreferSameTrafficDistribution"),
-			looseAddresses: !d.Gate(group.GateStrictAddresses),
+			addresses: d.Addresses(),
 		},
 	}
 	for _, p := range prefixes {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
-	"triplane/kubeapi/strategy"
 )
 
 type service = *corev1.Service
@@ -24,8 +24,7 @@ type options struct {
 	// preferCloseOnly allows no other distribution of traffic
 	// (PreferSameTrafficDistribution is off).
 	preferCloseOnly bool
-	// looseAddresses allows leading zeros in IPs and IPv4 within IPv6 (StrictIPCIDRValidation is off).
-	looseAddresses bool
+	addresses       check.Addresses
 }
 
 // Kind declares services. What a service needs outside itself, IPs and
@@ -42,12 +41,10 @@ func Kind(a *Allocation) registry.Kind[service] {
 			AllowUnconditionalUpdate: true,
 			Default:                  setDefaults,
 			PrepareForCreate: func(_ context.Context, s service) {
-				s.Status = corev1.ServiceStatus{}
 				oneAndList(s, nil)
 				forgetInternalTraffic(s)
 			},
 			PrepareForUpdate: func(_ context.Context, s, old service) {
-				s.Status = old.Status
 				oneAndList(s, old)
 				forgetByType(s, old)
 				keepAllocated(s, old)
@@ -60,8 +57,7 @@ func Kind(a *Allocation) registry.Kind[service] {
 			ValidateUpdate: func(_ context.Context, s, old service) field.ErrorList {
 				return append(validateFixed(s, old), validate(a.options, s)...)
 			},
-			Warnings:    warnings,
-			ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
+			Warnings: warnings,
 		},
 		Delete: registry.Delete[service]{
 			ReturnsObject: true,
@@ -84,15 +80,8 @@ func Kind(a *Allocation) registry.Kind[service] {
 			},
 		},
 		Status: &registry.StatusSubresource[service]{
-			PrepareForUpdate: func(_ context.Context, s, old service) {
-				s.Spec = old.Spec
-				if s.Status.Conditions == nil && s.Spec.Type != corev1.ServiceTypeLoadBalancer && old.Spec.Type == corev1.ServiceTypeLoadBalancer {
-					s.Status.LoadBalancer = corev1.LoadBalancerStatus{}
-				}
-			},
-			ValidateUpdate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(s) },
+			ValidateUpdate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(a.options, s) },
 			Warnings:       func(_ context.Context, s, _ service) []string { return statusWarnings(s) },
-			ResetFields:    strategy.Reset(corev1.SchemeGroupVersion, "spec"),
 		},
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"triplane/kubeapi/check"
 )
 
-func validateStatus(s service) field.ErrorList {
+func validateStatus(o options, s service) field.ErrorList {
 	var errs field.ErrorList
 	path := field.NewPath("status", "loadBalancer", "ingress")
 	ingress := s.Status.LoadBalancer.Ingress
@@ -18,7 +18,7 @@ func validateStatus(s service) field.ErrorList {
 	for i := range ingress {
 		in, p := &ingress[i], path.Index(i)
 		if in.IP != "" {
-			errs = append(errs, check.IP(in.IP, p.Child("ip"))...)
+			errs = append(errs, o.addresses.IP(in.IP, p.Child("ip"))...)
 		}
 		switch {
 		case in.IP != "" && in.IPMode == nil:

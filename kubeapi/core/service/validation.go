@@ -28,7 +28,7 @@ func validate(o options, s service) field.ErrorList {
 	errs = append(errs, validateClusterIPs(o, s, spec)...)
 	for i, ip := range s.Spec.ExternalIPs {
 		p := spec.Child("externalIPs").Index(i)
-		if e := check.LegacyIP(ip, p, !o.looseAddresses); len(e) > 0 {
+		if e := o.addresses.IP(ip, p); len(e) > 0 {
 			errs = append(errs, e...)
 		} else {
 			errs = append(errs, check.EndpointIP(ip, p)...)
@@ -36,7 +36,7 @@ func validate(o options, s service) field.ErrorList {
 	}
 	errs = append(errs, check.OneOf(s.Spec.Type, spec.Child("type"), corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
 		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
-	errs = append(errs, validateLoadBalancer(s, spec)...)
+	errs = append(errs, validateLoadBalancer(o, s, spec)...)
 	errs = append(errs, validateTrafficPolicies(s, spec)...)
 	if t := s.Spec.TrafficDistribution; t != nil {
 		known := []string{corev1.ServiceTrafficDistributionPreferClose}
@@ -214,7 +214,7 @@ func validateIPList(o options, s service, path *field.Path) field.ErrorList {
 			}
 			return errs
 		}
-		if e := check.LegacyIP(ip, path.Index(i), !o.looseAddresses); len(e) > 0 {
+		if e := o.addresses.IP(ip, path.Index(i)); len(e) > 0 {
 			errs = append(errs, e...)
 		}
 	}
@@ -251,7 +251,7 @@ const maxAffinitySeconds = 86400
 
 const sourceRanges = corev1.AnnotationLoadBalancerSourceRangesKey
 
-func validateLoadBalancer(s service, spec *field.Path) field.ErrorList {
+func validateLoadBalancer(o options, s service, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	balancer := s.Spec.Type == corev1.ServiceTypeLoadBalancer
 	const only = "may only be used when `type` is 'LoadBalancer'"
@@ -261,7 +261,7 @@ func validateLoadBalancer(s service, spec *field.Path) field.ErrorList {
 			errs = append(errs, field.Forbidden(ranges, only))
 		}
 		for i, r := range s.Spec.LoadBalancerSourceRanges {
-			errs = append(errs, check.CIDR(strings.TrimSpace(r), ranges.Index(i))...)
+			errs = append(errs, o.addresses.CIDR(strings.TrimSpace(r), ranges.Index(i))...)
 		}
 	} else if value, ok := s.Annotations[sourceRanges]; ok {
 		p := field.NewPath("metadata", "annotations").Key(sourceRanges)
@@ -270,7 +270,7 @@ func validateLoadBalancer(s service, spec *field.Path) field.ErrorList {
 		}
 		if value = strings.TrimSpace(value); value != "" {
 			for _, r := range strings.Split(value, ",") {
-				errs = append(errs, check.CIDR(strings.TrimSpace(r), p)...)
+				errs = append(errs, o.addresses.CIDR(strings.TrimSpace(r), p)...)
 			}
 		}
 	}

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
+)
+
+// GroupBuilder collects the storage of an API group's resources, that of kinds and other.
+type GroupBuilder struct {
+	info     APIGroupInfo
+	storages registry.RESTOptionsGetter
+}
+
+// NewGroupBuilder begins a group with the versions, the scheme and the type converter of info. The objects of its
+// kinds are stored as storages says.
+func NewGroupBuilder(info APIGroupInfo, storages registry.RESTOptionsGetter) *GroupBuilder {
+	info.VersionedResourcesStorageMap = map[string]map[string]*rest.Resource{}
+	for _, gv := range info.PrioritizedVersions {
+		info.VersionedResourcesStorageMap[gv.Version] = map[string]*rest.Resource{}
+	}
+	return &GroupBuilder{info: info, storages: storages}
+}
+
+// Versions are those of the group, the preferred one first.
+func (b *GroupBuilder) Versions() []schema.GroupVersion { return b.info.PrioritizedVersions }
+
+// Has reports whether a resource is served in a version of the group.
+func (b *GroupBuilder) Has(version, resource string) bool {
+	return b.info.VersionedResourcesStorageMap[version][resource] != nil
+}
+
+// Put serves a resource or subresource in a version of the group.
+func (b *GroupBuilder) Put(version, name string, r *rest.Resource) {
+	b.info.VersionedResourcesStorageMap[version][name] = r
+}
+
+// AddKind makes the store of a kind and serves it, with its declared subresources, in some of the group's versions.
+// Versions of another group are served by that group.
+func AddKind[T registry.Object](b *GroupBuilder, kind *registry.Kind[T], versions []schema.GroupVersion) (*registry.Store[T], error) {
+	group := b.info.PrioritizedVersions[0].Group
+	resource := schema.GroupResource{Group: group, Resource: kind.Names.Plural}
+	options, err := b.storages.GetRESTOptions(resource)
+	if err != nil {
+		return nil, err
+	}
+	store, err := registry.NewStore(kind, b.info.Scheme, options)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", resource, err)
+	}
+	store.ServeOnly(func(gv schema.GroupVersion) bool { return gv.Group != group || slices.Contains(versions, gv) })
+	for _, gv := range versions {
+		for name, r := range store.Resources(gv) {
+			b.Put(gv.Version, name, r)
+		}
+	}
+	return store, nil
+}
+
+// Info returns the finished group, with the versions of which something is served.
+func (b *GroupBuilder) Info() *APIGroupInfo {
+	info := b.info
+	info.PrioritizedVersions = slices.DeleteFunc(slices.Clone(info.PrioritizedVersions), func(gv schema.GroupVersion) bool {
+		return len(info.VersionedResourcesStorageMap[gv.Version]) == 0
+	})
+	return &info
+}
