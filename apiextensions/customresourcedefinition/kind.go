@@ -1,4 +1,4 @@
-package apiextensions
+package customresourcedefinition
 
 import (
 	"context"
@@ -17,23 +17,25 @@ import (
 	"triplane/generic/api/rest"
 )
 
-type definitionObject = *apiextensionsv1.CustomResourceDefinition
+// Object is a CustomResourceDefinition.
+type Object = *apiextensionsv1.CustomResourceDefinition
 
-var crdGVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
+// GVK is its kind, in the hub version.
+var GVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 
-// crdKind declares CustomResourceDefinition, as it is kept by a storage.
-func crdKind(kept crdStorage) *registry.Kind[definitionObject] {
+// Kind declares CustomResourceDefinition, as it is kept by a Storage.
+func Kind(kept Storage) *registry.Kind[Object] {
 	validator := &validation.Validator{Rules: cel.Check, DefaultRules: cel.ValidateDefault}
 	gv := apiextensionsv1.SchemeGroupVersion
-	return &registry.Kind[definitionObject]{
-		Hub:            crdGVK,
+	return &registry.Kind[Object]{
+		Hub:            GVK,
 		Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
-		Representation: registry.Typed[definitionObject]{AnyFinalizer: true, MetadataOnUpdate: registry.MetadataChange, Storage: kept},
+		Representation: registry.Typed[Object]{AnyFinalizer: true, MetadataOnUpdate: registry.MetadataChange, Storage: kept},
 		Names: registry.Names{
 			Plural:     "customresourcedefinitions",
 			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
 		},
-		Write: registry.Write[definitionObject]{
+		Write: registry.Write[Object]{
 			Default:          setDefaults,
 			PrepareForCreate: prepareCRDForCreate,
 			PrepareForUpdate: prepareCRDForUpdate,
@@ -42,9 +44,9 @@ func crdKind(kept crdStorage) *registry.Kind[definitionObject] {
 			Warnings:         crdWarnings,
 			ResetFields:      rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
 		},
-		Delete: registry.Delete[definitionObject]{Mark: markDeletion},
-		Status: &registry.StatusSubresource[definitionObject]{
-			PrepareForUpdate: func(_ context.Context, obj, old definitionObject) { obj.Spec = old.Spec },
+		Delete: registry.Delete[Object]{Mark: markDeletion},
+		Status: &registry.StatusSubresource[Object]{
+			PrepareForUpdate: func(_ context.Context, obj, old Object) { obj.Spec = old.Spec },
 			ValidateUpdate:   validator.ValidateStatusUpdate,
 			ResetFields:      rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("spec"))},
 		},
@@ -52,7 +54,7 @@ func crdKind(kept crdStorage) *registry.Kind[definitionObject] {
 }
 
 // setDefaults completes a CRD as a client sent it.
-func setDefaults(crd definitionObject) {
+func setDefaults(crd Object) {
 	spec := &crd.Spec
 	if spec.Conversion == nil {
 		spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
@@ -72,14 +74,14 @@ func setDefaults(crd definitionObject) {
 	}
 }
 
-func prepareCRDForCreate(_ context.Context, crd definitionObject) {
+func prepareCRDForCreate(_ context.Context, crd Object) {
 	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 	crd.Generation = 1
 	tidyDefaults(crd)
 	rememberStorageVersion(crd)
 }
 
-func prepareCRDForUpdate(_ context.Context, crd, old definitionObject) {
+func prepareCRDForUpdate(_ context.Context, crd, old Object) {
 	crd.Status = *old.Status.DeepCopy()
 	crd.Generation = old.Generation
 	tidyDefaults(crd)
@@ -90,7 +92,7 @@ func prepareCRDForUpdate(_ context.Context, crd, old definitionObject) {
 }
 
 // tidyDefaults removes metadata that ObjectMeta does not know from defaults of embedded resources.
-func tidyDefaults(crd definitionObject) {
+func tidyDefaults(crd Object) {
 	for i := range crd.Spec.Versions {
 		if s := crd.Spec.Versions[i].Schema; s != nil {
 			schema.TidyDefaults(s.OpenAPIV3Schema)
@@ -99,7 +101,7 @@ func tidyDefaults(crd definitionObject) {
 }
 
 // rememberStorageVersion notes in which version objects are stored from now on.
-func rememberStorageVersion(crd definitionObject) {
+func rememberStorageVersion(crd Object) {
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		if !v.Storage {
@@ -122,7 +124,7 @@ func contains(list []string, s string) bool {
 }
 
 // markDeletion holds a CRD until its objects are deleted.
-func markDeletion(_ context.Context, crd definitionObject) bool {
+func markDeletion(_ context.Context, crd Object) bool {
 	if !contains(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		crd.Finalizers = append(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
 	}
@@ -134,7 +136,7 @@ func markDeletion(_ context.Context, crd definitionObject) bool {
 }
 
 // crdWarnings warns of formats that no value is validated by.
-func crdWarnings(_ context.Context, crd, old definitionObject) []string {
+func crdWarnings(_ context.Context, crd, old Object) []string {
 	known := map[string]bool{}
 	if old != nil {
 		eachFormat(old, func(_, f string) { known[f] = true })
@@ -149,7 +151,7 @@ func crdWarnings(_ context.Context, crd, old definitionObject) []string {
 	return out
 }
 
-func eachFormat(crd definitionObject, f func(typ, format string)) {
+func eachFormat(crd Object, f func(typ, format string)) {
 	for i := range crd.Spec.Versions {
 		if s := crd.Spec.Versions[i].Schema; s != nil && s.OpenAPIV3Schema != nil {
 			schema.Walk(s.OpenAPIV3Schema, func(p *apiextensionsv1.JSONSchemaProps) {
