@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/apiextensions/customresource"
 	"triplane/apiextensions/openapi"
 	"triplane/apiextensions/validation"
 	"triplane/generic/api/discovery"
@@ -26,7 +27,7 @@ type publisher struct {
 }
 
 // changed renews the versions that a CRD serves or served.
-func (p *publisher) changed(old, now *resource) {
+func (p *publisher) changed(old, now *entry) {
 	before, after := established(old), established(now)
 	if looksSame(before, after) {
 		return
@@ -43,7 +44,7 @@ func (p *publisher) changed(old, now *resource) {
 }
 
 // established returns the CRD of a resource if it is shown, else nil.
-func established(res *resource) definitionObject {
+func established(res *entry) definitionObject {
 	if res == nil || !validation.IsTrue(res.crd, apiextensionsv1.Established) {
 		return nil
 	}
@@ -139,7 +140,7 @@ func resourcesOf(crd definitionObject, v *apiextensionsv1.CustomResourceDefiniti
 	}
 	if v.Subresources.Scale != nil {
 		out = append(out, metav1.APIResource{
-			Group: scaleGVK.Group, Version: scaleGVK.Version, Kind: scaleGVK.Kind,
+			Group: customresource.ScaleKind.Group, Version: customresource.ScaleKind.Version, Kind: customresource.ScaleKind.Kind,
 			Name: names.Plural + "/scale", Namespaced: namespaced, Verbs: sub,
 		})
 	}

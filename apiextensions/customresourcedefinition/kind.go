@@ -1,0 +1,148 @@
+package customresourcedefinition
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"triplane/apiextensions/controllers"
+	"triplane/apiextensions/schema"
+	"triplane/apiextensions/schema/cel"
+	"triplane/apiextensions/validation"
+	"triplane/generic/api/registry"
+)
+
+// Object is a CustomResourceDefinition.
+type Object = *apiextensionsv1.CustomResourceDefinition
+
+// GVK is its kind, in the hub version.
+var GVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
+
+// Kind declares CustomResourceDefinition, as it is kept by a Storage.
+func Kind(kept Storage) *registry.Kind[Object] {
+	validator := &validation.Validator{Rules: cel.Check, DefaultRules: cel.ValidateDefault}
+	return &registry.Kind[Object]{
+		Hub:            GVK,
+		Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
+		Representation: registry.Typed[Object]{AnyFinalizer: true, MetadataOnUpdate: registry.MetadataChange, Storage: kept},
+		Names: registry.Names{
+			Plural:     "customresourcedefinitions",
+			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
+		},
+		Write: registry.Write[Object]{
+			Default:          setDefaults,
+			CountsGeneration: true,
+			PrepareForCreate: func(_ context.Context, crd Object) { prepareCRD(crd) },
+			PrepareForUpdate: func(_ context.Context, crd, _ Object) { prepareCRD(crd) },
+			Validate:         validator.Validate,
+			ValidateUpdate:   validator.ValidateUpdate,
+			Warnings:         crdWarnings,
+		},
+		Delete: registry.Delete[Object]{Mark: markDeletion},
+		Status: &registry.StatusSubresource[Object]{
+			ValidateUpdate: validator.ValidateStatusUpdate,
+		},
+	}
+}
+
+// setDefaults completes a CRD as a client sent it.
+func setDefaults(crd Object) {
+	spec := &crd.Spec
+	if spec.Conversion == nil {
+		spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	}
+	if w := spec.Conversion.Webhook; w != nil && w.ClientConfig != nil && w.ClientConfig.Service != nil && w.ClientConfig.Service.Port == nil {
+		port := int32(443)
+		w.ClientConfig.Service.Port = &port
+	}
+	if spec.Names.Singular == "" {
+		spec.Names.Singular = strings.ToLower(spec.Names.Kind)
+	}
+	if len(crd.Status.StoredVersions) == 0 {
+		rememberStorageVersion(crd)
+	}
+	if spec.Names.ListKind == "" && spec.Names.Kind != "" {
+		spec.Names.ListKind = spec.Names.Kind + "List"
+	}
+}
+
+// prepareCRD completes what a client sent.
+func prepareCRD(crd Object) {
+	tidyDefaults(crd)
+	rememberStorageVersion(crd)
+}
+
+// tidyDefaults removes metadata that ObjectMeta does not know from defaults of embedded resources.
+func tidyDefaults(crd Object) {
+	for i := range crd.Spec.Versions {
+		if s := crd.Spec.Versions[i].Schema; s != nil {
+			schema.TidyDefaults(s.OpenAPIV3Schema)
+		}
+	}
+}
+
+// rememberStorageVersion notes in which version objects are stored from now on.
+func rememberStorageVersion(crd Object) {
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		if !v.Storage {
+			continue
+		}
+		if !contains(crd.Status.StoredVersions, v.Name) {
+			crd.Status.StoredVersions = append(slices.Clip(crd.Status.StoredVersions), v.Name)
+		}
+		return
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// markDeletion holds a CRD until its objects are deleted.
+func markDeletion(_ context.Context, crd Object) bool {
+	if !contains(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
+		crd.Finalizers = append(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
+	}
+	controllers.SetCondition(crd, apiextensionsv1.CustomResourceDefinitionCondition{
+		Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue, Reason: "InstanceDeletionPending",
+		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+	})
+	return true
+}
+
+// crdWarnings warns of formats that no value is validated by.
+func crdWarnings(_ context.Context, crd, old Object) []string {
+	known := map[string]bool{}
+	if old != nil {
+		eachFormat(old, func(_, f string) { known[f] = true })
+	}
+	var out []string
+	eachFormat(crd, func(typ, f string) {
+		if !known[f] && !schema.KnownFormat(typ, f) {
+			known[f] = true
+			out = append(out, fmt.Sprintf("unrecognized format %q", f))
+		}
+	})
+	return out
+}
+
+func eachFormat(crd Object, f func(typ, format string)) {
+	for i := range crd.Spec.Versions {
+		if s := crd.Spec.Versions[i].Schema; s != nil && s.OpenAPIV3Schema != nil {
+			schema.Walk(s.OpenAPIV3Schema, func(p *apiextensionsv1.JSONSchemaProps) {
+				if p.Format != "" {
+					f(p.Type, p.Format)
+				}
+			})
+		}
+	}
+}
