@@ -35,7 +35,7 @@ func newLed(leader uint64) (*led, *agreement) {
 func TestProposalsToFormerLeaders(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, a := newLed(2)
-	unanswered := func(end func()) error {
+	unavailableErrors := func(end func()) error {
 		_, err := proposeWithRetry(ctx, a, func(ctx context.Context) (struct{}, error) {
 			end()
 			<-ctx.Done()
@@ -43,10 +43,10 @@ func TestProposalsToFormerLeaders(t *testing.T) {
 		})
 		return err
 	}
-	if err := unanswered(func() { a.renew()() }); !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrNotWritten) {
+	if err := unavailableErrors(func() { a.renew()() }); !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrNotWritten) {
 		t.Errorf("after an election: %v", err)
 	}
-	if err := unanswered(cancel); errors.Is(err, storage.ErrUnavailable) {
+	if err := unavailableErrors(cancel); errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("after the client went: %v", err)
 	}
 }

@@ -131,7 +131,8 @@ func parseRevision(at, value []byte) (storedRevision, error) {
 		return r, errors.New("it has no key")
 	case r.deleted && (modified != 0 || r.created != 0 || r.version != 0),
 		!r.deleted && (modified != r.main || r.created <= 0 || r.created > r.main || r.version < 1):
-		return r, fmt.Errorf("%s is at revision %d, created at %d, version %d, and stored as that of %d", r.key, modified, r.created, r.version, r.main)
+		return r, fmt.Errorf("%s is at revision %d, created at %d, version %d, and stored as that of %d", r.key, modified,
+			r.created, r.version, r.main)
 	}
 	return r, nil
 }

@@ -59,7 +59,8 @@ func (s *Server) known() []Member {
 	var all []Member
 	for _, m := range s.etcd.Cluster().Members() {
 		all = append(all, Member{
-			ID: m.ID.String(), Name: m.Name, URL: strings.Join(m.PeerURLs, ","), Learner: m.IsLearner, Leader: m.ID == s.etcd.Leader(),
+			ID: m.ID.String(), Name: m.Name, URL: strings.Join(m.PeerURLs, ","), Learner: m.IsLearner,
+			Leader: m.ID == s.etcd.Leader(),
 		})
 	}
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Name+" "+a.ID, b.Name+" "+b.ID) })

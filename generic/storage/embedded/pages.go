@@ -94,7 +94,8 @@ func (p *pages) meta() (freelist uint64, err error) {
 		sum := fnv.New64a()
 		_, _ = sum.Write(b[:metaSummed])
 		size := uint64(le.Uint32(b[8:]))
-		if le.Uint32(b) != boltMagic || le.Uint32(b[4:]) != boltVersion || le.Uint64(b[metaSummed:]) != sum.Sum64() || size < 512 || size > 1<<16 || size&(size-1) != 0 {
+		if le.Uint32(b) != boltMagic || le.Uint32(b[4:]) != boltVersion || le.Uint64(b[metaSummed:]) != sum.Sum64() ||
+			size < 512 || size > 1<<16 || size&(size-1) != 0 {
 			return false
 		}
 		if tx := le.Uint64(b[48:]); !found || tx > last {
@@ -194,7 +195,8 @@ func (p *pages) leaf(bucket, name string, page, first, limit []byte, depth int) 
 	var last []byte
 	for i := range count {
 		at := pageHeader + i*pageElement
-		offset, keys, values := uint64(le.Uint32(page[at+4:])), uint64(le.Uint32(page[at+8:])), uint64(le.Uint32(page[at+12:]))
+		offset, keys, values := uint64(le.Uint32(page[at+4:])), uint64(le.Uint32(page[at+8:])),
+			uint64(le.Uint32(page[at+12:]))
 		both, err := part(page, at, offset, keys+values)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)

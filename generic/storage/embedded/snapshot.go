@@ -93,7 +93,8 @@ func InspectSnapshot(path string) (SnapshotStatus, error) {
 	if err != nil {
 		return SnapshotStatus{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return SnapshotStatus{Hash: status.Hash, Keyspace: held.Hash, Revision: status.Revision, Keys: status.TotalKey, Bytes: status.TotalSize}, nil
+	return SnapshotStatus{Hash: status.Hash, Keyspace: held.Hash, Revision: status.Revision, Keys: status.TotalKey,
+		Bytes: status.TotalSize}, nil
 }
 
 // restoring returns the temporary directory of a restore.
@@ -162,5 +163,6 @@ func checkRestored(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "member")); err == nil {
 		return nil
 	}
-	return fmt.Errorf("a snapshot was being restored to it, which did not end: restore it again, or remove %s", restoring(dir))
+	return fmt.Errorf("a snapshot was being restored to it, which did not end: restore it again, or remove %s",
+		restoring(dir))
 }

@@ -125,7 +125,8 @@ func (v *Verification) logged(dir string) error {
 	for _, err := range held.Unusable { // does not affect the store itself
 		klog.ErrorS(err, "Found a snapshot of the embedded store that cannot be restored: remove it")
 	}
-	klog.InfoS("Verified the embedded store", "revision", held.Revision, "keys", held.Keys, "hash", held.Hash, "snapshots", held.Compared, "took", time.Since(began))
+	klog.InfoS("Verified the embedded store", "revision", held.Revision, "keys", held.Keys, "hash", held.Hash, "snapshots",
+		held.Compared, "took", time.Since(began))
 	return nil
 }
 
@@ -272,7 +273,8 @@ func (c *Contents) compare(then *Contents, snapshot string, found *DamagedError)
 		switch {
 		case here && is.sum != was.sum:
 			found.add("%s at revision %d is not what it is in %s", was.key, at.main, snapshot)
-		case !here && at.main > c.Compacted, !here && c.Compacted <= then.Revision && !was.deleted && then.live[was.key].at == at:
+		case !here && at.main > c.Compacted, !here && c.Compacted <= then.Revision && !was.deleted &&
+			then.live[was.key].at == at:
 			found.add("%s at revision %d is in %s, and missing here", was.key, at.main, snapshot)
 		}
 	}

@@ -79,7 +79,8 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("error reading encryption provider configuration file: %w", err)
 	}
 	if info.Size() > maxConfigBytes {
-		return nil, fmt.Errorf("encryption provider configuration file %q has %d bytes, more than %d", path, info.Size(), maxConfigBytes)
+		return nil, fmt.Errorf("encryption provider configuration file %q has %d bytes, more than %d", path, info.Size(),
+			maxConfigBytes)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -25,7 +25,8 @@ func translate(ctx context.Context, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
 	}
-	if s, ok := status.FromError(err); ok && s.Code() == codes.ResourceExhausted && strings.Contains(s.Message(), "larger than max") {
+	if s, ok := status.FromError(err); ok && s.Code() == codes.ResourceExhausted &&
+		strings.Contains(s.Message(), "larger than max") {
 		return tooLarge{err}
 	}
 	err = rpctypes.Error(err)

@@ -47,7 +47,8 @@ func NewCaller(kubeconfig string, dial Dial) (*Caller, error) {
 // ReadKubeconfig returns the client configuration of a kubeconfig file.
 func ReadKubeconfig(file string) (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("webhook configuration %s: %w", file, err)
 	}
