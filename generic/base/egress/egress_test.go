@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// load makes a selector whose connections to the cluster are as given.
+// load returns a selector with a connection for the cluster.
 func load(t *testing.T, connection string) *Selector {
 	t.Helper()
 	s, err := Load(write(t, "apiVersion: apiserver.k8s.io/v1beta1\nkind: EgressSelectorConfiguration\negressSelections:\n- name: cluster\n  connection: "+connection))
@@ -55,7 +55,7 @@ func listen(t *testing.T, network, address string) net.Listener {
 	return l
 }
 
-// certificates writes a certificate of a host that is its own authority.
+// certificates writes a self-signed certificate for a host.
 func certificates(t *testing.T, host string) (files string, server *tls.Config) {
 	t.Helper()
 	cert, key, err := certutil.GenerateSelfSignedCertKey(host, nil, nil)
@@ -76,7 +76,7 @@ func certificates(t *testing.T, host string) (files string, server *tls.Config) 
 		&tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert, NextProtos: []string{"h2", "http/1.1"}}
 }
 
-// destination is a server that the proxies reach by a name that only they know.
+// destination is a server with a name that only the proxies can resolve.
 func destination(t *testing.T) (route func(string) string) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	t.Cleanup(s.Close)
@@ -88,7 +88,7 @@ func destination(t *testing.T) (route func(string) string) {
 	}
 }
 
-// get asks the destination through a dial.
+// get sends a request to the destination through a dial.
 func get(t *testing.T, dial Dial, host string) (string, error) {
 	t.Helper()
 	transport := &http.Transport{DialContext: dial}
@@ -158,7 +158,7 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// TestProxyThatDoesNotAnswer sees a dial end with its context.
+// A dial ends with its context.
 func TestProxyThatDoesNotAnswer(t *testing.T) {
 	for _, protocol := range []string{"HTTPConnect", "GRPC"} {
 		l := listen(t, "tcp", "127.0.0.1:0")
@@ -172,7 +172,7 @@ func TestProxyThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestCloseEndsTunnels sees a connection through konnectivity end with its selector.
+// Closing the selector closes connections through konnectivity.
 func TestCloseEndsTunnels(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "proxy")
 	recorder := egresstest.Konnectivity(t, listen(t, "unix", socket))

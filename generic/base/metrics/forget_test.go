@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// lived counts all that happens to a resource.
+// lived counts one of everything for a resource.
 func (r *Registry) lived(gr schema.GroupResource) {
 	for _, verb := range []string{"POST", "APPLY", "GET", "LIST", "WATCH", "DELETE"} {
 		k := Series{Verb: verb, Group: gr.Group, Version: "v1", Resource: gr.Resource, Scope: "resource"}
@@ -31,7 +31,7 @@ func (r *Registry) lived(gr schema.GroupResource) {
 	r.Peers.Rerouted(gr.Group, "v1", gr.Resource, 200)
 }
 
-// text is what the registry shows of groups ending in "example.com".
+// text returns the series of groups that end in "example.com".
 func (r *Registry) text(t *testing.T) string {
 	t.Helper()
 	families, err := r.Gather()
@@ -80,7 +80,7 @@ func TestSeriesOfWhatIsGoneAreForgotten(t *testing.T) {
 	}
 }
 
-// What was looked up before counts after the resource came back.
+// Observers that were looked up before the deletion count after the resource is served again.
 func TestResourcesComeBack(t *testing.T) {
 	r := New()
 	gr := schema.GroupResource{Group: "example.com", Resource: "all"}

@@ -19,7 +19,7 @@ import (
 
 var kind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 
-// codec is for an API of one version, of Go types or of custom resources.
+// codec has one version, of Go types or of custom resources.
 type codec struct{ custom bool }
 
 func (codec) Kind() schema.GroupVersionKind { return kind }
@@ -81,7 +81,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// asking is a plugin that asks for a second round in rounds below its number.
+// asking is a plugin that calls Reinvoke up to limit times.
 type asking struct{ limit, seen int }
 
 func (*asking) Handles(Operation) bool { return true }

@@ -8,7 +8,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// sealed is a View that cannot decrypt anything.
+// sealed is a View that fails to decrypt all values.
 type sealed struct{ storage.Backend }
 
 func (s sealed) Range(ctx context.Context, opts storage.RangeOptions) (storage.RangeResult, error) {

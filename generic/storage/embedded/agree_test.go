@@ -14,7 +14,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// led is a server that has the leader of this ID.
+// led is a raftServer with a leader of this ID.
 type led struct{ atomic.Uint64 }
 
 func (l *led) MemberID() types.ID                         { return 1 }
@@ -30,8 +30,7 @@ func newLed(leader uint64) (*led, *agreement) {
 	return l, a
 }
 
-// What was proposed to a leader that another one has followed is not waited for, but for whoever proposes it
-// for themselves.
+// Proposals to a former leader end early. Proposals of this member as the leader do not.
 func TestProposalsToFormerLeaders(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, a := newLed(2)
@@ -51,7 +50,7 @@ func TestProposalsToFormerLeaders(t *testing.T) {
 	}
 }
 
-// A proposal that etcd has given up may have happened, however it says so.
+// Proposals that etcd gives up may have happened, whatever error it returns.
 func TestProposalsThatEtcdGivesUp(t *testing.T) {
 	_, a := newLed(2)
 	for _, err := range []error{context.DeadlineExceeded, etcderrors.ErrTimeout, etcderrors.ErrTimeoutDueToConnectionLost} {
@@ -62,7 +61,7 @@ func TestProposalsThatEtcdGivesUp(t *testing.T) {
 	}
 }
 
-// Nothing is proposed while there is no leader, or none that is connected, and it is when there is one.
+// Without a connected leader proposals wait for one.
 func TestProposalsWithoutLeader(t *testing.T) {
 	for name, leave := range map[string]func(*led, *agreement){
 		"none leads":           func(l *led, _ *agreement) { l.Store(0) },

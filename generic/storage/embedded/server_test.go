@@ -28,10 +28,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// crashDir names the data directory of a process that is to be killed.
+// crashDir is the variable with the data directory for a process that will be killed.
 const crashDir = "TRIPLANE_TEST_CRASH_DIR"
 
-// writeUntilKilled writes keys and says each that was acknowledged.
+// writeUntilKilled writes keys and prints each acknowledged one.
 func writeUntilKilled(dir string) {
 	s, err := Start(context.Background(), Config{Dir: dir})
 	if err != nil {

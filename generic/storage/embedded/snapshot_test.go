@@ -10,7 +10,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// What is restored from a snapshot is what was stored, at revisions that nobody has seen.
+// A restored store has the content of the snapshot at revisions that no client has seen.
 func TestSnapshotIsRestored(t *testing.T) {
 	s := start(t, t.TempDir())
 	revision, err := s.Backend().Create(t.Context(), "/a", []byte("1"), 0)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// What is flipped in a value is found by comparing it with a snapshot, or by its decoder, and each other store is as
-// its snapshot is.
+// A flipped bit in a value is detected by comparison with a snapshot, or by the decoder. Undamaged stores are
+// equal to their snapshots.
 func TestVerify(t *testing.T) {
 	dir, snapshots := filepath.Join(t.TempDir(), "etcd"), t.TempDir()
 	s := start(t, dir)
@@ -67,7 +67,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// damagedSnapshot flips a bit in a copy of the snapshot, whose sum tells so; the store is in order, and starts.
+// damagedSnapshot flips a bit in a copy of the snapshot, which changes its checksum. The store itself is valid
+// and starts.
 func damagedSnapshot(t *testing.T, dir string, v Verification) {
 	t.Helper()
 	good, err := os.ReadFile(filepath.Join(v.Snapshots, "one.db"))
@@ -94,7 +95,8 @@ func damagedSnapshot(t *testing.T, dir string, v Verification) {
 	}
 }
 
-// A restore that was killed is done again, and a start before that says so. One over a store is refused.
+// A killed restore can be repeated; a start before that is an error. A restore to an existing store is
+// rejected.
 func TestInterruptedRestore(t *testing.T) {
 	s := start(t, t.TempDir())
 	if _, err := s.Backend().Create(t.Context(), "/a", []byte("1"), 0); err != nil {

@@ -48,8 +48,7 @@ func TestLeasesAreShared(t *testing.T) {
 			t.Fatalf("got leases %v", got)
 		}
 	}
-	// A lease outlives the ttl by the minute for which it is reused, but not by
-	// more than a twentieth.
+	// A lease lasts longer than the ttl by the minute of its reuse, but by at most a twentieth.
 	for i, want := range []int64{3660, 3660, 63, 3660} {
 		if g.ttls[i] != want {
 			t.Errorf("asked for ttls %v", g.ttls)
@@ -60,7 +59,7 @@ func TestLeasesAreShared(t *testing.T) {
 	}
 }
 
-// revoking is a KV whose first lease somebody revokes.
+// revoking is a KV whose first lease is revoked.
 type revoking struct{ granting }
 
 func (r *revoking) Txn(_ context.Context, txn *pb.TxnRequest) (*pb.TxnResponse, error) {

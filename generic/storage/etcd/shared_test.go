@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// An answer is never older than the question.
+// The result of a call is never older than the call of do.
 func TestSharedCallsAreFresh(t *testing.T) {
 	var now, asked atomic.Int64
 	c := &sharedCall{timeout: time.Second, call: func(context.Context) (int64, error) {

@@ -17,7 +17,7 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// onlyReads allows to get things.
+// onlyReads is an authorizer that only allows the verb get.
 type onlyReads struct{}
 
 func (onlyReads) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {

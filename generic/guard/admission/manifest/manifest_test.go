@@ -32,7 +32,7 @@ webhooks: [{name: a.example.com, clientConfig: {url: "https://example.com"}}]
 `
 )
 
-// source is the folder of a plugin with files, given as name and content.
+// source returns the Source of a directory with files, given as pairs of name and content.
 func source(t *testing.T, plugin string, files ...string) (s *Source, used **Objects) {
 	t.Helper()
 	dir := t.TempDir()
@@ -120,7 +120,7 @@ func TestCheckDir(t *testing.T) {
 	}
 }
 
-// Whatever a folder holds, reading it ends.
+// Reading a directory ends, whatever it contains.
 func FuzzLoad(f *testing.F) {
 	for _, text := range []string{aPolicy, aBinding, aWebhook, aPolicy + "---" + aBinding, "apiVersion: v1\nkind: List\nitems: [null, {}]", "---\n---\n", "{}"} {
 		f.Add(text)

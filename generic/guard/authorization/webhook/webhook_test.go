@@ -21,7 +21,7 @@ import (
 	"triplane/generic/guard/authentication/webhook"
 )
 
-// caller of a service that lives as long as the test.
+// caller returns a caller of a service that is served until the test ends.
 func caller(t *testing.T, service http.HandlerFunc) *webhook.Caller {
 	t.Helper()
 	s := httptest.NewServer(service)
