@@ -56,7 +56,7 @@ func TestVerify(t *testing.T) {
 		if err := os.WriteFile(Database(dir), bytes.ReplaceAll(good, []byte(from), []byte(to)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]string{"stored": "/a at revision 2 is not what it is in ", "later": "/c at revision 5: it cannot be decoded"}[from]
+		want := map[string]string{"stored": "/a at revision 2 differs from ", "later": "/c at revision 5: it cannot be decoded"}[from]
 		_, err := Verify(dir, v)
 		if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || len(damaged.Problems) != 1 || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -118,7 +118,7 @@ func TestInterruptedRestore(t *testing.T) {
 	if _, err := os.Stat(restoring(dir)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("something is left: %v", err)
 	}
-	if err := Restore(path, dir); err == nil || !strings.Contains(err.Error(), "there is a store") {
+	if err := Restore(path, dir); err == nil || !strings.Contains(err.Error(), "already contains a store") {
 		t.Errorf("restored over a store: %v", err)
 	}
 	if _, err := Verify(dir, Verification{}); err != nil {

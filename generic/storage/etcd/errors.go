@@ -14,7 +14,7 @@ import (
 )
 
 // ErrLeaseLost means that the lease for a put does not exist any more.
-var ErrLeaseLost = errors.New("storage: the lease of the object is gone")
+var ErrLeaseLost = errors.New("storage: the lease of the object does not exist")
 
 // translate converts errors of etcd to those of package storage. If the caller's context has ended, it returns
 // the context's error.

@@ -130,7 +130,7 @@ func (a *issuerAuthenticator) get(ctx context.Context, url, bearer string) ([]by
 		return nil, err
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("oidc: %s answered %s", url, response.Status)
+		return nil, fmt.Errorf("oidc: %s responded with %s", url, response.Status)
 	}
 	return raw, nil
 }

@@ -62,7 +62,7 @@ func withKeySet(ctx context.Context) context.Context {
 	return context.WithValue(ctx, keySetKey{}, true)
 }
 
-var errTooLarge = errors.New("oidc: the issuer's answer is too large")
+var errTooLarge = errors.New("oidc: the issuer's response is too large")
 
 // RoundTrip implements http.RoundTripper. It reads the whole response before it returns.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {

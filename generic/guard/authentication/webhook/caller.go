@@ -126,7 +126,7 @@ func (c *Caller) once(ctx context.Context, body []byte, answer any) (again bool,
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		again = response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests
-		return again, fmt.Errorf("webhook %s answered %s", c.url, response.Status)
+		return again, fmt.Errorf("webhook %s responded with %s", c.url, response.Status)
 	}
 	if answer == nil {
 		return false, nil

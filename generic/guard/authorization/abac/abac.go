@@ -67,7 +67,7 @@ func parse(line []byte) (policy, error) {
 		return parseUnversioned(line)
 	}
 	if entry.Kind != "Policy" || entry.APIVersion != apiVersion {
-		return policy{}, fmt.Errorf("%s of %s is no Policy of %s", entry.Kind, entry.APIVersion, apiVersion)
+		return policy{}, fmt.Errorf("%s of %s is not a Policy of %s", entry.Kind, entry.APIVersion, apiVersion)
 	}
 	return entry.Spec, nil
 }
