@@ -79,11 +79,11 @@ func damagedSnapshot(t *testing.T, dir string, v Verification) {
 	if err := os.WriteFile(path, bytes.ReplaceAll(good, []byte("stored"), []byte("stoned")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, err := InspectSnapshot(path); err == nil || !strings.Contains(err.Error(), "its sum is another") {
+	if status, err := InspectSnapshot(path); err == nil || !strings.Contains(err.Error(), "its checksum is wrong") {
 		t.Errorf("%+v, %v", status, err)
 	}
 	held, err := Verify(dir, v)
-	if err != nil || len(held.Compared) != 1 || len(held.Unusable) != 1 || !strings.Contains(held.Unusable[0].Error(), path+" is damaged: its sum is another") {
+	if err != nil || len(held.Compared) != 1 || len(held.Unusable) != 1 || !strings.Contains(held.Unusable[0].Error(), path+" is damaged: its checksum is wrong") {
 		t.Errorf("%+v, %v", held, err)
 	}
 	s, err := Start(t.Context(), Config{Dir: dir, Verify: &v})
