@@ -21,7 +21,7 @@ type ResourceConfiguration struct {
 	// Resources are "secrets", "widgets.example.com", "*." for the core group,
 	// "*.example.com" for a group, or "*.*" for everything.
 	Resources []string `json:"resources"`
-	// Providers decrypt values; the first one that matches a value is used. The first one encrypts.
+	// Providers decrypt values: the first one that can. The first provider encrypts.
 	Providers []ProviderConfiguration `json:"providers"`
 }
 
