@@ -159,7 +159,7 @@ func TestProxies(t *testing.T) {
 }
 
 // A dial ends with its context.
-func TestProxyThatDoesNotAnswer(t *testing.T) {
+func TestProxyThatDoesNotRespond(t *testing.T) {
 	for _, protocol := range []string{"HTTPConnect", "GRPC"} {
 		l := listen(t, "tcp", "127.0.0.1:0")
 		defer l.Close()
@@ -189,7 +189,7 @@ func TestCloseEndsTunnels(t *testing.T) {
 	_ = conn.Close()
 }
 
-func TestLoadRefuses(t *testing.T) {
+func TestLoadRejects(t *testing.T) {
 	const head = "apiVersion: apiserver.k8s.io/v1beta1\nkind: EgressSelectorConfiguration\negressSelections:\n"
 	for text, want := range map[string]string{
 		"apiVersion: v1\nkind: Pod":                                                                                          "expected kind EgressSelectorConfiguration",

@@ -53,7 +53,7 @@ func (r *Registry) text(t *testing.T) string {
 	return strings.Join(found, "")
 }
 
-func TestSeriesOfWhatIsGoneAreForgotten(t *testing.T) {
+func TestForgetDeletesSeries(t *testing.T) {
 	r := New()
 	encrypted := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "encrypted"}, []string{"resource"})
 	r.MustRegister(encrypted)
@@ -81,7 +81,7 @@ func TestSeriesOfWhatIsGoneAreForgotten(t *testing.T) {
 }
 
 // Observers that were looked up before the deletion count after the resource is served again.
-func TestResourcesComeBack(t *testing.T) {
+func TestResourcesServedAgain(t *testing.T) {
 	r := New()
 	gr := schema.GroupResource{Group: "example.com", Resource: "all"}
 	create, watch := r.Storage.Of("create", gr.Group, gr.Resource), r.Watches.Of(gr.Group, "v1", gr.Resource)
@@ -111,7 +111,7 @@ func TestResourcesComeBack(t *testing.T) {
 	}
 }
 
-func TestRequestsAreCountedWhileOthersAreForgotten(t *testing.T) {
+func TestForgetDuringRequests(t *testing.T) {
 	r := New()
 	stays, goes := schema.GroupResource{Group: "example.com", Resource: "stays"}, schema.GroupResource{Group: "example.com", Resource: "goes"}
 	var all sync.WaitGroup

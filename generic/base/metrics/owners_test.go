@@ -58,7 +58,7 @@ func TestSeriesOfDeletedWebhooksAndPolicies(t *testing.T) {
 }
 
 // Without a plugin that returns names, all series stay.
-func TestNobodyKnowsTheOwners(t *testing.T) {
+func TestSeriesWithoutOwners(t *testing.T) {
 	r := New()
 	r.Admission.happened("a.example.com", "b.example.com", "c")
 	if now := r.text(t); !strings.Contains(now, "a.example.com") || !strings.Contains(now, "b.example.com") {

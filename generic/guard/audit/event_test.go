@@ -9,7 +9,7 @@ import (
 )
 
 // Size counts every field whose length clients control, because it limits buffers.
-func TestSizeCountsAllThatClientsSay(t *testing.T) {
+func TestSizeCountsClientInput(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	many := strings.Split(strings.Repeat("10.0.0.1,", 1<<17), ",") // what X-Forwarded-For may hold
 	user := func(u authenticationv1.UserInfo) *Event { return &Event{ImpersonatedUser: &u} }

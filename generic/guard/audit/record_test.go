@@ -151,7 +151,7 @@ func TestObjectsByLevel(t *testing.T) {
 	}
 }
 
-func TestObjectsThatAreLeftOut(t *testing.T) {
+func TestOmittedObjects(t *testing.T) {
 	p := all(LevelRequestResponse)
 	p.OmitManagedFields = true
 	r, k := open(t, p, false, nil)
@@ -243,7 +243,7 @@ func TestNotAudited(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestRejected(t *testing.T) {
 	m := metrics.New()
 	k := &kept{fails: true}
 	r := New(all(LevelMetadata), k, m.Audit).Begin()

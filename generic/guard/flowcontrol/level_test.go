@@ -77,7 +77,7 @@ func (w *world) next(after time.Duration) *Ticket {
 
 // A request of a flow with few requests waits for the executing request and at most one more of a flow that
 // fills its queue.
-func TestQueuesAreServedInTurn(t *testing.T) {
+func TestFairQueuing(t *testing.T) {
 	w := newWorld(t, 1, 64, 1, 50)
 	w.enter("flood", 1)
 	first := w.queue("flood", 1)

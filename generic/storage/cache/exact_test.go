@@ -21,7 +21,7 @@ func (s sealed) Range(ctx context.Context, opts storage.RangeOptions) (storage.R
 
 func (sealed) Decode(*storage.Change) error { return nil }
 
-func TestAnExactListOfTheFuture(t *testing.T) {
+func TestExactListOfFutureRevision(t *testing.T) {
 	w := newWorld(t)
 	w.create("ns/a", thing{})
 	cfg := podConfig

@@ -132,7 +132,7 @@ func TestListAtARevision(t *testing.T) {
 	}
 }
 
-func TestSnapshotsAreForgotten(t *testing.T) {
+func TestSnapshotsExpire(t *testing.T) {
 	w := newWorld(t)
 	for i := range 2 * maxSnapshots {
 		w.create(fmt.Sprintf("%d", i), thing{})
@@ -195,7 +195,7 @@ func TestConsistentReads(t *testing.T) {
 	}
 }
 
-func TestCountOfWhatIsHeld(t *testing.T) {
+func TestCount(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", thing{})
 	w.create("b", thing{})

@@ -81,7 +81,7 @@ func breakingWorld(t *testing.T) (*world, *breaking) {
 	return w, b
 }
 
-func TestBrokenWatchGoesOn(t *testing.T) {
+func TestBrokenWatchIsReopened(t *testing.T) {
 	w, b := breakingWorld(t)
 	s := w.watch(storage.WatchOptions{})
 	a := w.create("a", thing{})
@@ -97,7 +97,7 @@ func TestBrokenWatchGoesOn(t *testing.T) {
 	}
 }
 
-func TestLostHistoryBeginsAnew(t *testing.T) {
+func TestLostHistoryResetsCaches(t *testing.T) {
 	w, b := breakingWorld(t)
 	a := w.create("a", thing{})
 	w.list(storage.ListOptions{})
@@ -243,7 +243,7 @@ func TestManyKeysInOneRevision(t *testing.T) {
 	}
 }
 
-func TestExpectedRecordIsKept(t *testing.T) {
+func TestExpect(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	w.list(storage.ListOptions{})

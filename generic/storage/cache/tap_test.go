@@ -9,7 +9,7 @@ import (
 	"triplane/generic/storage"
 )
 
-func TestTapHandsOutAllChanges(t *testing.T) {
+func TestTapReturnsAllChanges(t *testing.T) {
 	h := &Multiplexer{}
 	tap := h.Tap()
 	for i := range 3 {

@@ -234,7 +234,7 @@ func TestDropEndsWatches(t *testing.T) {
 	}
 }
 
-func TestAStoppedWatchHoldsNothing(t *testing.T) {
+func TestStoppedWatchReleasesMemory(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", thing{})
 	s := w.watch(storage.WatchOptions{Bookmarks: true, Labels: labels.Everything(), Fields: fields.OneTermEqualSelector(storage.FieldName, "a")}).(*watch)

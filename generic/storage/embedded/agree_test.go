@@ -51,7 +51,7 @@ func TestProposalsToFormerLeaders(t *testing.T) {
 }
 
 // Proposals that etcd gives up may have happened, whatever error it returns.
-func TestProposalsThatEtcdGivesUp(t *testing.T) {
+func TestProposalsThatTimeOut(t *testing.T) {
 	_, a := newLed(2)
 	for _, err := range []error{context.DeadlineExceeded, etcderrors.ErrTimeout, etcderrors.ErrTimeoutDueToConnectionLost} {
 		_, got := proposeWithRetry(t.Context(), a, func(context.Context) (struct{}, error) { return struct{}{}, err })

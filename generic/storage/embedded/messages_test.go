@@ -9,11 +9,11 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/types"
 )
 
-// TestEtcdLogsWhatIsRead checks that etcd logs the messages that keptLog and reach depend on, with the expected
+// TestEtcdLogMessages checks that etcd logs the messages that keptLog and reach depend on, with the expected
 // fields and in the expected goroutines. If another version of etcd changes them, entries would silently stay
 // in memory, and a leader whose process has ended would only be replaced after an election timeout. In this
 // case adapt applying, peerActive and peerInactive.
-func TestEtcdLogsWhatIsRead(t *testing.T) {
+func TestEtcdLogMessages(t *testing.T) {
 	c := newTrio(t)
 	leader := slices.IndexFunc(c.members[:], func(m *Server) bool { return m.etcd.Leader() == m.etcd.MemberID() })
 	if leader < 0 {

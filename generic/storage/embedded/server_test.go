@@ -185,7 +185,7 @@ func TestUnusableDirectories(t *testing.T) {
 	}
 }
 
-func TestTwoSideBySide(t *testing.T) {
+func TestTwoServers(t *testing.T) {
 	a, b := start(t, t.TempDir()), start(t, t.TempDir())
 	if _, err := a.Backend().Create(t.Context(), "/x", []byte("a"), 0); err != nil {
 		t.Fatal(err)

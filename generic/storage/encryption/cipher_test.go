@@ -26,7 +26,7 @@ func counting(n int) []byte {
 
 var ciphers = map[string]func([]byte) (cipher, error){"aesgcm": newGCM, "aescbc": newCBC, "secretbox": newBox, "seeded": newSeeded}
 
-func TestCiphersGiveBackWhatTheyGot(t *testing.T) {
+func TestCiphersRoundTrip(t *testing.T) {
 	for name, make := range ciphers {
 		c, err := make(counting(32))
 		if err != nil {

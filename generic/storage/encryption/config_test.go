@@ -83,7 +83,7 @@ func TestConfigurationsAreValidated(t *testing.T) {
 	}
 }
 
-func TestTheFirstEntryThatMatchesCounts(t *testing.T) {
+func TestFirstMatchingEntryApplies(t *testing.T) {
 	provider := func(name string) string { return withKeys("secretbox", name, secret32) }
 	r, err := newRules([]byte(file(
 		entry("configmaps", "{identity: {}}")+

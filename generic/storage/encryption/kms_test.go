@@ -12,7 +12,7 @@ import (
 	"triplane/generic/storage/encryption/kmstest"
 )
 
-func TestKMSAsksThePluginOncePerSeed(t *testing.T) {
+func TestKMSCallsThePluginOncePerSeed(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
 	plugin := kmstest.Start(t, socket)
 	config := file(entry("secrets", kmsProvider(socket)))
@@ -93,7 +93,7 @@ func (k *kms) rules(t *testing.T, w *world, now time.Time) {
 	}
 }
 
-func TestKMSThatIsAway(t *testing.T) {
+func TestUnavailableKMS(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "kms.sock")
 	w := newWorld(t, file(entry("secrets", `{kms: {apiVersion: v2, name: remote, timeout: 50ms, endpoint: "unix://`+socket+`"}}`)+
@@ -131,7 +131,7 @@ func TestKMSThatIsAway(t *testing.T) {
 
 // Invalid responses of a plugin fail writes and the health check only. They are not stored, and values whose
 // key is cached can be read.
-func TestKMSThatAnswersGarbage(t *testing.T) {
+func TestKMSInvalidResponses(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
 	plugin := kmstest.Start(t, socket)
 	w := newWorld(t, file(entry("secrets", kmsProvider(socket))))
@@ -169,7 +169,7 @@ func TestKMSThatAnswersGarbage(t *testing.T) {
 }
 
 // Invalid seeds of any length are not cached: the plugin is called another time.
-func TestKMSThatDecryptsToGarbage(t *testing.T) {
+func TestKMSInvalidSeeds(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
 	plugin := kmstest.Start(t, socket)
 	w := newWorld(t, file(entry("secrets", kmsProvider(socket))))

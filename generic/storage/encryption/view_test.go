@@ -33,7 +33,7 @@ func kmsProvider(socket string) string {
 	return `{kms: {apiVersion: v2, name: remote, endpoint: "unix://` + socket + `"}}`
 }
 
-func TestWhatKubeAPIServerStoredIsRead(t *testing.T) {
+func TestReadsValuesOfKubeAPIServer(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
 	kmstest.Start(t, socket)
 	w := newWorld(t, file(entry("secrets", strings.Join([]string{
@@ -57,7 +57,7 @@ func TestWhatKubeAPIServerStoredIsRead(t *testing.T) {
 
 // Reads return what was written with every provider. No part of it is on disk, except with the identity
 // provider.
-func TestNothingIsLeftOnTheDisk(t *testing.T) {
+func TestNoPlaintextOnDisk(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
 	kmstest.Start(t, socket)
 	for begins, provider := range map[string]string{

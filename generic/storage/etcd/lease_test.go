@@ -69,7 +69,7 @@ func (r *revoking) Txn(_ context.Context, txn *pb.TxnRequest) (*pb.TxnResponse, 
 	return &pb.TxnResponse{Succeeded: true, Header: &pb.ResponseHeader{Revision: 7}}, nil
 }
 
-func TestALostLeaseIsReplaced(t *testing.T) {
+func TestRevokedLeaseIsReplaced(t *testing.T) {
 	kv := &revoking{}
 	s := NewStore(kv, StoreOptions{})
 	for _, write := range []func() (int64, error){

@@ -77,7 +77,7 @@ func TestReadsAllDocuments(t *testing.T) {
 	}
 }
 
-func TestWhatManifestsMayNotHave(t *testing.T) {
+func TestInvalidManifests(t *testing.T) {
 	for _, c := range []struct{ name, plugin, text, want string }{
 		{"another suffix", "ValidatingAdmissionPolicy", strings.Replace(aPolicy, "p.static.k8s.io", "p", 1), `"p" in file "FILE" must have a name ending with ".static.k8s.io"`},
 		{"a name twice", "ValidatingAdmissionPolicy", aPolicy + "---" + aPolicy, `duplicate name "p.static.k8s.io" found in file "FILE" (previously seen in "FILE")`},

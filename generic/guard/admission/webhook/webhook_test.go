@@ -97,7 +97,7 @@ func validatingHook(client admissionv1.WebhookClientConfig, change func(*admissi
 	return &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Webhooks: []admissionv1.ValidatingWebhook{w}}
 }
 
-func TestAnswersThatMakeNoSense(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	const invalid = "received invalid webhook response: "
 	for name, c := range map[string]struct {
 		respond func(*admissionapi.AdmissionReview)
@@ -132,7 +132,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestDenials(t *testing.T) {
 	for name, c := range map[string]struct {
 		result *metav1.Status
 		code   int32
@@ -153,7 +153,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestWhoIsAsked(t *testing.T) {
+func TestMatchingWebhooksAreCalled(t *testing.T) {
 	var asked atomic.Int32
 	client := serve(t, func(r *admissionapi.AdmissionReview) {
 		asked.Add(1)

@@ -45,7 +45,7 @@ func forward(t *testing.T, socket, endpoint string) (away func()) {
 
 // While an etcd on a Unix socket is unavailable, calls fail with ErrUnavailable. They succeed soon after it is
 // available.
-func TestEtcdAwayAndBack(t *testing.T) {
+func TestUnavailableEtcd(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "etcd.sock")
 	endpoint := listen(t)

@@ -9,7 +9,7 @@ import (
 
 // Wildcards do not match internal records of the server, as in kube-apiserver. Those that an older release
 // encrypted can be read, and are not encrypted after their next write.
-func TestWildcardsLeaveTheServersOwnRecords(t *testing.T) {
+func TestWildcardsSkipInternalRecords(t *testing.T) {
 	for _, resource := range notEncrypted {
 		for _, wildcard := range []string{`"*."`, `"*.*"`} {
 			t.Run(resource+" "+wildcard, func(t *testing.T) {

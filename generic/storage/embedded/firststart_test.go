@@ -30,7 +30,7 @@ func startOnce(t *testing.T, dir string) (value string) {
 }
 
 // A process was killed after it had created the file of the log, and perhaps that of the database.
-func TestBeginsAnewWhatWasNeverBegun(t *testing.T) {
+func TestIncompleteFirstStart(t *testing.T) {
 	for _, database := range []bool{false, true} {
 		dir := t.TempDir()
 		if database {
