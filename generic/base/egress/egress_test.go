@@ -146,7 +146,7 @@ func TestProxies(t *testing.T) {
 				t.Errorf("a destination that is not there: %v", err)
 			}
 			if got := recorder.Addresses(); !slices.Equal(got, []string{"node.cluster:10250", "nobody.cluster:1"}) {
-				t.Errorf("asked for %v", got)
+				t.Errorf("connected to %v", got)
 			}
 			if got := testutil.CollectAndCount(s.metrics.failures); got != 1 {
 				t.Errorf("%d series of failures", got)

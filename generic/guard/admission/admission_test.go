@@ -98,7 +98,7 @@ func TestRounds(t *testing.T) {
 	for _, c := range []struct{ limit, want int }{{0, 1}, {1, 2}, {5, 2}} {
 		p := &asking{limit: c.limit}
 		if err := NewChain(nil, Named{"p", p}).Admit(t.Context(), &Attributes{}); err != nil || p.seen != c.want {
-			t.Errorf("asked %d times: %d rounds, %v", c.limit, p.seen, err)
+			t.Errorf("limit %d: %d rounds, %v", c.limit, p.seen, err)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func TestLostHistoryResetsCaches(t *testing.T) {
 		t.Errorf("listed %q", got)
 	}
 	if w.mux.counts.rebuilds.Load() == 0 {
-		t.Error("the caches did not begin anew")
+		t.Error("the caches were not reset")
 	}
 }
 

@@ -49,6 +49,6 @@ func TestTapIsBounded(t *testing.T) {
 	}
 	tap.markLost()
 	if _, lost, _ = tap.Next(t.Context()); !lost {
-		t.Error("the beginning anew is not reported")
+		t.Error("the reset is not reported")
 	}
 }

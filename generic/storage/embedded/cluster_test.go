@@ -114,7 +114,7 @@ func TestCluster(t *testing.T) {
 		}
 	}
 	if leader < 0 {
-		t.Fatal("nobody leads")
+		t.Fatal("no leader")
 	}
 	c.renewLease(t)
 	if err := c.members[leader].Close(); err != nil {
@@ -222,7 +222,7 @@ func TestLeaderEnds(t *testing.T) {
 	c := newTrio(t)
 	leader := slices.IndexFunc(c.members[:], func(m *Server) bool { return m.etcd.Leader() == m.etcd.MemberID() })
 	if leader < 0 {
-		t.Fatal("nobody leads")
+		t.Fatal("no leader")
 	}
 	for i := range c.members {
 		c.write(t, i, fmt.Sprintf("/r/%d", i))

@@ -53,7 +53,7 @@ func TestIncompleteFirstStart(t *testing.T) {
 			t.Errorf("a store that was never begun holds %q", got)
 		}
 		if got := startOnce(t, dir); got != "1" {
-			t.Errorf("the store that was begun anew holds %q", got)
+			t.Errorf("the recreated store has %q", got)
 		}
 	}
 }

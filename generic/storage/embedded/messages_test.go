@@ -17,7 +17,7 @@ func TestEtcdLogMessages(t *testing.T) {
 	c := newTrio(t)
 	leader := slices.IndexFunc(c.members[:], func(m *Server) bool { return m.etcd.Leader() == m.etcd.MemberID() })
 	if leader < 0 {
-		t.Fatal("nobody leads")
+		t.Fatal("no leader")
 	}
 	left, other := c.members[(leader+1)%3], c.members[(leader+2)%3]
 	id := other.etcd.MemberID()

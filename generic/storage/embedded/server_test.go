@@ -61,7 +61,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 	acknowledged := 0
 	for lines := bufio.NewScanner(out); lines.Scan(); acknowledged++ {
 		if lines.Text() != fmt.Sprint(acknowledged) {
-			t.Fatalf("the process says %q", lines.Text())
+			t.Fatalf("the process prints %q", lines.Text())
 		}
 		if acknowledged == 500 {
 			cmd.Process.Kill()
@@ -138,7 +138,7 @@ func TestDirectoryIsLocked(t *testing.T) {
 	began := time.Now()
 	_, err := Start(context.Background(), Config{Dir: dir})
 	if err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Fatalf("got %v, want an error that says the directory is in use", err)
+		t.Fatalf("got %v, want the error that the directory is in use", err)
 	}
 	if d := time.Since(began); d > time.Second {
 		t.Errorf("it took %v to say so", d)

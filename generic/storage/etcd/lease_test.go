@@ -51,7 +51,7 @@ func TestLeasesAreShared(t *testing.T) {
 	// A lease lasts longer than the ttl by the minute of its reuse, but by at most a twentieth.
 	for i, want := range []int64{3660, 3660, 63, 3660} {
 		if g.ttls[i] != want {
-			t.Errorf("asked for ttls %v", g.ttls)
+			t.Errorf("granted ttls %v", g.ttls)
 		}
 	}
 	if len(counted) != 2 || counted[0] != 3 || counted[1] != 1 {

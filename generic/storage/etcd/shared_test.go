@@ -32,7 +32,7 @@ func TestSharedCallsAreFresh(t *testing.T) {
 	}
 	wg.Wait()
 	if n := asked.Load(); n > callers*calls/2 {
-		t.Errorf("asked %d times for %d calls", n, callers*calls)
+		t.Errorf("%d calls for %d callers", n, callers*calls)
 	}
 }
 

@@ -194,7 +194,7 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, err := e.Evaluate(t.Context(), c.Compile(Scope{}, "true")); !errors.Is(err, ErrBudget) {
-		t.Errorf("after the budget is gone: %v", err)
+		t.Errorf("after the budget is exceeded: %v", err)
 	}
 }
 

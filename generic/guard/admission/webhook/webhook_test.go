@@ -198,7 +198,7 @@ func TestMatchingWebhooksAreCalled(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if n := asked.Load(); n != c.asked {
-				t.Errorf("asked %d times, want %d", n, c.asked)
+				t.Errorf("%d calls, want %d", n, c.asked)
 			}
 		})
 	}

@@ -268,7 +268,7 @@ func TestReplace(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if err := d.Replace(ctx, mustCompile(t, plain(second, nil))); err == nil {
-		t.Fatal("an issuer that does not answer is in force")
+		t.Fatal("a configuration with an unavailable issuer is in effect")
 	}
 	if _, why := ask(t, d, old); why != "" {
 		t.Fatalf("the first configuration is lost: %s", why)
@@ -277,7 +277,7 @@ func TestReplace(t *testing.T) {
 	c := plain(second, nil)
 	c.Anonymous = &Anonymous{Enabled: true, Conditions: []AnonymousCondition{{Path: "/livez"}}}
 	if !d.servesAnonymous("/x") {
-		t.Error("anonymous requests are refused before")
+		t.Error("anonymous requests are rejected before")
 	}
 	if err := d.Replace(t.Context(), mustCompile(t, c)); err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func TestReplace(t *testing.T) {
 		t.Error(why)
 	}
 	if d.servesAnonymous("/x") || !d.servesAnonymous("/livez") {
-		t.Error("the conditions are not in force")
+		t.Error("the conditions are not in effect")
 	}
 }
 

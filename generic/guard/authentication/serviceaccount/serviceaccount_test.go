@@ -246,7 +246,7 @@ func TestDeletionRevokes(t *testing.T) {
 		return response != nil
 	}
 	if !accepted() {
-		t.Fatal("a good token is refused")
+		t.Fatal("a valid token is rejected")
 	}
 	pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 	if !accepted() {
@@ -254,12 +254,12 @@ func TestDeletionRevokes(t *testing.T) {
 	}
 	pod.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(-2 * time.Minute)}
 	if accepted() {
-		t.Error("the pod should be gone by now")
+		t.Error("a token of a deleted pod is accepted after the grace period")
 	}
 	pod.DeletionTimestamp = nil
 	delete(store, "serviceaccounts/sa")
 	if accepted() {
-		t.Error("the account is gone")
+		t.Error("a token of a deleted account is accepted")
 	}
 }
 

@@ -91,7 +91,7 @@ func TestAuthorize(t *testing.T) {
 			FieldSelector: fields.ParseSelectorOrDie("x!=y").Requirements(), LabelSelector: requirements,
 		})
 		if decision != s.decision || reason != s.reason || (err != nil) != s.fails || asked != s.asked {
-			t.Errorf("%+v: %v %q %v, asked %d times", s, decision, reason, err, asked)
+			t.Errorf("%+v: %v %q %v after %d calls", s, decision, reason, err, asked)
 		}
 	}
 	for _, part := range []string{"authorization.k8s.io/v1 ", `"groups":["g"]`, `"extra":{"k":["v"]}`, `"fieldSelector":{"requirements":[{"key":"x","operator":"NotIn","values":["y"]}]}`,

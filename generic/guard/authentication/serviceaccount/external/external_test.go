@@ -74,11 +74,11 @@ func TestTokensAndRotation(t *testing.T) {
 	// Unknown key IDs cause at most one fetch per second.
 	for end := time.Now().Add(30 * time.Second); !accepted(second); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("a token of the new key is refused")
+			t.Fatal("a token of the new key is rejected")
 		}
 	}
 	if accepted(first) {
-		t.Error("a token of the key that is gone is accepted")
+		t.Error("a token of a removed key is accepted")
 	}
 	before := p.Fetched()
 	header := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"ES256","kid":"invented","typ":"JWT"}`))
