@@ -212,7 +212,7 @@ func (c *embeddedCluster) replaces() {
 	out, err := exec.CommandContext(c.t.Context(), s.Programs.Triplane, "--data-dir", c.t.TempDir(), "--secure-port=0", "--embedded-etcd-name=d", "--embedded-etcd-peer-listen=https://127.0.0.1:1",
 		"--join="+s.Config.Host, "--join-kubeconfig="+s.Kubeconfig).CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || !strings.Contains(string(out), "409 Conflict: there is a member d (") {
+	if !errors.As(err, &exit) || !strings.Contains(string(out), "409 Conflict: member d (") {
 		c.t.Errorf("the name of another: %v, %s", err, out)
 	}
 	if err := s.Terminate(c.t); err != nil {

@@ -115,7 +115,7 @@ func damagesSnapshot(t *testing.T, s *harness.Server) {
 	if err := os.WriteFile(last, bad, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := verify(); err == nil || !strings.Contains(out, last+" is damaged: its sum is another") {
+	if out, err := verify(); err == nil || !strings.Contains(out, last+" is damaged: its checksum is wrong") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if err := os.WriteFile(last, good, 0o600); err != nil {

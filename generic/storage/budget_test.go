@@ -31,7 +31,7 @@ func TestBudgetDropsUnusedForms(t *testing.T) {
 		t.Errorf("a form in use was dropped %d times", encoded)
 	}
 	if _, _ = cold.Form(1, b, count); encoded != 1 {
-		t.Error("a form that nobody uses was kept")
+		t.Error("an unused form was kept")
 	}
 	used, limit, evicted := b.Usage()
 	if used > limit || evicted < 90 {

@@ -69,7 +69,7 @@ func (r *Record) form(id FormID) *form {
 
 // node returns the node of a form. It adds one if there is none.
 func (r *Record) node(id FormID) *form {
-	var mine *form
+	var added *form
 	for {
 		head := r.forms.Load()
 		for f := head; f != nil; f = f.next {
@@ -77,12 +77,12 @@ func (r *Record) node(id FormID) *form {
 				return f
 			}
 		}
-		if mine == nil {
-			mine = &form{id: id}
+		if added == nil {
+			added = &form{id: id}
 		}
-		mine.next = head
-		if r.forms.CompareAndSwap(head, mine) {
-			return mine
+		added.next = head
+		if r.forms.CompareAndSwap(head, added) {
+			return added
 		}
 	}
 }

@@ -52,5 +52,6 @@ type Rule struct {
 
 // RuleResolver lists the rules of a user. incomplete is true if the user may have other rules.
 type RuleResolver interface {
-	RulesFor(ctx context.Context, u *user.Info, namespace string) (resource, nonResource []Rule, incomplete bool, err error)
+	RulesFor(ctx context.Context, u *user.Info, namespace string) (resource, nonResource []Rule, incomplete bool,
+		err error)
 }

@@ -16,7 +16,7 @@ func TestPathMatches(t *testing.T) {
 		{"", "/metrics", false},
 		{"", "", true},
 		{"/debug/*", "/debug/pprof/heap", true},
-		// What gives everything is granted by its name alone.
+		// Privileged paths need an exact rule.
 		{"*", "/etcd/snapshot", false},
 		{"*", "/etcd/members", false},
 		{"/*", "/etcd/snapshot", false},
@@ -29,7 +29,7 @@ func TestPathMatches(t *testing.T) {
 		{"/etcd/snapshot", "/etcd/snapshot", true},
 		{"/debug/audit", "/debug/audit", true},
 		{"*", "/etcdx", true},
-		// As a rule that another one is compared with, it grants nothing.
+		// A rule that is compared with another one allows nothing by itself.
 		{"*", "/etcd/*", true},
 	} {
 		if got := PathMatches(c.rule, c.path); got != c.want {

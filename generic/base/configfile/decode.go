@@ -39,7 +39,8 @@ func DecodeAs(raw []byte, kinds []schema.GroupVersionKind, into any) (found sche
 	}
 	found = header.GroupVersionKind()
 	if !slices.Contains(kinds, found) {
-		return found, fmt.Errorf("no kind %q is registered for version %q: expected %s", header.Kind, header.APIVersion, expected(kinds))
+		return found, fmt.Errorf("no kind %q is registered for version %q: expected %s", header.Kind, header.APIVersion,
+			expected(kinds))
 	}
 	problems, err := sigsjson.UnmarshalStrict(text, into)
 	if err != nil {

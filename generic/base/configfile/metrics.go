@@ -24,9 +24,11 @@ func NewMetrics(registry prometheus.Registerer, subsystem, serverID string) *Met
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "automatic_reloads_total",
 			Help: "Reloads of the " + subsystem + " configuration, by status."}, []string{"apiserver_id_hash", "status"}),
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "automatic_reload_last_timestamp_seconds",
-			Help: "Unix time of the last reload of the " + subsystem + " configuration, by status."}, []string{"apiserver_id_hash", "status"}),
+			Help: "Unix time of the last reload of the " + subsystem + " configuration, by status."},
+			[]string{"apiserver_id_hash", "status"}),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "last_config_info",
-			Help: "1, with the hash of the current " + subsystem + " configuration as a label."}, []string{"apiserver_id_hash", "hash"}),
+			Help: "1, with the hash of the current " + subsystem + " configuration as a label."},
+			[]string{"apiserver_id_hash", "hash"}),
 	}
 	registry.MustRegister(m.reloads, m.last, m.info)
 	return m

@@ -58,7 +58,7 @@ func (r *Reloader) Run(ctx context.Context, current []byte) {
 	}
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	var refused []byte
+	var rejected []byte
 	var retryAt time.Time
 	for {
 		select {
@@ -68,13 +68,13 @@ func (r *Reloader) Run(ctx context.Context, current []byte) {
 		}
 		raw, err := read(r.Path)
 		if err == nil && bytes.Equal(raw, current) {
-			refused = nil
+			rejected = nil
 			continue
 		}
 		if raw == nil {
 			raw = []byte{}
 		}
-		if refused != nil && bytes.Equal(raw, refused) && time.Now().Before(retryAt) {
+		if rejected != nil && bytes.Equal(raw, rejected) && time.Now().Before(retryAt) {
 			continue
 		}
 		if err == nil {
@@ -86,11 +86,11 @@ func (r *Reloader) Run(ctx context.Context, current []byte) {
 		r.Metrics.Reloaded(err)
 		if err != nil {
 			klog.ErrorS(err, "Failed to reload configuration file, keeping the previous one", "file", r.Path)
-			refused, retryAt = raw, time.Now().Add(retryAfter)
+			rejected, retryAt = raw, time.Now().Add(retryAfter)
 			continue
 		}
 		klog.InfoS("Reloaded configuration file", "file", r.Path)
-		current, refused = raw, nil
+		current, rejected = raw, nil
 		r.Metrics.setCurrent(current)
 	}
 }

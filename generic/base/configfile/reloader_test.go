@@ -12,8 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// A file is replaced by a broken one, then by a good one, by renaming as atomic
-// writers do.
+// A file is replaced by an invalid one, then by a valid one, by renaming like atomic writers do.
 func TestReloader(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
 	replace := func(text string) {
@@ -61,7 +60,7 @@ func TestReloader(t *testing.T) {
 	}
 }
 
-// A file of which only the beginning could be read is an error: it may mean something else.
+// A file beyond the size limit is an error: its beginning may have another meaning.
 func TestReadOfLargeFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	for size, ok := range map[int64]bool{maxSize: true, maxSize + 1: false} {

@@ -34,11 +34,12 @@ type checked struct {
 // RoundTrip implements http.RoundTripper.
 func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := c.RoundTripper.RoundTrip(r)
-	var refused *tls.CertificateVerificationError
+	var verification *tls.CertificateVerificationError
 	switch {
-	case errors.As(err, &refused):
+	case errors.As(err, &verification):
 		var name x509.HostnameError
-		c.found(r.Context(), r.URL.Hostname(), errors.As(refused.Err, &name) && !hasSAN(name.Certificate), refusedSHA1(refused))
+		c.found(r.Context(), r.URL.Hostname(), errors.As(verification.Err, &name) && !hasSAN(name.Certificate),
+			refusedSHA1(verification))
 	case err == nil && response.TLS != nil && len(response.TLS.PeerCertificates) > 0:
 		leaf := response.TLS.PeerCertificates[0]
 		c.found(r.Context(), r.URL.Hostname(), !hasSAN(leaf), bySHA1(leaf))
@@ -52,7 +53,8 @@ func (c checked) WrappedRoundTripper() http.RoundTripper { return c.RoundTripper
 func (c checked) found(ctx context.Context, host string, noSAN, sha1 bool) {
 	if noSAN {
 		c.metrics.MissingSAN()
-		request.Annotate(ctx, missingSAN+host, "relies on a legacy Common Name field instead of the SAN extension for subject validation")
+		request.Annotate(ctx, missingSAN+host,
+			"relies on a legacy Common Name field instead of the SAN extension for subject validation")
 	}
 	if sha1 {
 		c.metrics.SHA1()

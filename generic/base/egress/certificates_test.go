@@ -24,8 +24,8 @@ import (
 	"triplane/generic/guard/audit"
 )
 
-// signed returns the certificate of a server at 127.0.0.1 that another signed, and the
-// pool of that one.
+// signed returns a server certificate for 127.0.0.1 that another certificate has signed, and the pool of the
+// latter.
 func signed(t *testing.T, key *rsa.PrivateKey, change func(*x509.Certificate)) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	authority := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour),
@@ -50,7 +50,7 @@ func signed(t *testing.T, key *rsa.PrivateKey, change func(*x509.Certificate)) (
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// last keeps the last event.
+// last is a backend that keeps the last event.
 type last struct{ event *audit.Event }
 
 func (l *last) Process(events ...*audit.Event) bool {
@@ -74,7 +74,7 @@ func counted(t *testing.T, m *metrics.Registry, name string) float64 {
 	return -1
 }
 
-// audited returns the context of a request that is audited, and its annotations.
+// audited returns the context of an audited request, and a function that returns its annotations.
 func audited(t *testing.T) (*request.State, func() map[string]string) {
 	t.Helper()
 	kept := &last{}

@@ -120,7 +120,8 @@ func (c *connection) validate(at *field.Path) field.ErrorList {
 	case protocolHTTPConnect, protocolGRPC:
 		return c.Transport.validate(at.Child("transport"))
 	}
-	return field.ErrorList{field.NotSupported(at.Child("proxyProtocol"), c.ProxyProtocol, []string{protocolDirect, protocolHTTPConnect, protocolGRPC})}
+	return field.ErrorList{field.NotSupported(at.Child("proxyProtocol"), c.ProxyProtocol,
+		[]string{protocolDirect, protocolHTTPConnect, protocolGRPC})}
 }
 
 func (t *transport) validate(at *field.Path) field.ErrorList {

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// load makes a selector whose connections to the cluster are as given.
+// load returns a selector with a connection for the cluster.
 func load(t *testing.T, connection string) *Selector {
 	t.Helper()
 	s, err := Load(write(t, "apiVersion: apiserver.k8s.io/v1beta1\nkind: EgressSelectorConfiguration\negressSelections:\n- name: cluster\n  connection: "+connection))
@@ -55,7 +55,7 @@ func listen(t *testing.T, network, address string) net.Listener {
 	return l
 }
 
-// certificates writes a certificate of a host that is its own authority.
+// certificates writes a self-signed certificate for a host.
 func certificates(t *testing.T, host string) (files string, server *tls.Config) {
 	t.Helper()
 	cert, key, err := certutil.GenerateSelfSignedCertKey(host, nil, nil)
@@ -76,7 +76,7 @@ func certificates(t *testing.T, host string) (files string, server *tls.Config) 
 		&tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert, NextProtos: []string{"h2", "http/1.1"}}
 }
 
-// destination is a server that the proxies reach by a name that only they know.
+// destination is a server with a name that only the proxies can resolve.
 func destination(t *testing.T) (route func(string) string) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	t.Cleanup(s.Close)
@@ -88,7 +88,7 @@ func destination(t *testing.T) (route func(string) string) {
 	}
 }
 
-// get asks the destination through a dial.
+// get sends a request to the destination through a dial.
 func get(t *testing.T, dial Dial, host string) (string, error) {
 	t.Helper()
 	transport := &http.Transport{DialContext: dial}
@@ -146,7 +146,7 @@ func TestProxies(t *testing.T) {
 				t.Errorf("a destination that is not there: %v", err)
 			}
 			if got := recorder.Addresses(); !slices.Equal(got, []string{"node.cluster:10250", "nobody.cluster:1"}) {
-				t.Errorf("asked for %v", got)
+				t.Errorf("connected to %v", got)
 			}
 			if got := testutil.CollectAndCount(s.metrics.failures); got != 1 {
 				t.Errorf("%d series of failures", got)
@@ -158,8 +158,8 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// TestProxyThatDoesNotAnswer sees a dial end with its context.
-func TestProxyThatDoesNotAnswer(t *testing.T) {
+// A dial ends with its context.
+func TestProxyThatDoesNotRespond(t *testing.T) {
 	for _, protocol := range []string{"HTTPConnect", "GRPC"} {
 		l := listen(t, "tcp", "127.0.0.1:0")
 		defer l.Close()
@@ -172,7 +172,7 @@ func TestProxyThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestCloseEndsTunnels sees a connection through konnectivity end with its selector.
+// Closing the selector closes connections through konnectivity.
 func TestCloseEndsTunnels(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "proxy")
 	recorder := egresstest.Konnectivity(t, listen(t, "unix", socket))
@@ -189,7 +189,7 @@ func TestCloseEndsTunnels(t *testing.T) {
 	_ = conn.Close()
 }
 
-func TestLoadRefuses(t *testing.T) {
+func TestLoadRejects(t *testing.T) {
 	const head = "apiVersion: apiserver.k8s.io/v1beta1\nkind: EgressSelectorConfiguration\negressSelections:\n"
 	for text, want := range map[string]string{
 		"apiVersion: v1\nkind: Pod":                                                                                          "expected kind EgressSelectorConfiguration",

@@ -41,7 +41,8 @@ func (k konnectivity) dial(ctx context.Context, network, address string) (net.Co
 	}
 	if err != nil {
 		end()
-		return nil, &dialError{stageProxy, fmt.Errorf("konnectivity server %q: connecting to %s: %w", k.address, address, err)}
+		return nil, &dialError{stageProxy, fmt.Errorf("konnectivity server %q: connecting to %s: %w", k.address, address,
+			err)}
 	}
 	return tunnelConn{conn, end}, nil
 }

@@ -38,9 +38,11 @@ func newDialMetrics() *dialMetrics {
 		starts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_egress_dialer_dial_start_total",
 			Help: "Connections begun, by protocol and transport of the proxy."}, []string{"protocol", "transport"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_egress_dialer_dial_failure_count",
-			Help: "Connections that failed, by protocol, transport and stage: connect to the proxy, or proxy."}, []string{"protocol", "stage", "transport"}),
+			Help: "Connections that failed, by protocol, transport and stage: connect to the proxy, or proxy."},
+			[]string{"protocol", "stage", "transport"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_egress_dialer_dial_duration_seconds",
-			Help: "Seconds that connecting took.", Buckets: []float64{0.005, 0.025, 0.1, 0.5, 2.5, 12.5}}, []string{"protocol", "transport"}),
+			Help: "Seconds that connecting took.", Buckets: []float64{0.005, 0.025, 0.1, 0.5, 2.5, 12.5}},
+			[]string{"protocol", "transport"}),
 	}
 }
 

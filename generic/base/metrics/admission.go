@@ -66,11 +66,15 @@ func newAdmission(r prometheus.Registerer, webhooks *Certificates) *Admission {
 	outcome := []string{"type", "operation", "rejected"}
 	buckets := []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5}
 	a := &Admission{
-		plugins: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "controller_admission_duration_seconds", Buckets: buckets,
-			Help: "Seconds that an admission plugin took, by phase, operation and whether it denied the request."}, append([]string{"name"}, outcome...)),
-		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "step_admission_duration_seconds", Buckets: buckets,
-			Help: "Seconds that a phase of admission took, by operation and whether a plugin refused."}, outcome),
-		summaries: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: admissionPrefix + "step_admission_duration_seconds_summary", MaxAge: 5 * time.Hour,
+		plugins: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix +
+			"controller_admission_duration_seconds", Buckets: buckets,
+			Help: "Seconds that an admission plugin took, by phase, operation and whether it denied the request."},
+			append([]string{"name"}, outcome...)),
+		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "step_admission_duration_seconds",
+			Buckets: buckets,
+			Help:    "Seconds that a phase of admission took, by operation and whether a plugin denied the request."}, outcome),
+		summaries: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: admissionPrefix +
+			"step_admission_duration_seconds_summary", MaxAge: 5 * time.Hour,
 			Objectives: map[float64]float64{0.5: 0.05, 0.9: 0.01, 0.99: 0.001},
 			Help:       "Seconds that a phase of admission took, by operation and whether a plugin denied the request, as quantiles of some hours."}, outcome),
 		webhook: newWebhookMetrics(r), conditions: newConditionMetrics(r),
@@ -92,13 +96,16 @@ func (a *Admission) Certificates() *Certificates {
 
 func newWebhookMetrics(r prometheus.Registerer) webhookMetrics {
 	m := webhookMetrics{
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "webhook_admission_duration_seconds",
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix +
+			"webhook_admission_duration_seconds",
 			Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25},
-			Help:    "Seconds that a webhook took, by operation and whether it denied the request."}, []string{"name", "type", "operation", "rejected"}),
+			Help:    "Seconds that a webhook took, by operation and whether it denied the request."},
+			[]string{"name", "type", "operation", "rejected"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "webhook_request_total",
-			Help: "Calls of a webhook, by operation, HTTP status and whether it denied the request."}, []string{"name", "type", "operation", "code", "rejected"}),
+			Help: "Calls of a webhook, by operation, HTTP status and whether it denied the request."},
+			[]string{"name", "type", "operation", "code", "rejected"}),
 		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "webhook_rejection_count",
-			Help: "Requests that were refused because of a webhook, by the reason and the HTTP status."},
+			Help: "Requests that were denied because of a webhook, by reason and HTTP status."},
 			[]string{"name", "type", "operation", "error_type", "rejection_code"}),
 		failedOpens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "webhook_fail_open_count",
 			Help: "Failed calls of a webhook that were ignored."}, []string{"name", "type"}),
@@ -110,12 +117,15 @@ func newWebhookMetrics(r prometheus.Registerer) webhookMetrics {
 func newConditionMetrics(r prometheus.Registerer) conditionMetrics {
 	labels := []string{"name", "kind", "type", "operation"}
 	m := conditionMetrics{
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "match_condition_evaluation_seconds",
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix +
+			"match_condition_evaluation_seconds",
 			Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25},
 			Help:    "Seconds that the match conditions of a webhook or policy took."}, labels),
-		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "match_condition_evaluation_errors_total",
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix +
+			"match_condition_evaluation_errors_total",
 			Help: "Evaluations of match conditions that failed."}, labels),
-		exclusions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "match_condition_exclusions_total",
+		exclusions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix +
+			"match_condition_exclusions_total",
 			Help: "Operations that match conditions kept from a webhook or policy."}, labels),
 	}
 	r.MustRegister(m.took, m.errors, m.exclusions)
@@ -152,7 +162,8 @@ func operationIndex(operation string) int {
 	return 3 // CONNECT
 }
 
-func (s *admissionSeries) observe(operation string, refused bool, took time.Duration, find func() []prometheus.Observer) {
+func (s *admissionSeries) observe(operation string, refused bool, took time.Duration,
+	find func() []prometheus.Observer) {
 	outcome := 0
 	if refused {
 		outcome = 1
@@ -194,7 +205,8 @@ func (p *AdmissionPlugin) Took(phase AdmissionPhase, operation string, refused b
 		return
 	}
 	p.phase[phase].observe(operation, refused, took, func() []prometheus.Observer {
-		return []prometheus.Observer{p.owner.plugins.WithLabelValues(p.name, phase.String(), operation, strconv.FormatBool(refused))}
+		return []prometheus.Observer{p.owner.plugins.WithLabelValues(p.name, phase.String(), operation,
+			strconv.FormatBool(refused))}
 	})
 }
 
@@ -222,7 +234,8 @@ func (a *Admission) Webhook(phase AdmissionPhase, name, operation string, refuse
 // the call failed.
 func (a *Admission) WebhookRejection(phase AdmissionPhase, name, operation, why string, code int) {
 	if a != nil {
-		a.webhook.rejections.WithLabelValues(name, phase.called(), operation, why, strconv.Itoa(min(code, maxRejectionCode))).Inc()
+		a.webhook.rejections.WithLabelValues(name, phase.called(), operation, why,
+			strconv.Itoa(min(code, maxRejectionCode))).Inc()
 	}
 }
 
@@ -234,7 +247,8 @@ func (a *Admission) WebhookFailedOpen(phase AdmissionPhase, name string) {
 }
 
 // Conditions counts an evaluation of match conditions; kind is "webhook" or "policy".
-func (a *Admission) Conditions(phase AdmissionPhase, kind, name, operation string, matched bool, err error, took time.Duration) {
+func (a *Admission) Conditions(phase AdmissionPhase, kind, name, operation string, matched bool, err error,
+	took time.Duration) {
 	if a == nil {
 		return
 	}

@@ -21,20 +21,29 @@ func newAllocation(r prometheus.Registerer) *Allocation {
 	const ips, ports = "kube_apiserver_clusterip_allocator_", "kube_apiserver_nodeport_allocator_"
 	cidr, scope := []string{"cidr"}, []string{"cidr", "scope"}
 	m := &Allocation{
-		allocated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: ips + "allocated_ips", Help: "Allocated cluster IPs of a range."}, cidr),
-		available: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: ips + "available_ips", Help: "Free cluster IPs of a range."}, cidr),
-		total:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: ips + "allocation_total", Help: "Allocations of cluster IPs, requested (static) or chosen by the server (dynamic)."}, scope),
-		failed:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: ips + "allocation_errors_total", Help: "Failed allocations of cluster IPs."}, scope),
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: ips + "allocation_duration_seconds", Buckets: prometheus.DefBuckets,
-			Help: "Seconds until a cluster IP was given out."}, cidr),
-		ports:       prometheus.NewGauge(prometheus.GaugeOpts{Name: ports + "allocated_ports", Help: "Allocated node ports."}),
-		freePorts:   prometheus.NewGauge(prometheus.GaugeOpts{Name: ports + "available_ports", Help: "Free node ports."}),
-		portTotal:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: ports + "allocation_total", Help: "Allocations of node ports, requested (static) or chosen by the server (dynamic)."}, []string{"scope"}),
-		portsFailed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: ports + "allocation_errors_total", Help: "Failed allocations of node ports."}, []string{"scope"}),
+		allocated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: ips + "allocated_ips",
+			Help: "Allocated cluster IPs of a range."}, cidr),
+		available: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: ips + "available_ips",
+			Help: "Free cluster IPs of a range."}, cidr),
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: ips + "allocation_total",
+			Help: "Allocations of cluster IPs, requested (static) or chosen by the server (dynamic)."}, scope),
+		failed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: ips + "allocation_errors_total",
+			Help: "Failed allocations of cluster IPs."}, scope),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: ips + "allocation_duration_seconds",
+			Buckets: prometheus.DefBuckets,
+			Help:    "Seconds that the allocation of a cluster IP took."}, cidr),
+		ports: prometheus.NewGauge(prometheus.GaugeOpts{Name: ports + "allocated_ports",
+			Help: "Allocated node ports."}),
+		freePorts: prometheus.NewGauge(prometheus.GaugeOpts{Name: ports + "available_ports", Help: "Free node ports."}),
+		portTotal: prometheus.NewCounterVec(prometheus.CounterOpts{Name: ports + "allocation_total",
+			Help: "Allocations of node ports, requested (static) or chosen by the server (dynamic)."}, []string{"scope"}),
+		portsFailed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: ports + "allocation_errors_total",
+			Help: "Failed allocations of node ports."}, []string{"scope"}),
 	}
 	m.repairsFailed = prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_nodeport_repair_reconcile_errors_total",
-		Help: "Times that what node ports are taken could not be brought in line with the Services."})
-	r.MustRegister(m.repairsFailed, m.allocated, m.available, m.total, m.failed, m.took, m.ports, m.freePorts, m.portTotal, m.portsFailed)
+		Help: "Failed repairs of the allocations of node ports."})
+	r.MustRegister(m.repairsFailed, m.allocated, m.available, m.total, m.failed, m.took, m.ports, m.freePorts, m.portTotal,
+		m.portsFailed)
 	return m
 }
 

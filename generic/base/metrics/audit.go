@@ -14,9 +14,9 @@ type Audit struct {
 func newAudit(r prometheus.Registerer) *Audit {
 	a := &Audit{
 		Events: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_event_total",
-			Help: "Audit events made and sent to the audit backends."}),
+			Help: "Audit events emitted and sent to the audit backends."}),
 		Rejected: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_requests_rejected_total",
-			Help: "Requests refused because the audit backend failed."}),
+			Help: "Requests rejected because the audit backend failed."}),
 		levels: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_level_total",
 			Help: "Requests by the level that the audit policy gives them."}, []string{"level"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_error_total",

@@ -31,17 +31,20 @@ func newAuth(r prometheus.Registerer) *Auth {
 	buckets := prometheus.ExponentialBuckets(0.001, 2, 15)
 	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_attempts",
 		Help: "Attempts to authenticate, by result."}, []string{"result"})
-	authentication := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_duration_seconds", Buckets: buckets,
-		Help: "Seconds that authentication took, by result."}, []string{"result"})
+	authentication := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_duration_seconds",
+		Buckets: buckets,
+		Help:    "Seconds that authentication took, by result."}, []string{"result"})
 	decisions := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authorization_attempts_total",
 		Help: "Attempts to authorize, by result."}, []string{"result"})
-	authorization := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authorization_duration_seconds", Buckets: buckets,
-		Help: "Seconds that authorization took, by result."}, []string{"result"})
+	authorization := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authorization_duration_seconds",
+		Buckets: buckets,
+		Help:    "Seconds that authorization took, by result."}, []string{"result"})
 	users := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authenticated_user_requests",
 		Help: "Authenticated requests, by well-known user."}, []string{"username"})
 	certs := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_client_certificate_expiration_seconds",
-		Buckets: []float64{0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000},
-		Help:    "Seconds that client certificates of requests are still valid."})
+		Buckets: []float64{0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000,
+			31104000},
+		Help: "Seconds that client certificates of requests are still valid."})
 	r.MustRegister(certs, attempts, authentication, decisions, authorization, users)
 	authenticationMetrics := func(result string) outcomeMetrics {
 		return outcomeMetrics{attempts.WithLabelValues(result), authentication.WithLabelValues(result)}
@@ -51,8 +54,10 @@ func newAuth(r prometheus.Registerer) *Auth {
 	}
 	return &Auth{
 		users: users, certs: certs,
-		authenticated: authenticationMetrics("success"), unauthenticated: authenticationMetrics("failure"), authenticationErrors: authenticationMetrics("error"),
-		allowed: authorizationMetrics("allowed"), denied: authorizationMetrics("denied"), undecided: authorizationMetrics("no-opinion"), authorizationErrors: authorizationMetrics("error"),
+		authenticated: authenticationMetrics("success"), unauthenticated: authenticationMetrics("failure"),
+		authenticationErrors: authenticationMetrics("error"),
+		allowed:              authorizationMetrics("allowed"), denied: authorizationMetrics("denied"),
+		undecided: authorizationMetrics("no-opinion"), authorizationErrors: authorizationMetrics("error"),
 	}
 }
 

@@ -10,17 +10,18 @@ func (r *Registry) RegisterBuildInfo(v *version.Info) error {
 	return r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kubernetes_build_info", Help: "1, with the version of the server as labels.",
 		ConstLabels: prometheus.Labels{
-			"major": v.Major, "minor": v.Minor, "git_version": v.GitVersion, "git_commit": v.GitCommit, "git_tree_state": v.GitTreeState,
-			"build_date": v.BuildDate, "go_version": v.GoVersion, "compiler": v.Compiler, "platform": v.Platform,
+			"major": v.Major, "minor": v.Minor, "git_version": v.GitVersion, "git_commit": v.GitCommit,
+			"git_tree_state": v.GitTreeState,
+			"build_date":     v.BuildDate, "go_version": v.GoVersion, "compiler": v.Compiler, "platform": v.Platform,
 		},
 	}, func() float64 { return 1 }))
 }
 
-// RegisterVersion registers version_info, which is 1. Its labels have the binary version and the emulated
-// version.
+// RegisterVersion registers version_info, which is 1 and has the versions of the server in its labels.
 func (r *Registry) RegisterVersion(v *version.Info) error {
 	return r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "version_info", Help: "1, with the binary version, the emulation version and the minimum compatibility version as labels.",
+		Name: "version_info",
+		Help: "1, with the binary version, the emulation version and the minimum compatibility version as labels.",
 		ConstLabels: prometheus.Labels{
 			"component": "kube", "binary": v.Major + "." + v.Minor, "emulation": v.EmulationMajor + "." + v.EmulationMinor,
 			"min_compat": v.MinCompatibilityMajor + "." + v.MinCompatibilityMinor,

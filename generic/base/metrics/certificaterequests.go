@@ -13,7 +13,8 @@ func newCertificateRequests(r prometheus.Registerer) *CertificateRequests {
 	}
 	m := &CertificateRequests{
 		requested: counter("requested_duration_total", "Issued certificate signing requests with a requested duration"),
-		honored:   counter("honored_duration_total", "Issued certificate signing requests whose requested duration was honored"),
+		honored: counter("honored_duration_total",
+			"Issued certificate signing requests whose requested duration was honored"),
 	}
 	r.MustRegister(m.requested, m.honored)
 	return m

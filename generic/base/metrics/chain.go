@@ -36,10 +36,12 @@ type Traffic struct {
 func newChain(r prometheus.Registerer) *Chain {
 	c := &Chain{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "triplane_chain_requests_total",
-			Help: "Requests by the responding server of the chain, and the class of the HTTP response code."}, []string{"server", "code"}),
+			Help: "Requests by the responding server of the chain, and the class of the HTTP response code."},
+			[]string{"server", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "triplane_chain_request_duration_seconds",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10},
-			Help:    "Seconds that requests took, without long-running ones, by the responding server of the chain."}, []string{"server"}),
+			Help:    "Seconds that requests took, without long-running ones, by the responding server of the chain."},
+			[]string{"server"}),
 	}
 	r.MustRegister(c.requests, c.duration)
 	c.Know(ByFilters, ByExternal, ByNone)

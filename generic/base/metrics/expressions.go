@@ -11,10 +11,12 @@ type Expressions struct{ compiled, evaluated prometheus.Histogram }
 
 func newExpressions(r prometheus.Registerer) *Expressions {
 	m := &Expressions{
-		compiled: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_cel_compilation_duration_seconds", Buckets: prometheus.DefBuckets,
-			Help: "Seconds that compiling the validation rules of a schema within a custom resource's took."}),
-		evaluated: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_cel_evaluation_duration_seconds", Buckets: prometheus.DefBuckets,
-			Help: "Seconds that evaluating a validation rule of a custom resource took."}),
+		compiled: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_cel_compilation_duration_seconds",
+			Buckets: prometheus.DefBuckets,
+			Help:    "Seconds that compiling the validation rules of a schema within a custom resource's took."}),
+		evaluated: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_cel_evaluation_duration_seconds",
+			Buckets: prometheus.DefBuckets,
+			Help:    "Seconds that evaluating a validation rule of a custom resource took."}),
 	}
 	r.MustRegister(m.compiled, m.evaluated)
 	return m

@@ -63,7 +63,8 @@ func (m *Requests) forget(gone Gone) {
 			delete(m.series, k)
 		}
 	}
-	for _, v := range []*prometheus.MetricVec{m.longRunning.MetricVec, m.terminations.MetricVec, m.aborts.MetricVec, m.self.MetricVec, m.deprecated.MetricVec} {
+	for _, v := range []*prometheus.MetricVec{m.longRunning.MetricVec, m.terminations.MetricVec, m.aborts.MetricVec,
+		m.self.MetricVec, m.deprecated.MetricVec} {
 		gone.removeFrom(v)
 	}
 }
@@ -76,7 +77,8 @@ func (s *series) remove() {
 			dryRunLabel(o.dryRun), component, strconv.Itoa(o.code), o.client)
 	}
 	for _, dryRun := range []bool{false, true} {
-		m.duration.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, dryRunLabel(dryRun), component)
+		m.duration.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, dryRunLabel(dryRun),
+			component)
 	}
 	for _, v := range []*prometheus.MetricVec{m.sli.MetricVec, m.sizes.MetricVec} {
 		v.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)

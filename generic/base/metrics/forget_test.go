@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// lived counts all that happens to a resource.
+// lived counts one of everything for a resource.
 func (r *Registry) lived(gr schema.GroupResource) {
 	for _, verb := range []string{"POST", "APPLY", "GET", "LIST", "WATCH", "DELETE"} {
 		k := Series{Verb: verb, Group: gr.Group, Version: "v1", Resource: gr.Resource, Scope: "resource"}
@@ -31,7 +31,7 @@ func (r *Registry) lived(gr schema.GroupResource) {
 	r.Peers.Rerouted(gr.Group, "v1", gr.Resource, 200)
 }
 
-// text is what the registry shows of groups ending in "example.com".
+// text returns the series of groups that end in "example.com".
 func (r *Registry) text(t *testing.T) string {
 	t.Helper()
 	families, err := r.Gather()
@@ -53,7 +53,7 @@ func (r *Registry) text(t *testing.T) string {
 	return strings.Join(found, "")
 }
 
-func TestSeriesOfWhatIsGoneAreForgotten(t *testing.T) {
+func TestForgetDeletesSeries(t *testing.T) {
 	r := New()
 	encrypted := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "encrypted"}, []string{"resource"})
 	r.MustRegister(encrypted)
@@ -80,8 +80,8 @@ func TestSeriesOfWhatIsGoneAreForgotten(t *testing.T) {
 	}
 }
 
-// What was looked up before counts after the resource came back.
-func TestResourcesComeBack(t *testing.T) {
+// Observers that were looked up before the deletion count after the resource is served again.
+func TestResourcesServedAgain(t *testing.T) {
 	r := New()
 	gr := schema.GroupResource{Group: "example.com", Resource: "all"}
 	create, watch := r.Storage.Of("create", gr.Group, gr.Resource), r.Watches.Of(gr.Group, "v1", gr.Resource)
@@ -111,7 +111,7 @@ func TestResourcesComeBack(t *testing.T) {
 	}
 }
 
-func TestRequestsAreCountedWhileOthersAreForgotten(t *testing.T) {
+func TestForgetDuringRequests(t *testing.T) {
 	r := New()
 	stays, goes := schema.GroupResource{Group: "example.com", Resource: "stays"}, schema.GroupResource{Group: "example.com", Resource: "goes"}
 	var all sync.WaitGroup

@@ -15,10 +15,12 @@ type Impersonation struct {
 func newImpersonation(r prometheus.Registerer) *Impersonation {
 	labels := []string{"mode", "decision"}
 	count := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_impersonation_" + name + "_total", Help: help}, labels)
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_impersonation_" + name + "_total",
+			Help: help}, labels)
 	}
 	took := func(name, help string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_impersonation_" + name + "_duration_seconds", Help: help,
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_impersonation_" + name +
+			"_duration_seconds", Help: help,
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, labels)
 	}
 	m := &Impersonation{

@@ -47,7 +47,7 @@ took_count{verb="unexpected"} 3
 	}
 }
 
-// Series that become one have no native buckets, which would be those of one of them.
+// Merged series have no native buckets.
 func TestRestrictNativeHistograms(t *testing.T) {
 	r := prometheus.NewRegistry()
 	v := prometheus.NewHistogramVec(native.of(prometheus.HistogramOpts{Name: "h", Buckets: []float64{1}}), []string{"l"})

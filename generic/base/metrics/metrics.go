@@ -71,7 +71,8 @@ const maxNativeBuckets = 160
 // of adds the options of native histograms.
 func (s scale) of(o prometheus.HistogramOpts) prometheus.HistogramOpts {
 	if s == native {
-		o.NativeHistogramBucketFactor, o.NativeHistogramMaxBucketNumber, o.NativeHistogramMinResetDuration = 1.1, maxNativeBuckets, time.Hour
+		o.NativeHistogramBucketFactor, o.NativeHistogramMaxBucketNumber, o.NativeHistogramMinResetDuration = 1.1,
+			maxNativeBuckets, time.Hour
 	}
 	return o
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// happened counts all that happens to a webhook and to a policy of each phase.
+// happened counts one of everything for a webhook and a policy in each phase.
 func (a *Admission) happened(webhook, policy, binding string) {
 	for _, phase := range []AdmissionPhase{Admit, Validate} {
 		a.Webhook(phase, webhook, "CREATE", true, 400, 1)
@@ -45,7 +45,7 @@ func TestSeriesOfDeletedWebhooksAndPolicies(t *testing.T) {
 		t.Fatalf("what exists is not shown: %s", now)
 	}
 	webhooks, policies = was, had
-	// A call that was under way ends after the deletion.
+	// A call that was in progress ends after the deletion.
 	r.Admission.Prune()
 	r.Admission.happened("goes.example.com", "goes.example.com", "c")
 	now := r.text(t)
@@ -57,8 +57,8 @@ func TestSeriesOfDeletedWebhooksAndPolicies(t *testing.T) {
 	}
 }
 
-// Without a plugin that knows what exists, all series stay.
-func TestNobodyKnowsTheOwners(t *testing.T) {
+// Without a plugin that returns names, all series stay.
+func TestSeriesWithoutOwners(t *testing.T) {
 	r := New()
 	r.Admission.happened("a.example.com", "b.example.com", "c")
 	if now := r.text(t); !strings.Contains(now, "a.example.com") || !strings.Contains(now, "b.example.com") {

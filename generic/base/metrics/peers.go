@@ -18,12 +18,15 @@ func newPeers(r prometheus.Registerer) *Peers {
 	}
 	m := &Peers{
 		rerouted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_rerouted_request_total",
-			Help: "Requests that were proxied to a peer because this server does not serve the resource."}, []string{"code", "group", "version", "resource"}),
+			Help: "Requests that were proxied to a peer because this server does not serve the resource."},
+			[]string{"code", "group", "version", "resource"}),
 		failed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_peer_discovery_sync_errors_total",
 			Help: "Failures to learn what a peer serves, by what failed."}, []string{"type"}),
-		own:    counter("aggregator_discovery_nopeer_requests_total", "Requests for the discovery of this server alone."),
-		hits:   counter("aggregator_discovery_peer_aggregated_cache_hits_total", "Requests for the discovery of all servers that were served from the cache."),
-		misses: counter("aggregator_discovery_peer_aggregated_cache_misses_total", "Times that the discovery of all servers was built."),
+		own: counter("aggregator_discovery_nopeer_requests_total", "Requests for the discovery of this server alone."),
+		hits: counter("aggregator_discovery_peer_aggregated_cache_hits_total",
+			"Requests for the discovery of all servers that were served from the cache."),
+		misses: counter("aggregator_discovery_peer_aggregated_cache_misses_total",
+			"Times that the discovery of all servers was built."),
 	}
 	r.MustRegister(m.rerouted, m.failed, m.own, m.hits, m.misses)
 	return m

@@ -23,16 +23,18 @@ func newQueues(r prometheus.Registerer) *Queues {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "workqueue_" + metric, Help: help}, name)
 	}
 	histogram := func(metric, help string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "workqueue_" + metric, Help: help, Buckets: prometheus.ExponentialBuckets(10e-9, 10, 12)}, name)
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "workqueue_" + metric, Help: help,
+			Buckets: prometheus.ExponentialBuckets(10e-9, 10, 12)}, name)
 	}
 	q := &Queues{
-		depth:      gauge("depth", "Items that wait in a work queue."),
-		unfinished: gauge("unfinished_work_seconds", "Seconds of work in progress that work_duration_seconds does not include yet."),
-		longest:    gauge("longest_running_processor_seconds", "Seconds that the longest work in progress has taken so far."),
-		adds:       counter("adds_total", "Items added to a work queue."),
-		retries:    counter("retries_total", "Items put into a work queue again."),
-		latency:    histogram("queue_duration_seconds", "Seconds that an item waits in a work queue."),
-		work:       histogram("work_duration_seconds", "Seconds that the work on an item takes."),
+		depth: gauge("depth", "Items that wait in a work queue."),
+		unfinished: gauge("unfinished_work_seconds",
+			"Seconds of work in progress that work_duration_seconds does not include yet."),
+		longest: gauge("longest_running_processor_seconds", "Seconds that the longest work in progress has taken so far."),
+		adds:    counter("adds_total", "Items added to a work queue."),
+		retries: counter("retries_total", "Items put into a work queue again."),
+		latency: histogram("queue_duration_seconds", "Seconds that an item waits in a work queue."),
+		work:    histogram("work_duration_seconds", "Seconds that the work on an item takes."),
 	}
 	r.MustRegister(q.depth, q.unfinished, q.longest, q.adds, q.retries, q.latency, q.work)
 	return q

@@ -91,16 +91,22 @@ type Done struct {
 func newRequests(r prometheus.Registerer, s scale) *Requests {
 	what := []string{"verb", "group", "version", "resource", "subresource", "scope"}
 	with := func(more ...string) []string { return append(append([]string(nil), what...), more...) }
-	seconds := []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
+	seconds := []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
+		60}
 	m := &Requests{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
-			Help: "Requests by verb, resource, scope, dry run, component and HTTP response code."}, with("dry_run", "component", "code", "system_client")),
-		duration: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: seconds,
-			Help: "Seconds from a request's arrival to the end of its response."}), with("dry_run", "component")),
-		sli: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_request_sli_duration_seconds", Buckets: seconds,
-			Help: "Seconds that requests took, without long-running ones, webhooks and the wait in queues."}), with("component")),
-		sizes: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_response_sizes", Buckets: prometheus.ExponentialBuckets(1000, 10, 7),
-			Help: "Bytes of response bodies."}), with("component")),
+			Help: "Requests by verb, resource, scope, dry run, component and HTTP response code."},
+			with("dry_run", "component", "code", "system_client")),
+		duration: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds",
+			Buckets: seconds,
+			Help:    "Seconds from a request's arrival to the end of its response."}), with("dry_run", "component")),
+		sli: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_request_sli_duration_seconds",
+			Buckets: seconds,
+			Help:    "Seconds that requests took, without long-running ones, webhooks and the wait in queues."}),
+			with("component")),
+		sizes: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_response_sizes",
+			Buckets: prometheus.ExponentialBuckets(1000, 10, 7),
+			Help:    "Bytes of response bodies."}), with("component")),
 		longRunning: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
 			Help: "Long-running requests that are open."}, with("component")),
 		terminations: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_terminations_total",
@@ -108,9 +114,9 @@ func newRequests(r prometheus.Registerer, s scale) *Requests {
 		aborts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_aborts_total",
 			Help: "Requests that were cut off, mostly by a timeout."}, what),
 		self: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_selfrequest_total",
-			Help: "Requests that the server made to itself."}, []string{"verb", "group", "resource", "subresource"}),
+			Help: "Requests of the server to itself."}, []string{"verb", "group", "resource", "subresource"}),
 		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
-			Help: "Requests being answered, by kind."}, []string{"request_kind"}),
+			Help: "Requests being handled, by kind."}, []string{"request_kind"}),
 		series: map[Series]*series{},
 	}
 	m.addWrites(r, s)
@@ -154,7 +160,8 @@ const (
 
 // labelsAreShort reports whether all names have a valid length. A remote server may respond to any path.
 func (k *Series) labelsAreShort() bool {
-	return len(k.Resource) <= maxLabel && len(k.Subresource) <= maxLabel && len(k.Version) <= maxLabel && len(k.Group) <= maxGroup
+	return len(k.Resource) <= maxLabel && len(k.Subresource) <= maxLabel && len(k.Version) <= maxLabel &&
+		len(k.Group) <= maxGroup
 }
 
 // LongRunning returns the gauge of open long-running requests of a Series, for known resources only.
@@ -175,7 +182,8 @@ func (m *Requests) Terminated(k Series, code int) {
 	if m.find(k, false) == nil {
 		k = Series{Verb: k.Verb}
 	}
-	m.terminations.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component, strconv.Itoa(code)).Inc()
+	m.terminations.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component,
+		strconv.Itoa(code)).Inc()
 }
 
 // Aborted counts a request that was aborted after the response had begun.

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// However many resources a remote server knows of, there are not more series than the
-// bound allows.
+// The number of series is limited, whatever resources a remote server has.
 func TestSeriesAreBounded(t *testing.T) {
 	m := New()
 	for i := range maxSeries + 100 {

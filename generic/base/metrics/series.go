@@ -44,7 +44,8 @@ func (s *series) makeDryRun() prometheus.Observer { return s.durationOf(true) }
 
 func (s *series) durationOf(dryRun bool) prometheus.Observer {
 	k := &s.key
-	return s.owner.duration.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, dryRunLabel(dryRun), component)
+	return s.owner.duration.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope,
+		dryRunLabel(dryRun), component)
 }
 
 func dryRunLabel(dryRun bool) string {

@@ -25,11 +25,13 @@ func newStorage(r prometheus.Registerer, s scale) *Storage {
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
 			Help: "Requests to etcd that failed, by operation and resource."}, labels),
 		duration: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
-			Help:    "Seconds that requests to etcd took, by operation and resource.",
-			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}}), labels),
+			Help: "Seconds that requests to etcd took, by operation and resource.",
+			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
+				60}}), labels),
 	}
 	list := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_storage_list_" + name, Help: help}, []string{"group", "resource"})
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_storage_list_" + name, Help: help},
+			[]string{"group", "resource"})
 	}
 	m.lists = list("total", "Lists that were read from storage, by resource.")
 	m.fetched = list("fetched_objects_total", "Objects that lists have read from storage, by resource.")
@@ -64,10 +66,19 @@ func (m *Storage) Of(operation, group, resource string) *Operation {
 // Done counts a request that started at begun. failed is whether it returned an error.
 func (o *Operation) Done(begun time.Time, failed bool) {
 	forgotten := o.owner.forgotten.Load()
-	o.requests.get(forgotten, func() prometheus.Counter { return o.owner.requests.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
+	o.requests.get(forgotten, func() prometheus.Counter {
+		return o.owner.requests.WithLabelValues(o.operation, o.group,
+			o.resource)
+	}).Inc()
 	if failed {
-		o.errors.get(forgotten, func() prometheus.Counter { return o.owner.errors.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
+		o.errors.get(forgotten, func() prometheus.Counter {
+			return o.owner.errors.WithLabelValues(o.operation, o.group,
+				o.resource)
+		}).Inc()
 	}
-	o.duration.get(forgotten, func() prometheus.Observer { return o.owner.duration.WithLabelValues(o.operation, o.group, o.resource) }).
+	o.duration.get(forgotten, func() prometheus.Observer {
+		return o.owner.duration.WithLabelValues(o.operation, o.group,
+			o.resource)
+	}).
 		Observe(time.Since(begun).Seconds())
 }

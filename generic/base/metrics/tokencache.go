@@ -17,13 +17,14 @@ func newTokenCache(r prometheus.Registerer) *TokenCache {
 	const name = "authentication_token_cache_"
 	status := []string{"status"}
 	asked := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name + "request_total",
-		Help: "Tokens that were looked up, by whether they were known."}, status)
-	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name + "request_duration_seconds", Buckets: prometheus.DefBuckets,
-		Help: "Seconds until a token was known, by whether it was before."}, status)
+		Help: "Lookups of tokens, by whether the cache had them."}, status)
+	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name + "request_duration_seconds",
+		Buckets: prometheus.DefBuckets,
+		Help:    "Seconds that lookups of tokens took, by whether the cache had them."}, status)
 	fetched := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name + "fetch_total",
-		Help: "Tokens that somebody else was asked for, by result."}, status)
+		Help: "Calls of the authenticator behind the cache, by result."}, status)
 	fetching := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name + "active_fetch_count",
-		Help: "Tokens that somebody else is being asked for."}, status)
+		Help: "Calls in progress of the authenticator behind the cache."}, status)
 	r.MustRegister(asked, took, fetched, fetching)
 	return &TokenCache{
 		hit: asked.WithLabelValues("hit"), miss: asked.WithLabelValues("miss"),

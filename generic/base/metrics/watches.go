@@ -19,11 +19,13 @@ func newWatches(r prometheus.Registerer, s scale) *Watches {
 	m := &Watches{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_watch_events_total",
 			Help: "Events sent to watches, by kind."}, []string{"group", "version", "resource"}),
-		sizes: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_watch_events_sizes", Buckets: prometheus.ExponentialBuckets(1024, 2, 8),
-			Help: "Bytes of events sent to watches, by kind."}), []string{"group", "version", "resource"}),
+		sizes: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_watch_events_sizes",
+			Buckets: prometheus.ExponentialBuckets(1024, 2, 8),
+			Help:    "Bytes of events sent to watches, by kind."}), []string{"group", "version", "resource"}),
 		initial: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_watch_list_duration_seconds",
 			Buckets: []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60},
-			Help:    "Seconds until a watch with sendInitialEvents had sent the initial events."}), []string{"group", "version", "resource", "scope"}),
+			Help:    "Seconds until a watch with sendInitialEvents had sent the initial events."}),
+			[]string{"group", "version", "resource", "scope"}),
 	}
 	r.MustRegister(m.events, m.sizes, m.initial)
 	return m
@@ -51,8 +53,14 @@ func (w *WatchesOf) Sent(bytes int) {
 		return
 	}
 	forgotten := w.owner.forgotten.Load()
-	w.events.get(forgotten, func() prometheus.Counter { return w.owner.events.WithLabelValues(w.group, w.version, w.resource) }).Inc()
-	w.sizes.get(forgotten, func() prometheus.Observer { return w.owner.sizes.WithLabelValues(w.group, w.version, w.resource) }).Observe(float64(bytes))
+	w.events.get(forgotten, func() prometheus.Counter {
+		return w.owner.events.WithLabelValues(w.group, w.version,
+			w.resource)
+	}).Inc()
+	w.sizes.get(forgotten, func() prometheus.Observer {
+		return w.owner.sizes.WithLabelValues(w.group, w.version,
+			w.resource)
+	}).Observe(float64(bytes))
 }
 
 // Initialized records how long a watch took to send its initial events. scope is cluster, namespace or

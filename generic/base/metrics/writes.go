@@ -10,19 +10,23 @@ import (
 // addWrites creates the metrics of request bodies and filters.
 func (m *Requests) addWrites(r prometheus.Registerer, s scale) {
 	m.bodies = prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_request_body_size_bytes",
-		Buckets: prometheus.LinearBuckets(50000, 100000, 31), Help: "Bytes of request bodies, by resource and verb."}), []string{"resource", "verb", "group"})
+		Buckets: prometheus.LinearBuckets(50000, 100000, 31), Help: "Bytes of request bodies, by resource and verb."}),
+		[]string{"resource", "verb", "group"})
 	m.deprecated = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
-		Help: "1 for deprecated APIs that were requested, with the release that removes them."}, []string{"group", "version", "resource", "subresource", "removed_release"})
+		Help: "1 for deprecated APIs that were requested, with the release that removes them."},
+		[]string{"group", "version", "resource", "subresource", "removed_release"})
 	m.filters = prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_request_filter_duration_seconds",
-		Buckets: []float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5, 10, 15, 30}, Help: "Seconds that a filter took, by its name."}), []string{"filter"})
+		Buckets: []float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5, 10, 15, 30},
+		Help:    "Seconds that a filter took, by its name."}), []string{"filter"})
 	took := prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "field_validation_request_duration_seconds",
 		Buckets: []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60},
-		Help:    "Seconds that writes took, by what they do with unknown fields."}), []string{"field_validation"})
+		Help:    "Seconds that writes took, by field validation."}), []string{"field_validation"})
 	m.validations = map[string]prometheus.Observer{}
 	for _, v := range []string{"Strict", "Warn", "Ignore"} {
 		m.validations[v] = took.WithLabelValues(v)
 	}
-	m.handshakes = prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_tls_handshake_errors_total", Help: "TLS handshakes that failed."})
+	m.handshakes = prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_tls_handshake_errors_total",
+		Help: "TLS handshakes that failed."})
 	r.MustRegister(m.handshakes, m.bodies, m.deprecated, m.filters, took)
 }
 

@@ -78,7 +78,7 @@ func TestParseNamesNoResource(t *testing.T) {
 	}
 }
 
-// QueryValue must find what url.ParseQuery finds.
+// QueryValue must return the same value as url.ParseQuery.
 func FuzzParse(f *testing.F) {
 	f.Add("GET", "/api/v1/namespaces/n/pods/p", "watch=1&fieldSelector=metadata.name%3Dx")
 	f.Add("DELETE", "/apis/a/b/c//d", "a;b=c&%=1&watch")

@@ -55,10 +55,9 @@ func TestStateChildrenEnd(t *testing.T) {
 	s.Init(parent)
 	s.SetDeadline(time.Now().Add(time.Hour))
 	if s.Err() != nil || s.armed != nil {
-		t.Error("a state nobody waits for must not be armed")
+		t.Error("a state without a call of Done must not be armed")
 	}
-	// goleak finds the goroutine that package context would start for a parent
-	// that it does not understand.
+	// goleak detects the goroutine that package context starts for the child of an unknown type of context.
 	child, cancelChild := context.WithCancel(s)
 	defer cancelChild()
 	cancel()

@@ -82,6 +82,7 @@ func Load(ctx context.Context, file, instance string) (*Provider, error) {
 	return &Provider{sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(rate))),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "apiserver"), attribute.String("service.instance.id", instance))),
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "apiserver"),
+			attribute.String("service.instance.id", instance))),
 	)}, nil
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestLoadRefuses(t *testing.T) {
+func TestLoadRejects(t *testing.T) {
 	const head = "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\n"
 	for text, want := range map[string]string{
 		"apiVersion: v1\nkind: Pod":              "expected kind TracingConfiguration",

@@ -21,7 +21,8 @@ func (p *Provider) Tracer() trace.Tracer { return p.TracerProvider.Tracer(scope)
 // Remote returns the span context of a request's headers, in the format of W3C Trace Context. It is invalid if
 // there is none.
 func Remote(h http.Header) trace.SpanContext {
-	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(h)))
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
+		propagation.HeaderCarrier(h)))
 }
 
 // Inject adds the span of ctx to the headers of an outgoing request, if it is recorded.
@@ -37,7 +38,8 @@ func Start(ctx context.Context, name string, attributes ...attribute.KeyValue) (
 	if !parent.IsRecording() {
 		return ctx, noop.Span{}
 	}
-	return parent.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithAttributes(attributes...), trace.WithSpanKind(trace.SpanKindClient))
+	return parent.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithAttributes(attributes...),
+		trace.WithSpanKind(trace.SpanKindClient))
 }
 
 // Did records a completed operation as a child of ctx's span, if that is recorded.

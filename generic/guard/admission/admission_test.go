@@ -19,7 +19,7 @@ import (
 
 var kind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 
-// codec is for an API of one version, of Go types or of custom resources.
+// codec has one version, of Go types or of custom resources.
 type codec struct{ custom bool }
 
 func (codec) Kind() schema.GroupVersionKind { return kind }
@@ -81,7 +81,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// asking is a plugin that asks for a second round in rounds below its number.
+// asking is a plugin that calls Reinvoke up to limit times.
 type asking struct{ limit, seen int }
 
 func (*asking) Handles(Operation) bool { return true }
@@ -98,7 +98,7 @@ func TestRounds(t *testing.T) {
 	for _, c := range []struct{ limit, want int }{{0, 1}, {1, 2}, {5, 2}} {
 		p := &asking{limit: c.limit}
 		if err := NewChain(nil, Named{"p", p}).Admit(t.Context(), &Attributes{}); err != nil || p.seen != c.want {
-			t.Errorf("asked %d times: %d rounds, %v", c.limit, p.seen, err)
+			t.Errorf("limit %d: %d rounds, %v", c.limit, p.seen, err)
 		}
 	}
 }

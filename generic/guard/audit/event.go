@@ -88,7 +88,8 @@ const (
 
 // Size estimates the memory of the event in bytes. It counts all fields whose length clients control.
 func (e *Event) Size() int {
-	n := eventOverhead + len(e.RequestURI) + len(e.Verb) + len(e.UserAgent) + len(e.AuditID) + len(e.RequestObject) + len(e.ResponseObject)
+	n := eventOverhead + len(e.RequestURI) + len(e.Verb) + len(e.UserAgent) + len(e.AuditID) + len(e.RequestObject) +
+		len(e.ResponseObject)
 	n += textsSize(e.SourceIPs) + userSize(&e.User)
 	if e.ImpersonatedUser != nil {
 		n += userSize(e.ImpersonatedUser)

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Whatever a client makes long counts, so that buffers of events are bounded by it.
-func TestSizeCountsAllThatClientsSay(t *testing.T) {
+// Size counts every field whose length clients control, because it limits buffers.
+func TestSizeCountsClientInput(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	many := strings.Split(strings.Repeat("10.0.0.1,", 1<<17), ",") // what X-Forwarded-For may hold
 	user := func(u authenticationv1.UserInfo) *Event { return &Event{ImpersonatedUser: &u} }

@@ -33,7 +33,7 @@ func TestDropManagedFields(t *testing.T) {
 	}
 }
 
-// What is left must be what decoding and removing leaves, of whatever JSON.
+// The result must be equal to decoding, removing the fields and encoding, for any JSON.
 func FuzzDropManagedFields(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"a":1,"managedFields":[],"managedFields":[2]},"items":[{"metadata":{"managedFields":{}}}],"rows":[{"object":{"metadata":{"managedFields":1}}}]}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
@@ -48,7 +48,7 @@ func FuzzDropManagedFields(f *testing.F) {
 			t.Fatalf("%s: left %s: %v", doc, left, err)
 		}
 		dropNaively(want, false)
-		// Escaped keys, which no encoder here writes, and duplicate ones may differ.
+		// Escaped keys, which no encoder of the server writes, and duplicate keys may differ.
 		if again := dropManagedFields(left); string(again) != string(left) {
 			t.Errorf("%s: not all went at once: %s, %s", doc, left, again)
 		}

@@ -76,7 +76,8 @@ func ParsePolicy(raw []byte) (*Policy, error) {
 		return nil, fmt.Errorf("failed decoding: %w", err)
 	}
 	if kind.APIVersion != GroupVersion || kind.Kind != policyKind {
-		return nil, fmt.Errorf("failed decoding: apiVersion %q, kind %q is not %s, %s", kind.APIVersion, kind.Kind, GroupVersion, policyKind)
+		return nil, fmt.Errorf("failed decoding: apiVersion %q, kind %q is not %s, %s", kind.APIVersion, kind.Kind,
+			GroupVersion, policyKind)
 	}
 	p := &Policy{}
 	strict, err := kjson.UnmarshalStrict(doc, p)

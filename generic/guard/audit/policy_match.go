@@ -28,7 +28,8 @@ func (p *Policy) Decide(a *authorizer.Attributes) Decision {
 		if !r.matches(a) {
 			continue
 		}
-		d := Decision{Level: r.Level, OmitManagedFields: p.OmitManagedFields, policyOmits: p.OmitStages, ruleOmits: r.OmitStages}
+		d := Decision{Level: r.Level, OmitManagedFields: p.OmitManagedFields, policyOmits: p.OmitStages,
+			ruleOmits: r.OmitStages}
 		if r.OmitManagedFields != nil {
 			d.OmitManagedFields = *r.OmitManagedFields
 		}
@@ -45,7 +46,8 @@ func (r *PolicyRule) matches(a *authorizer.Attributes) bool {
 	case len(r.Resources) > 0 || len(r.Namespaces) > 0:
 		return a.ResourceRequest && r.matchesResource(a)
 	case len(r.NonResourceURLs) > 0:
-		return !a.ResourceRequest && slices.ContainsFunc(r.NonResourceURLs, func(u string) bool { return matchesPath(u, a.Path) })
+		return !a.ResourceRequest && slices.ContainsFunc(r.NonResourceURLs,
+			func(u string) bool { return matchesPath(u, a.Path) })
 	}
 	return true
 }
@@ -76,7 +78,8 @@ func (r *PolicyRule) matchesResource(a *authorizer.Attributes) bool {
 }
 
 func (g *GroupResources) matches(a *authorizer.Attributes) bool {
-	if g.Group != a.APIGroup && g.Group != anyGroup || len(g.ResourceNames) > 0 && !slices.Contains(g.ResourceNames, a.Name) {
+	if g.Group != a.APIGroup && g.Group != anyGroup || len(g.ResourceNames) > 0 &&
+		!slices.Contains(g.ResourceNames, a.Name) {
 		return false
 	}
 	if len(g.Resources) == 0 {

@@ -97,8 +97,7 @@ func TestFirstRuleDecides(t *testing.T) {
 	}
 }
 
-// naive is a rule's match, written as differently as possible: every pattern is
-// a regular expression over one line.
+// naive is an independent implementation of the rule's match: every pattern is a regular expression.
 func naive(r *PolicyRule, a *authorizer.Attributes) bool {
 	in := func(list []string, values ...string) bool {
 		for _, l := range list {

@@ -70,7 +70,8 @@ func validateURLs(urls []string, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Index(i), u, "a non-resource URL must begin with '/'"))
 		}
 		if at := strings.IndexByte(u, '*'); at >= 0 && at < len(u)-1 {
-			errs = append(errs, field.Invalid(path.Index(i), u, "the wildcard '*' must be the last character of a non-resource URL"))
+			errs = append(errs, field.Invalid(path.Index(i), u,
+				"the wildcard '*' must be the last character of a non-resource URL"))
 		}
 	}
 	return errs
@@ -87,7 +88,8 @@ func validateResources(list []GroupResources, path *field.Path) field.ErrorList 
 			}
 		}
 		if len(g.ResourceNames) > 0 && len(g.Resources) == 0 {
-			errs = append(errs, field.Invalid(at.Child("resourceNames"), g.ResourceNames, "using resourceNames requires at least one resource"))
+			errs = append(errs, field.Invalid(at.Child("resourceNames"), g.ResourceNames,
+				"using resourceNames requires at least one resource"))
 		}
 	}
 	return errs

@@ -145,7 +145,8 @@ func (r *Record) annotate(key, value string) {
 	}
 	size := len(key) + len(value)
 	if r.annotated+size > maxAnnotations {
-		klog.InfoS("Skipped audit annotation, the limit for all annotations is reached", "auditID", r.event.AuditID, "key", key)
+		klog.InfoS("Skipped audit annotation, the limit for all annotations is reached", "auditID", r.event.AuditID, "key",
+			key)
 		return
 	}
 	r.annotated += size
@@ -241,7 +242,8 @@ func (r *Record) ResponseStatus(s *metav1.Status) {
 	if r.ended {
 		return
 	}
-	r.event.ResponseStatus = &metav1.Status{Status: s.Status, Message: s.Message, Reason: s.Reason, Details: s.Details, Code: s.Code}
+	r.event.ResponseStatus = &metav1.Status{Status: s.Status, Message: s.Message, Reason: s.Reason, Details: s.Details,
+		Code: s.Code}
 	if r.decision.Level != LevelRequestResponse {
 		return
 	}
@@ -284,7 +286,8 @@ func (r *Record) Complete() {
 	}
 	if !r.began {
 		// The handler wrote no response, for example because the client closed the connection.
-		r.event.ResponseStatus = &metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"}
+		r.event.ResponseStatus = &metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess,
+			Message: "Connection closed early"}
 		if r.longRunning {
 			r.emit(StageResponseStarted)
 		}

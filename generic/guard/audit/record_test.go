@@ -16,7 +16,7 @@ import (
 	"triplane/generic/base/user"
 )
 
-// kept keeps events as JSON, as they are when they are processed.
+// kept is a backend that encodes events when they are processed.
 type kept struct {
 	mu     sync.Mutex
 	events []*Event
@@ -47,7 +47,7 @@ func (k *kept) stages() string {
 	return strings.Join(all, " ")
 }
 
-// open begins and opens the record of alice's get of a pod.
+// open returns an opened record for a get of a pod by alice.
 func open(t *testing.T, p *Policy, longRunning bool, change func(*Request)) (*Record, *kept) {
 	t.Helper()
 	k := &kept{}
@@ -151,7 +151,7 @@ func TestObjectsByLevel(t *testing.T) {
 	}
 }
 
-func TestObjectsThatAreLeftOut(t *testing.T) {
+func TestOmittedObjects(t *testing.T) {
 	p := all(LevelRequestResponse)
 	p.OmitManagedFields = true
 	r, k := open(t, p, false, nil)
@@ -243,7 +243,7 @@ func TestNotAudited(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestRejected(t *testing.T) {
 	m := metrics.New()
 	k := &kept{fails: true}
 	r := New(all(LevelMetadata), k, m.Audit).Begin()
@@ -266,7 +266,7 @@ func TestEncodeList(t *testing.T) {
 	}
 }
 
-// counted is the value of a counter without labels.
+// counted returns the value of a counter without labels.
 func counted(t *testing.T, m *metrics.Registry, name string) float64 {
 	t.Helper()
 	families, err := m.Gather()

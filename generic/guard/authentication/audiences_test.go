@@ -46,7 +46,7 @@ func TestReviewedTokensTravelInAHeader(t *testing.T) {
 			t.Errorf("%q: %v, %v", token, r, err)
 		}
 		if token == " a" && !slices.Equal(r.Audiences, []string{"api"}) {
-			t.Errorf("audiences of nobody: %q", r.Audiences)
+			t.Errorf("audiences without a user: %q", r.Audiences)
 		}
 	}
 	if w := warnings.Texts(); w != nil {

@@ -182,7 +182,7 @@ func TestTokenCache(t *testing.T) {
 	for i, s := range steps {
 		now = now.Add(s.after)
 		if _, err := c.AuthenticateToken(s.ctx, s.token); err != nil || asked != s.asked {
-			t.Errorf("step %d: asked %d times, %v", i, asked, err)
+			t.Errorf("step %d: %d calls, %v", i, asked, err)
 		}
 	}
 	for i := range 3 * maxCachedTokens {

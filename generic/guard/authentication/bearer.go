@@ -25,7 +25,8 @@ func Bearer(tokens Token) Request {
 		token := BearerToken(header)
 		if token == "" {
 			if spaceBeforeToken(header) {
-				request.AddWarning(r.Context(), "the provided Authorization header contains extra space before the bearer token, and is ignored")
+				request.AddWarning(r.Context(),
+					"the provided Authorization header contains extra space before the bearer token, and is ignored")
 			}
 			return nil, nil
 		}

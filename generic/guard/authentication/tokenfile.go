@@ -46,7 +46,8 @@ func parseTokens(r io.Reader, file string) (TokenFile, error) {
 			return nil, err
 		}
 		if len(fields) < 3 {
-			return nil, fmt.Errorf("token file '%s' must have at least 3 columns (token, user name, user uid), found %d", file, len(fields))
+			return nil, fmt.Errorf("token file '%s' must have at least 3 columns (token, user name, user uid), found %d", file,
+				len(fields))
 		}
 		if fields[0] == "" {
 			klog.InfoS("Skipped token file record, the token is empty", "file", file, "record", number)

@@ -106,7 +106,8 @@ func (g *groupAdder) add(response *Response) *Response {
 }
 
 func withAuthenticated(response *Response) *Response {
-	return &Response{User: authenticatedUser(response.User), Audiences: response.Audiences, Annotations: response.Annotations}
+	return &Response{User: authenticatedUser(response.User), Audiences: response.Audiences,
+		Annotations: response.Annotations}
 }
 
 // authenticatedUser returns u if it has the group or is anonymous, and a copy with the group otherwise.

@@ -38,7 +38,8 @@ type certificateVerifier struct {
 }
 
 // verify verifies the chain of a leaf certificate and returns the result of userOf for the leaf.
-func (v *certificateVerifier) verify(certs []*x509.Certificate, userOf func(*x509.Certificate) (*Response, error)) (*Response, error) {
+func (v *certificateVerifier) verify(certs []*x509.Certificate,
+	userOf func(*x509.Certificate) (*Response, error)) (*Response, error) {
 	g := v.bundle.generation()
 	key := hashChain(certs)
 	now := time.Now()
@@ -55,7 +56,8 @@ func (v *certificateVerifier) verify(certs []*x509.Certificate, userOf func(*x50
 	return k.response, k.err
 }
 
-func (v *certificateVerifier) chains(certs []*x509.Certificate, g *caGeneration, now time.Time) ([][]*x509.Certificate, error) {
+func (v *certificateVerifier) chains(certs []*x509.Certificate, g *caGeneration, now time.Time) ([][]*x509.Certificate,
+	error) {
 	leaf := certs[0]
 	opts := x509.VerifyOptions{
 		Roots: g.pool, Intermediates: x509.NewCertPool(), CurrentTime: now,
@@ -99,7 +101,8 @@ func hashChain(certs []*x509.Certificate) [sha256.Size]byte {
 }
 
 func describeCertificate(c *x509.Certificate) string {
-	return fmt.Sprintf("SN=%d, SKID=%s, AKID=%s", c.SerialNumber, hex.EncodeToString(c.SubjectKeyId), hex.EncodeToString(c.AuthorityKeyId))
+	return fmt.Sprintf("SN=%d, SKID=%s, AKID=%s", c.SerialNumber, hex.EncodeToString(c.SubjectKeyId),
+		hex.EncodeToString(c.AuthorityKeyId))
 }
 
 // X509 authenticates requests by their client certificate. The common name is the user name, each organization

@@ -118,7 +118,7 @@ func TestX509(t *testing.T) {
 		t.Errorf("no certificate: %v %v", response, err)
 	}
 
-	// The file changes: what was verified by the old authority is forgotten.
+	// After a change of the file, cached verifications are invalid.
 	old := ca.issue(t, pkix.Name{CommonName: "u"}, nil)
 	if _, err := ask(auth, old); err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestRequestHeader(t *testing.T) {
 	}
 }
 
-// Headers of other names than the usual ones are taken away as well, whoever sends them.
+// Headers with non-standard names are removed as well, whatever client sends them.
 func TestForeignRequestHeaders(t *testing.T) {
 	ca := newAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.crt")

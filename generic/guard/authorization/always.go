@@ -17,7 +17,8 @@ func (AlwaysAllow) Authorize(context.Context, *authorizer.Attributes) (authorize
 }
 
 // RulesFor implements authorizer.RuleResolver.
-func (AlwaysAllow) RulesFor(context.Context, *user.Info, string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+func (AlwaysAllow) RulesFor(context.Context, *user.Info, string) (resource, nonResource []authorizer.Rule,
+	incomplete bool, err error) {
 	all := []string{"*"}
 	return []authorizer.Rule{{Verbs: all, APIGroups: all, Resources: all}},
 		[]authorizer.Rule{{Verbs: all, NonResourceURLs: all}}, false, nil
@@ -32,7 +33,8 @@ func (AlwaysDeny) Authorize(context.Context, *authorizer.Attributes) (authorizer
 }
 
 // RulesFor implements authorizer.RuleResolver.
-func (AlwaysDeny) RulesFor(context.Context, *user.Info, string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+func (AlwaysDeny) RulesFor(context.Context, *user.Info, string) (resource, nonResource []authorizer.Rule,
+	incomplete bool, err error) {
 	return nil, nil, false, nil
 }
 
@@ -41,6 +43,7 @@ func (AlwaysDeny) RulesFor(context.Context, *user.Info, string) (resource, nonRe
 type NoRules string
 
 // RulesFor implements authorizer.RuleResolver.
-func (n NoRules) RulesFor(context.Context, *user.Info, string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+func (n NoRules) RulesFor(context.Context, *user.Info, string) (resource, nonResource []authorizer.Rule,
+	incomplete bool, err error) {
 	return nil, nil, true, errors.New(string(n) + " authorizer does not support user rule resolution")
 }

@@ -17,7 +17,8 @@ type Decisions struct {
 // NewDecisions registers the metric.
 func NewDecisions(registry prometheus.Registerer) *Decisions {
 	d := &Decisions{prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_decisions_total",
-		Help: "Requests that an authorizer allowed or denied, by type and name of the authorizer."}, []string{"type", "name", "decision"})}
+		Help: "Requests that an authorizer allowed or denied, by type and name of the authorizer."},
+		[]string{"type", "name", "decision"})}
 	registry.MustRegister(d.total)
 	return d
 }

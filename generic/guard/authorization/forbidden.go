@@ -17,7 +17,8 @@ func Forbidden(a *authorizer.Attributes, reason string) *apierrors.StatusError {
 	if reason != "" {
 		message += ": " + reason
 	}
-	return apierrors.NewForbidden(schema.GroupResource{Group: request.Shortened(a.APIGroup), Resource: request.Shortened(a.Resource)}, request.Shortened(a.Name), errors.New(message))
+	return apierrors.NewForbidden(schema.GroupResource{Group: request.Shortened(a.APIGroup),
+		Resource: request.Shortened(a.Resource)}, request.Shortened(a.Name), errors.New(message))
 }
 
 func forbiddenMessage(a *authorizer.Attributes) string {
@@ -34,7 +35,9 @@ func forbiddenMessage(a *authorizer.Attributes) string {
 	}
 	resource = request.Shortened(resource)
 	if a.Namespace != "" {
-		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", name, a.Verb, resource, request.Shortened(a.APIGroup), namespace)
+		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", name, a.Verb, resource,
+			request.Shortened(a.APIGroup), namespace)
 	}
-	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", name, a.Verb, resource, request.Shortened(a.APIGroup))
+	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", name, a.Verb, resource,
+		request.Shortened(a.APIGroup))
 }

@@ -30,6 +30,7 @@ func (r *Replaceable) Authorize(ctx context.Context, a *authorizer.Attributes) (
 }
 
 // RulesFor implements authorizer.RuleResolver.
-func (r *Replaceable) RulesFor(ctx context.Context, u *user.Info, namespace string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+func (r *Replaceable) RulesFor(ctx context.Context, u *user.Info, namespace string) (resource,
+	nonResource []authorizer.Rule, incomplete bool, err error) {
 	return r.current.Load().RulesFor(ctx, u, namespace)
 }

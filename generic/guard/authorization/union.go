@@ -48,7 +48,8 @@ func RuleUnion(resolvers ...authorizer.RuleResolver) authorizer.RuleResolver {
 }
 
 // RulesFor implements authorizer.RuleResolver.
-func (u ruleUnion) RulesFor(ctx context.Context, who *user.Info, namespace string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+func (u ruleUnion) RulesFor(ctx context.Context, who *user.Info, namespace string) (resource,
+	nonResource []authorizer.Rule, incomplete bool, err error) {
 	var errs []error
 	for _, each := range u {
 		r, n, i, err := each.RulesFor(ctx, who, namespace)

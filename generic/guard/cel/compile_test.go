@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What the type checker would take minutes for is refused before; what people write is not.
+// Expressions that would take the type checker minutes are rejected before. Realistic ones are not.
 func TestComplexExpressions(t *testing.T) {
 	e, err := Base()
 	if err != nil {

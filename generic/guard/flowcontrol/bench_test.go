@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// A request that finds a seat must cost next to nothing.
+// A request that does not wait must be cheap.
 func BenchmarkUncontended(b *testing.B) {
 	w := newWorld(b, 600, 128, 6, 50)
 	w.Controller.clock, w.work().clock = clock.RealClock{}, clock.RealClock{}

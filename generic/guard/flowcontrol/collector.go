@@ -28,40 +28,50 @@ type descriptions struct {
 func newDescriptions() *descriptions {
 	const level, flow = "priority_level", "flow_schema"
 	return &descriptions{
-		rejected:     desc("rejected_requests_total", "Requests that were not executed.", level, flow, "reason"),
-		dispatched:   desc("dispatched_requests_total", "Requests that were let in.", level, flow),
-		noRoom:       desc("request_dispatch_no_accommodation_total", "Attempts to dispatch a request that found too few free seats.", level, flow),
-		executing:    desc("current_executing_requests", "Executing requests. A watch counts only during its initialization.", level, flow),
-		seats:        desc("current_executing_seats", "Seats that are taken.", level, flow),
+		rejected:   desc("rejected_requests_total", "Requests that were not executed.", level, flow, "reason"),
+		dispatched: desc("dispatched_requests_total", "Requests that were let in.", level, flow),
+		noRoom: desc("request_dispatch_no_accommodation_total",
+			"Attempts to dispatch a request that found too few free seats.", level, flow),
+		executing: desc("current_executing_requests", "Executing requests. A watch counts only during its initialization.",
+			level, flow),
+		seats:        desc("current_executing_seats", "Seats in use.", level, flow),
 		waiting:      desc("current_inqueue_requests", "Requests that wait in queues.", level, flow),
 		waitingSeats: desc("current_inqueue_seats", "Seats that the requests in queues will take.", level, flow),
-		wait:         desc("request_wait_duration_seconds", "Seconds that requests waited in a queue.", level, flow, "execute"),
-		execution:    desc("request_execution_seconds", "Seconds that requests executed.", level, flow, "type"),
-		queueLength:  desc("request_queue_length_after_enqueue", "Length of a queue, observed after each request that is added to it.", level, flow),
-		estimates:    desc("work_estimated_seats", "Seats that requests are estimated to need at most.", level, flow),
-		watchCounts:  desc("watch_count_samples", "Watches that see a write, for each write.", level, flow),
+		wait: desc("request_wait_duration_seconds", "Seconds that requests waited in a queue.", level, flow,
+			"execute"),
+		execution: desc("request_execution_seconds", "Seconds that requests executed.", level, flow, "type"),
+		queueLength: desc("request_queue_length_after_enqueue",
+			"Length of a queue, observed after each request that is added to it.", level, flow),
+		estimates:   desc("work_estimated_seats", "Seats that requests are estimated to need at most.", level, flow),
+		watchCounts: desc("watch_count_samples", "Watches that see a write, for each write.", level, flow),
 
-		nominal:       desc("nominal_limit_seats", "Seats of a level by its shares.", level),
-		lower:         desc("lower_limit_seats", "The least seats that lending may leave a level.", level),
-		upper:         desc("upper_limit_seats", "The most seats that borrowing may give a level.", level),
-		limit:         desc("current_limit_seats", "Seats of a level at present.", level),
-		target:        desc("target_seats", "Seats that a level should have by its demand.", level),
-		demand:        desc("demand_seats", "Demand of seats relative to the level's nominal seats, observed each nanosecond.", level),
+		nominal: desc("nominal_limit_seats", "Seats of a level by its shares.", level),
+		lower:   desc("lower_limit_seats", "The least seats that lending may leave a level.", level),
+		upper:   desc("upper_limit_seats", "The most seats that borrowing may give a level.", level),
+		limit:   desc("current_limit_seats", "Seats of a level at present.", level),
+		target:  desc("target_seats", "Seats that a level should have by its demand.", level),
+		demand: desc("demand_seats",
+			"Demand of seats relative to the level's nominal seats, observed each nanosecond.", level),
 		demandHigh:    desc("demand_seats_high_watermark", "The highest demand of the last adjustment period.", level),
 		demandAverage: desc("demand_seats_average", "The average demand of the last adjustment period.", level),
 		demandDev:     desc("demand_seats_stdev", "Standard deviation of the demand in the last adjustment period.", level),
 		smoothed:      desc("demand_seats_smoothed", "The demand, smoothed over periods.", level),
-		seatUse:       desc("priority_level_seat_utilization", "Seats in use relative to the level's seats, observed each nanosecond.", level, "phase"),
-		requestUse:    desc("priority_level_request_utilization", "Requests relative to the room for them, observed each nanosecond.", level, "phase"),
+		seatUse: desc("priority_level_seat_utilization",
+			"Seats in use relative to the level's seats, observed each nanosecond.", level, "phase"),
+		requestUse: desc("priority_level_request_utilization",
+			"Requests relative to the room for them, observed each nanosecond.", level, "phase"),
 
-		currentR:       desc("current_r", "Virtual time of a level's queues, in seat-seconds.", level),
-		dispatchR:      desc("dispatch_r", "Virtual time of the last dispatch.", level),
-		latestS:        desc("latest_s", "Virtual start of the request that was dispatched last.", level),
-		nextS:          desc("next_s_bounds", "Smallest and largest virtual start time of the first requests in queues.", level, "bound"),
-		nextDiscounted: desc("next_discounted_s_bounds", "Smallest and largest virtual start time, less the estimated work that is executing.", level, "bound"),
+		currentR:  desc("current_r", "Virtual time of a level's queues, in seat-seconds.", level),
+		dispatchR: desc("dispatch_r", "Virtual time of the last dispatch.", level),
+		latestS:   desc("latest_s", "Virtual start of the request that was dispatched last.", level),
+		nextS: desc("next_s_bounds", "Smallest and largest virtual start time of the first requests in queues.",
+			level, "bound"),
+		nextDiscounted: desc("next_discounted_s_bounds",
+			"Smallest and largest virtual start time, less the estimated work that is executing.", level, "bound"),
 
-		fair:  desc("seat_fair_frac", "The fraction of their targets that levels get."),
-		mixed: desc("read_vs_write_current_requests", "Requests of a kind relative to the limit for that kind.", "phase", "request_kind"),
+		fair: desc("seat_fair_frac", "The fraction of their targets that levels get."),
+		mixed: desc("read_vs_write_current_requests", "Requests of a kind relative to the limit for that kind.", "phase",
+			"request_kind"),
 		inQueue: prometheus.NewDesc("apiserver_current_inqueue_requests", "Requests that wait in queues, by kind.",
 			[]string{"request_kind"}, nil),
 	}
@@ -115,7 +125,8 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	all.gauge(c.inQueue, float64(n[2]), "readOnly")
 	all.gauge(c.inQueue, float64(n[3]), "mutating")
 	for i := range c.controller.mixed {
-		all.histogram(c.mixed, &c.controller.mixed[i].histogram, [2]string{"executing", "waiting"}[i/2], [2]string{"readOnly", "mutating"}[i%2])
+		all.histogram(c.mixed, &c.controller.mixed[i].histogram, [2]string{"executing", "waiting"}[i/2],
+			[2]string{"readOnly", "mutating"}[i%2])
 	}
 	for name, l := range c.controller.levels {
 		c.level(sink{out, []string{name}}, l)

@@ -9,7 +9,8 @@ import (
 )
 
 func flowMeta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Generation: 1, Annotations: map[string]string{flowv1.AutoUpdateAnnotationKey: "true"}}
+	return metav1.ObjectMeta{Name: name, Generation: 1,
+		Annotations: map[string]string{flowv1.AutoUpdateAnnotationKey: "true"}}
 }
 
 // queues configures the queuing of a level.
@@ -30,10 +31,12 @@ func limited(name string, shares, lendable int32, q *queues) *flowv1.PriorityLev
 
 // DefaultLevels returns all default priority levels, including the mandatory ones ("exempt" and "catch-all").
 func DefaultLevels() []*flowv1.PriorityLevelConfiguration {
-	exempt := &flowv1.PriorityLevelConfiguration{ObjectMeta: flowMeta("exempt"), Spec: flowv1.PriorityLevelConfigurationSpec{
-		Type:   flowv1.PriorityLevelEnablementExempt,
-		Exempt: &flowv1.ExemptPriorityLevelConfiguration{NominalConcurrencyShares: ptr.To[int32](0), LendablePercent: ptr.To[int32](0)},
-	}}
+	exempt := &flowv1.PriorityLevelConfiguration{ObjectMeta: flowMeta("exempt"),
+		Spec: flowv1.PriorityLevelConfigurationSpec{
+			Type: flowv1.PriorityLevelEnablementExempt,
+			Exempt: &flowv1.ExemptPriorityLevelConfiguration{NominalConcurrencyShares: ptr.To[int32](0),
+				LendablePercent: ptr.To[int32](0)},
+		}}
 	return []*flowv1.PriorityLevelConfiguration{
 		exempt,
 		limited("catch-all", 5, 0, nil),
@@ -46,7 +49,8 @@ func DefaultLevels() []*flowv1.PriorityLevelConfiguration {
 	}
 }
 
-func flow(name string, precedence int32, level string, by flowv1.FlowDistinguisherMethodType, rules flowv1.PolicyRulesWithSubjects) *flowv1.FlowSchema {
+func flow(name string, precedence int32, level string, by flowv1.FlowDistinguisherMethodType,
+	rules flowv1.PolicyRulesWithSubjects) *flowv1.FlowSchema {
 	s := &flowv1.FlowSchema{ObjectMeta: flowMeta(name), Spec: flowv1.FlowSchemaSpec{
 		MatchingPrecedence: precedence, Rules: []flowv1.PolicyRulesWithSubjects{rules},
 		PriorityLevelConfiguration: flowv1.PriorityLevelConfigurationReference{Name: level},
@@ -58,7 +62,8 @@ func flow(name string, precedence int32, level string, by flowv1.FlowDistinguish
 }
 
 func flowResources(verbs, group, resources string, clusterScope bool) flowv1.ResourcePolicyRule {
-	return flowv1.ResourcePolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{group}, Resources: strings.Fields(resources),
+	return flowv1.ResourcePolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{group},
+		Resources:    strings.Fields(resources),
 		ClusterScope: clusterScope, Namespaces: []string{flowv1.NamespaceEvery}}
 }
 
@@ -92,7 +97,8 @@ func flowAccounts(namespace string) flowv1.Subject {
 func DefaultSchemas() []*flowv1.FlowSchema {
 	byUser, byNamespace := flowv1.FlowDistinguisherMethodByUserType, flowv1.FlowDistinguisherMethodByNamespaceType
 	nobody, everybody := flowGroup("system:unauthenticated"), flowGroup("system:authenticated")
-	manager, scheduler, system := flowUser("system:kube-controller-manager"), flowUser("system:kube-scheduler"), flowAccounts("kube-system")
+	manager, scheduler, system := flowUser("system:kube-controller-manager"), flowUser("system:kube-scheduler"),
+		flowAccounts("kube-system")
 	nodes := flowGroup("system:nodes")
 	return []*flowv1.FlowSchema{
 		flow("exempt", 1, "exempt", "", everythingOf(flowGroup("system:masters"))),
@@ -101,8 +107,9 @@ func DefaultSchemas() []*flowv1.FlowSchema {
 			NonResourceRules: []flowv1.NonResourcePolicyRule{flowPaths("get", "/healthz /readyz /livez")},
 		}),
 		flow("system-leader-election", 100, "leader-election", byUser, flowv1.PolicyRulesWithSubjects{
-			Subjects:      []flowv1.Subject{manager, scheduler, system},
-			ResourceRules: []flowv1.ResourcePolicyRule{flowResources("get create update", "coordination.k8s.io", "leases", false)},
+			Subjects: []flowv1.Subject{manager, scheduler, system},
+			ResourceRules: []flowv1.ResourcePolicyRule{flowResources("get create update", "coordination.k8s.io", "leases",
+				false)},
 		}),
 		flow("system-node-high", 400, "node-high", byUser, flowv1.PolicyRulesWithSubjects{
 			Subjects: []flowv1.Subject{nodes},

@@ -135,7 +135,8 @@ func (t *Ticket) row(place int, details bool) []string {
 	if details {
 		i := t.request.Info
 		path := url.URL{Path: i.Path} // escapes line feeds
-		row = append(row, t.request.User.Name, i.Verb, path.EscapedPath(), i.Namespace, i.Name, i.APIVersion, i.Resource, i.Subresource)
+		row = append(row, t.request.User.Name, i.Verb, path.EscapedPath(), i.Namespace, i.Name, i.APIVersion, i.Resource,
+			i.Subresource)
 	}
 	return row
 }

@@ -50,7 +50,7 @@ func estimate(r *Request, objects Objects, nominal int) width {
 	case "list":
 		w.seats = seatsOfList(r, objects, most)
 	case "watch":
-		if asksForInitialEvents(r.Query) {
+		if hasInitialEvents(r.Query) {
 			w.seats = seatsOfList(r, objects, most)
 		}
 	case "create", "update", "patch", "delete":
@@ -104,8 +104,8 @@ func limitOf(query string) int64 {
 	return n
 }
 
-// asksForInitialEvents reports whether a watch begins with events for the existing objects.
-func asksForInitialEvents(query string) bool {
+// hasInitialEvents reports whether a watch begins with events for the existing objects.
+func hasInitialEvents(query string) bool {
 	if v, ok := request.QueryValue(query, "sendInitialEvents"); ok {
 		return v != "false" && v != "0"
 	}

@@ -20,7 +20,7 @@ func exemptLevel() *flowv1.PriorityLevelConfiguration {
 		Spec: flowv1.PriorityLevelConfigurationSpec{Type: flowv1.PriorityLevelEnablementExempt, Exempt: &flowv1.ExemptPriorityLevelConfiguration{}}}
 }
 
-// limitedLevel queues if queues are given: count, hand size, length.
+// limitedLevel returns a level, with queues if their count, hand size and length limit are given.
 func limitedLevel(name string, shares, lends int32, queues ...int32) *flowv1.PriorityLevelConfiguration {
 	l := &flowv1.PriorityLevelConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: flowv1.PriorityLevelConfigurationSpec{
 		Type: flowv1.PriorityLevelEnablementLimited,
@@ -38,7 +38,7 @@ func group(name string) flowv1.Subject {
 	return flowv1.Subject{Kind: flowv1.SubjectKindGroup, Group: &flowv1.GroupSubject{Name: name}}
 }
 
-// schemaOf matches all requests of the subjects; flows are users.
+// schemaOf returns a schema that matches all requests of the subjects. Flows are by user.
 func schemaOf(name, level string, precedence int32, subjects ...flowv1.Subject) *flowv1.FlowSchema {
 	all := []string{"*"}
 	return &flowv1.FlowSchema{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: flowv1.FlowSchemaSpec{
@@ -51,22 +51,21 @@ func schemaOf(name, level string, precedence int32, subjects ...flowv1.Subject) 
 	}}
 }
 
-// fakeClock calls functions in goroutines of their own, as the real one does.
+// fakeClock calls functions in separate goroutines, like the real clock.
 type fakeClock struct{ *clocktesting.FakeClock }
 
 func (c fakeClock) AfterFunc(d time.Duration, f func()) clock.Timer {
 	return c.FakeClock.AfterFunc(d, func() { go f() })
 }
 
-// world is a controller under test, with a level "work" for everybody.
+// world is a controller under test with a level "work" for all users.
 type world struct {
 	*Controller
 	t     testing.TB
 	clock *clocktesting.FakeClock
 }
 
-// newWorld has seats for the level "work", which queues likewise if queues are
-// given.
+// newWorld returns a world whose level "work" has a number of seats, and queues if they are given.
 func newWorld(t testing.TB, seats int, queues ...int32) *world {
 	clock := clocktesting.NewFakeClock(time.Unix(1000, 0))
 	c := New(Config{Reads: seats, Clock: fakeClock{clock},
@@ -83,7 +82,7 @@ func get(u *user.Info) Request {
 	return Request{User: u, Info: &request.Info{IsResourceRequest: true, Verb: "get", Resource: "pods", Namespace: "ns", Name: "p"}}
 }
 
-// ticket classifies a request of a worker that is so wide.
+// ticket classifies a request of a user with a number of seats.
 func (w *world) ticket(name string, seats int) *Ticket {
 	t := &Ticket{}
 	w.Classify(get(worker(name)), t)
@@ -91,7 +90,7 @@ func (w *world) ticket(name string, seats int) *Ticket {
 	return t
 }
 
-// enter begins to execute a request that must not have to wait.
+// enter starts the execution of a request, which must not wait.
 func (w *world) enter(name string, seats int) *Ticket {
 	w.t.Helper()
 	t := w.ticket(name, seats)
@@ -102,7 +101,7 @@ func (w *world) enter(name string, seats int) *Ticket {
 	return t
 }
 
-// queue has a request wait, which must have to.
+// queue queues a request, which must wait.
 func (w *world) queue(name string, seats int) *Ticket {
 	w.t.Helper()
 	t := w.ticket(name, seats)
@@ -112,7 +111,7 @@ func (w *world) queue(name string, seats int) *Ticket {
 	return t
 }
 
-// refuse enters a request that must be rejected.
+// refuse enters a request, which must be rejected.
 func (w *world) refuse(name string, want Rejection) {
 	w.t.Helper()
 	if got := w.ticket(name, 1).Enter(context.Background(), time.Second); got != want {
@@ -122,5 +121,5 @@ func (w *world) refuse(name string, want Rejection) {
 
 func (w *world) work() *level { return w.levels["work"] }
 
-// step lets time pass.
+// step advances the clock.
 func (w *world) step(d time.Duration) { w.clock.Step(d) }

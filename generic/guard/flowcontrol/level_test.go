@@ -58,7 +58,7 @@ func TestExemptRequestsAreCountedAndNotLimited(t *testing.T) {
 	}
 }
 
-// stranger is a worker whose only queue is another than the ticket's.
+// stranger returns a user whose only queue differs from that of the ticket.
 func (w *world) stranger(than *Ticket) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprint("user-", i)
@@ -68,16 +68,16 @@ func (w *world) stranger(than *Ticket) string {
 	}
 }
 
-// next ends the request that executes and returns the one that does then.
+// next ends the executing request and returns the one that executes then.
 func (w *world) next(after time.Duration) *Ticket {
 	w.step(after)
 	w.work().requests.Leave()
 	return w.work().requests
 }
 
-// A flow that filled its queue gives way to one that comes with little: that
-// waits for the request under way, and for one more at most.
-func TestQueuesAreServedInTurn(t *testing.T) {
+// A request of a flow with few requests waits for the executing request and at most one more of a flow that
+// fills its queue.
+func TestFairQueuing(t *testing.T) {
 	w := newWorld(t, 1, 64, 1, 50)
 	w.enter("flood", 1)
 	first := w.queue("flood", 1)
@@ -94,8 +94,7 @@ func TestQueuesAreServedInTurn(t *testing.T) {
 	w.mustBeIdle()
 }
 
-// Of two flows that always want more, the one with wide requests gets fewer of
-// them through.
+// Of two flows with constant demand, the one with wide requests executes fewer of them.
 func TestSharesAreOfSeatsAndTime(t *testing.T) {
 	w := newWorld(t, 4, 64, 1, 50)
 	w.enter("wide", 4)
@@ -181,7 +180,7 @@ func TestWideRequests(t *testing.T) {
 	}
 }
 
-// The seats for a write's watchers are taken for some time after the answer.
+// The seats for a write's watchers stay occupied for some time after the response.
 func TestFinalSeatsLinger(t *testing.T) {
 	w := newWorld(t, 4)
 	write := w.ticket("ann", 1)
@@ -201,7 +200,7 @@ func TestFinalSeatsLinger(t *testing.T) {
 	w.mustBeIdle()
 }
 
-// Requests outlive the objects that let them in.
+// Requests continue after their schema and level are deleted.
 func TestConfigurationChanges(t *testing.T) {
 	w := newWorld(t, 2, 64, 4, 10)
 	old := w.work()
@@ -247,7 +246,7 @@ func TestFewerQueues(t *testing.T) {
 	w.mustBeIdle()
 }
 
-// Whatever comes and goes at once, all seats come back.
+// After many concurrent requests all seats are free.
 func TestManyAtOnce(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	w := newWorld(t, 8, 16, 3, 5)
@@ -288,8 +287,8 @@ func (l *level) busy() bool {
 	return l.executing > 0
 }
 
-// Wide requests leave seats for narrow ones, which do not wait behind a wide one
-// that does not fit, and do not keep it from its seats.
+// Wide requests leave seats for narrow ones. Narrow requests do not wait behind a wide one that does not fit,
+// and do not take its seats.
 func TestNarrowRequestsPassWideOnes(t *testing.T) {
 	w := newWorld(t, 40, 16, 1, 10) // 4 seats are spare
 	var wide []*Ticket

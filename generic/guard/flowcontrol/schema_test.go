@@ -103,7 +103,7 @@ func TestDeal(t *testing.T) {
 	}
 }
 
-// counted is a fixed number of objects and watchers.
+// counted implements Objects with fixed numbers.
 type counted struct {
 	objects  int64
 	watchers int

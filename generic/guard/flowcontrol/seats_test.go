@@ -8,7 +8,7 @@ import (
 	flowv1 "k8s.io/api/flowcontrol/v1"
 )
 
-// The defaults' seats at 600, as the documentation has them.
+// Seats of the default levels at a total of 600, as documented.
 func TestNominalSeats(t *testing.T) {
 	levels := map[string]struct {
 		level          *flowv1.PriorityLevelConfiguration
@@ -100,7 +100,7 @@ func TestDemand(t *testing.T) {
 	}
 }
 
-// Seats move to where requests wait, and back.
+// Levels with waiting requests borrow seats, and return them.
 func TestBorrowing(t *testing.T) {
 	w := newWorld(t, 10, 64, 4, 50)
 	busy, idle := limitedLevel("work", 50, 0, 64, 4, 50), limitedLevel("idle", 50, 80)

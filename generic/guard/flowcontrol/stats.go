@@ -32,7 +32,8 @@ func newFlowStats() *flowStats {
 	return &flowStats{
 		waited: newHistogram(waitBounds), waitedRejected: newHistogram(waitBounds),
 		regular: newHistogram(executionBounds), watches: newHistogram(executionBounds),
-		queueLength: newHistogram(lengthBounds), estimates: newHistogram(widthBounds), watchCounts: newHistogram(watcherBounds),
+		queueLength: newHistogram(lengthBounds), estimates: newHistogram(widthBounds),
+		watchCounts: newHistogram(watcherBounds),
 	}
 }
 

@@ -41,7 +41,7 @@ func BenchmarkGetConsistent(b *testing.B) {
 	})
 }
 
-// A write, then the read that has to see it.
+// BenchmarkCreateThenGet measures a write and a consistent read of it.
 func BenchmarkCreateThenGet(b *testing.B) {
 	w := newWorld(b)
 	ctx := context.Background()
@@ -74,7 +74,7 @@ func BenchmarkList5000(b *testing.B) {
 	}
 }
 
-// One operation is an event delivered to all watches.
+// BenchmarkFanOut measures the delivery of an event to all watches.
 func BenchmarkFanOut(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -112,7 +112,7 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
-// What the multiplexer does with an event that concerns one of many watches.
+// BenchmarkApplyIndexed measures an event in the scope of one of many watches.
 func BenchmarkApplyIndexed(b *testing.B) {
 	w := newWorld(b)
 	now := w.create("ns/a", thing{})

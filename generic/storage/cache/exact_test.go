@@ -8,7 +8,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// sealed is a View that cannot decrypt anything.
+// sealed is a View that fails to decrypt all values.
 type sealed struct{ storage.Backend }
 
 func (s sealed) Range(ctx context.Context, opts storage.RangeOptions) (storage.RangeResult, error) {
@@ -21,7 +21,7 @@ func (s sealed) Range(ctx context.Context, opts storage.RangeOptions) (storage.R
 
 func (sealed) Decode(*storage.Change) error { return nil }
 
-func TestAnExactListOfTheFuture(t *testing.T) {
+func TestExactListOfFutureRevision(t *testing.T) {
 	w := newWorld(t)
 	w.create("ns/a", thing{})
 	cfg := podConfig

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a multiplexer on an etcd of its own.
+// world is a multiplexer with a separate etcd.
 type world struct {
 	testing.TB
 	backend *embedded.Backend
@@ -29,7 +29,7 @@ type world struct {
 
 const pods = "/registry/pods/"
 
-// thing is what the tests keep as a value.
+// thing is the type of values.
 type thing struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	Node   string            `json:"node,omitempty"`
@@ -137,7 +137,7 @@ func (w *world) watch(opts storage.WatchOptions) storage.Watch {
 	return s
 }
 
-// names returns what a list holds: "a b".
+// names returns the names of a list's records: "a b".
 func names(l storage.List) string {
 	var out []string
 	for _, r := range l.Records {
@@ -150,7 +150,7 @@ var typeNames = map[storage.EventType]string{
 	storage.Added: "ADDED", storage.Modified: "MODIFIED", storage.Deleted: "DELETED", storage.Bookmark: "BOOKMARK",
 }
 
-// received gathers n events: "ADDED a@5 {...}".
+// received returns the next n events: "ADDED a@5 {...}".
 func received(t testing.TB, s storage.Watch, n int) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -182,7 +182,7 @@ func same(t testing.TB, got []string, want ...string) {
 	}
 }
 
-// quiet checks that a watch has no event.
+// quiet checks that a watch has no events.
 func quiet(t testing.TB, s storage.Watch) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)

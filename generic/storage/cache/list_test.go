@@ -76,7 +76,7 @@ func TestListSelects(t *testing.T) {
 	}
 }
 
-// A selector may have a hundred thousand requirements: nobody waits for the end of the comparison.
+// A selector may have a hundred thousand requirements. The comparison ends with the context.
 func TestSelectionEndsWithItsContext(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", labelled("x", "y"))
@@ -132,7 +132,7 @@ func TestListAtARevision(t *testing.T) {
 	}
 }
 
-func TestSnapshotsAreForgotten(t *testing.T) {
+func TestSnapshotsExpire(t *testing.T) {
 	w := newWorld(t)
 	for i := range 2 * maxSnapshots {
 		w.create(fmt.Sprintf("%d", i), thing{})
@@ -170,7 +170,7 @@ func TestNotOlderThanWaits(t *testing.T) {
 	}
 }
 
-// Each write is seen by a consistent read that begins after it.
+// A consistent read returns each write before it.
 func TestConsistentReads(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
@@ -195,7 +195,7 @@ func TestConsistentReads(t *testing.T) {
 	}
 }
 
-func TestCountOfWhatIsHeld(t *testing.T) {
+func TestCount(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", thing{})
 	w.create("b", thing{})

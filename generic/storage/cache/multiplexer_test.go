@@ -13,8 +13,8 @@ import (
 	"triplane/generic/storage/embedded"
 )
 
-// breaking is a backend whose watch can be broken, and which hides that it is
-// in this process: it has none of the shortcuts.
+// breaking is a backend whose watch can be broken. It hides that it is in this process, so that no shortcuts
+// are used.
 type breaking struct {
 	storage.Backend
 	mu     sync.Mutex
@@ -81,7 +81,7 @@ func breakingWorld(t *testing.T) (*world, *breaking) {
 	return w, b
 }
 
-func TestBrokenWatchGoesOn(t *testing.T) {
+func TestBrokenWatchIsReopened(t *testing.T) {
 	w, b := breakingWorld(t)
 	s := w.watch(storage.WatchOptions{})
 	a := w.create("a", thing{})
@@ -97,7 +97,7 @@ func TestBrokenWatchGoesOn(t *testing.T) {
 	}
 }
 
-func TestLostHistoryBeginsAnew(t *testing.T) {
+func TestLostHistoryResetsCaches(t *testing.T) {
 	w, b := breakingWorld(t)
 	a := w.create("a", thing{})
 	w.list(storage.ListOptions{})
@@ -111,11 +111,11 @@ func TestLostHistoryBeginsAnew(t *testing.T) {
 		t.Errorf("listed %q", got)
 	}
 	if w.mux.counts.rebuilds.Load() == 0 {
-		t.Error("the caches did not begin anew")
+		t.Error("the caches were not reset")
 	}
 }
 
-// Reads go on from the backend while the watch does not keep up.
+// Reads are served from the backend while the watch is behind.
 func TestReadsWhileTheWatchIsBehind(t *testing.T) {
 	w, b := breakingWorld(t)
 	w.list(storage.ListOptions{})
@@ -136,7 +136,7 @@ func TestReadsWhileTheWatchIsBehind(t *testing.T) {
 	b.down.Store(false)
 }
 
-// Readers and watchers see the same, in order, while many write.
+// Readers and watchers see the same order of concurrent writes.
 func TestConcurrentUse(t *testing.T) {
 	w := newWorld(t)
 	const writers, writes = 4, 60
@@ -191,7 +191,7 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// A fill that is overtaken by writes has all of them.
+// A fill includes writes that happen during it.
 func TestFillDuringWrites(t *testing.T) {
 	w := newWorld(t)
 	done := make(chan struct{})
@@ -219,7 +219,7 @@ func TestFillDuringWrites(t *testing.T) {
 	<-done
 }
 
-// Tools delete by prefix: all deletions then have one revision.
+// Deleting a prefix results in many deletions with one revision.
 func TestManyKeysInOneRevision(t *testing.T) {
 	h := NewMultiplexer(newBackend(t), "/registry") // driven by the test, not by Run
 	c := h.Cache(podConfig)
@@ -243,7 +243,7 @@ func TestManyKeysInOneRevision(t *testing.T) {
 	}
 }
 
-func TestExpectedRecordIsKept(t *testing.T) {
+func TestExpect(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	w.list(storage.ListOptions{})

@@ -9,7 +9,7 @@ import (
 // progress is a revision that only increases. Readers can wait for it.
 type progress struct {
 	revision  atomic.Int64
-	requested chan struct{} // tells the multiplexer that a reader waits; one slot
+	requested chan struct{} // receives when a reader waits; one slot
 	quiet     bool          // progress need not be requested
 
 	mu      sync.Mutex

@@ -9,7 +9,7 @@ import (
 	"triplane/generic/storage"
 )
 
-func TestTapHandsOutAllChanges(t *testing.T) {
+func TestTapReturnsAllChanges(t *testing.T) {
 	h := &Multiplexer{}
 	tap := h.Tap()
 	for i := range 3 {
@@ -49,6 +49,6 @@ func TestTapIsBounded(t *testing.T) {
 	}
 	tap.markLost()
 	if _, lost, _ = tap.Next(t.Context()); !lost {
-		t.Error("the beginning anew is not reported")
+		t.Error("the reset is not reported")
 	}
 }

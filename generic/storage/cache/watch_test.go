@@ -13,7 +13,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// A watch receives the same whether the cache is filled or not.
+// A watch receives the same events with and without a filled cache.
 func TestWatchFromARevision(t *testing.T) {
 	for _, fill := range []bool{false, true} {
 		t.Run(fmt.Sprintf("filled=%v", fill), func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestBookmarks(t *testing.T) {
 	now := w.create("a", thing{})
 	s := w.watch(storage.WatchOptions{Revision: now, Bookmarks: true, Deadline: time.Now().Add(bookmarkBefore + 100*time.Millisecond)})
 	none := w.watch(storage.WatchOptions{Revision: now, Deadline: time.Now().Add(bookmarkBefore + 100*time.Millisecond)})
-	// Progress moves with what does not concern the resource, too.
+	// Changes of other resources advance the progress, too.
 	rev, err := w.backend.Create(context.Background(), "/registry/else/x", []byte("{}"), 0)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestBookmarks(t *testing.T) {
 	quiet(t, none)
 }
 
-// TestIdleBookmarks sends none that is not newer than what a watch began with.
+// A bookmark is only sent if it is newer than the start of the watch.
 func TestIdleBookmarks(t *testing.T) {
 	w := newWorld(t)
 	old := w.create("a", thing{})
@@ -234,7 +234,7 @@ func TestDropEndsWatches(t *testing.T) {
 	}
 }
 
-func TestAStoppedWatchHoldsNothing(t *testing.T) {
+func TestStoppedWatchReleasesMemory(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", thing{})
 	s := w.watch(storage.WatchOptions{Bookmarks: true, Labels: labels.Everything(), Fields: fields.OneTermEqualSelector(storage.FieldName, "a")}).(*watch)

@@ -7,7 +7,7 @@ import (
 )
 
 // wheel schedules the bookmarks of all watches with one goroutine and a resolution of one second. Without
-// watches that want bookmarks it has no timer.
+// watches with bookmarks it has no timer.
 type wheel struct {
 	base time.Time
 

@@ -134,7 +134,8 @@ const proposeInterval = 10 * time.Millisecond
 // proposeWithRetry proposes a change when there is a leader. Without one it waits, because raft would drop the
 // proposal or send it to the previous leader; after the timeout it returns storage.ErrNotWritten. A proposal
 // without a response is not retried, because it may have been applied, or may be applied later.
-func proposeWithRetry[T any](ctx context.Context, a *agreement, propose func(context.Context) (T, error)) (answer T, err error) {
+func proposeWithRetry[T any](ctx context.Context, a *agreement, propose func(context.Context) (T, error)) (answer T,
+	err error) {
 	var within context.Context
 	for {
 		if a.epoch.Load() == nil || a.leader() != 0 {
@@ -184,7 +185,8 @@ func proposeOnce[T any](ctx context.Context, a *agreement, propose func(context.
 
 // contextEnded reports whether an error of etcd means that a context has ended.
 func contextEnded(err error) bool {
-	return errors.Is(err, etcderrors.ErrCanceled) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, etcderrors.ErrCanceled) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // current returns the revision of this member's store.

@@ -14,7 +14,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// led is a server that has the leader of this ID.
+// led is a raftServer with a leader of this ID.
 type led struct{ atomic.Uint64 }
 
 func (l *led) MemberID() types.ID                         { return 1 }
@@ -30,12 +30,11 @@ func newLed(leader uint64) (*led, *agreement) {
 	return l, a
 }
 
-// What was proposed to a leader that another one has followed is not waited for, but for whoever proposes it
-// for themselves.
+// Proposals to a former leader end early. Proposals of this member as the leader do not.
 func TestProposalsToFormerLeaders(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, a := newLed(2)
-	unanswered := func(end func()) error {
+	unavailableErrors := func(end func()) error {
 		_, err := proposeWithRetry(ctx, a, func(ctx context.Context) (struct{}, error) {
 			end()
 			<-ctx.Done()
@@ -43,16 +42,16 @@ func TestProposalsToFormerLeaders(t *testing.T) {
 		})
 		return err
 	}
-	if err := unanswered(func() { a.renew()() }); !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrNotWritten) {
+	if err := unavailableErrors(func() { a.renew()() }); !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrNotWritten) {
 		t.Errorf("after an election: %v", err)
 	}
-	if err := unanswered(cancel); errors.Is(err, storage.ErrUnavailable) {
+	if err := unavailableErrors(cancel); errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("after the client went: %v", err)
 	}
 }
 
-// A proposal that etcd has given up may have happened, however it says so.
-func TestProposalsThatEtcdGivesUp(t *testing.T) {
+// Proposals that etcd gives up may have happened, whatever error it returns.
+func TestProposalsThatTimeOut(t *testing.T) {
 	_, a := newLed(2)
 	for _, err := range []error{context.DeadlineExceeded, etcderrors.ErrTimeout, etcderrors.ErrTimeoutDueToConnectionLost} {
 		_, got := proposeWithRetry(t.Context(), a, func(context.Context) (struct{}, error) { return struct{}{}, err })
@@ -62,7 +61,7 @@ func TestProposalsThatEtcdGivesUp(t *testing.T) {
 	}
 }
 
-// Nothing is proposed while there is no leader, or none that is connected, and it is when there is one.
+// Without a connected leader proposals wait for one.
 func TestProposalsWithoutLeader(t *testing.T) {
 	for name, leave := range map[string]func(*led, *agreement){
 		"none leads":           func(l *led, _ *agreement) { l.Store(0) },

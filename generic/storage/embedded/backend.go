@@ -136,7 +136,10 @@ func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, e
 	if err := d.space.admit(r); err != nil {
 		return nil, err
 	}
-	resp, err := proposeWithRetry(ctx, d.members, func(ctx context.Context) (*pb.TxnResponse, error) { return d.server.Txn(ctx, r) })
+	resp, err := proposeWithRetry(ctx, d.members, func(ctx context.Context) (*pb.TxnResponse,
+		error) {
+		return d.server.Txn(ctx, r)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -145,11 +148,17 @@ func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, e
 }
 
 func (d directKV) Compact(ctx context.Context, r *pb.CompactionRequest) (*pb.CompactionResponse, error) {
-	return proposeWithRetry(ctx, d.members, func(ctx context.Context) (*pb.CompactionResponse, error) { return d.server.Compact(ctx, r) })
+	return proposeWithRetry(ctx, d.members, func(ctx context.Context) (*pb.CompactionResponse,
+		error) {
+		return d.server.Compact(ctx, r)
+	})
 }
 
 func (d directKV) LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error) {
-	return proposeWithRetry(ctx, d.members, func(ctx context.Context) (*pb.LeaseGrantResponse, error) { return d.server.LeaseGrant(ctx, r) })
+	return proposeWithRetry(ctx, d.members, func(ctx context.Context) (*pb.LeaseGrantResponse,
+		error) {
+		return d.server.LeaseGrant(ctx, r)
+	})
 }
 
 // translate converts errors of a server in this process to those of package storage.
@@ -170,7 +179,7 @@ func translate(err error) error {
 	case errors.Is(err, etcderrors.ErrStopped), errors.Is(err, raft.ErrStopped):
 		return storage.ErrStopped
 	}
-	for _, target := range unanswered {
+	for _, target := range unavailableErrors {
 		if errors.Is(err, target) {
 			return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 		}
@@ -178,8 +187,10 @@ func translate(err error) error {
 	return err
 }
 
-// unanswered are the errors of a cluster that has no majority or has just lost its leader.
-var unanswered = []error{
-	raft.ErrProposalDropped, etcderrors.ErrNoLeader, etcderrors.ErrLeaderChanged, etcderrors.ErrNotLeader, etcderrors.ErrTooManyRequests,
-	etcderrors.ErrTimeout, etcderrors.ErrTimeoutDueToLeaderFail, etcderrors.ErrTimeoutDueToConnectionLost, etcderrors.ErrTimeoutWaitAppliedIndex,
+// unavailableErrors are the errors of a cluster that has no majority or has just lost its leader.
+var unavailableErrors = []error{
+	raft.ErrProposalDropped, etcderrors.ErrNoLeader, etcderrors.ErrLeaderChanged, etcderrors.ErrNotLeader,
+	etcderrors.ErrTooManyRequests,
+	etcderrors.ErrTimeout, etcderrors.ErrTimeoutDueToLeaderFail, etcderrors.ErrTimeoutDueToConnectionLost,
+	etcderrors.ErrTimeoutWaitAppliedIndex,
 }

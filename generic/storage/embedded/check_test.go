@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// BenchmarkCheckDatabase is what the check of the database adds to a start, for 100 MB of objects of 2 KB.
+// BenchmarkCheckDatabase measures the check of a database at the start, with 100 MB of objects of 2 KB.
 func BenchmarkCheckDatabase(b *testing.B) {
 	dir := b.TempDir()
 	if err := os.MkdirAll(filepath.Dir(Database(dir)), 0o700); err != nil {

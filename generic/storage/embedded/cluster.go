@@ -114,7 +114,8 @@ func (s *Server) published(ctx context.Context) error {
 		case <-s.etcd.ReadyNotify():
 			return nil
 		case <-say.C:
-			klog.InfoS("Waiting for a majority of the embedded etcd's members", "members", s.listed(), "leader", s.etcd.Leader().String())
+			klog.InfoS("Waiting for a majority of the embedded etcd's members", "members", s.listed(), "leader",
+				s.etcd.Leader().String())
 		case <-s.done:
 			return errors.Join(errors.New("stopped while it started"), s.Err())
 		case <-ctx.Done():
@@ -162,7 +163,8 @@ func (s *Server) moveTo(ctx context.Context, p *Peer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeWithin)
 	defer cancel()
-	_, err := s.etcd.UpdateMember(ctx, membership.Member{ID: self.ID, RaftAttributes: membership.RaftAttributes{PeerURLs: []string{url}}})
+	_, err := s.etcd.UpdateMember(ctx, membership.Member{ID: self.ID,
+		RaftAttributes: membership.RaftAttributes{PeerURLs: []string{url}}})
 	if err != nil {
 		return fmt.Errorf("changing its URL to %s: %w", url, err)
 	}

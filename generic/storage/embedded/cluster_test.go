@@ -20,7 +20,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// trio is a cluster of three in one process.
+// trio is a cluster of three members in one process.
 type trio struct {
 	dir     string
 	files   pki.PeerFiles
@@ -61,7 +61,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// config is that of a member.
+// config returns the configuration of a member.
 func (c *trio) config(name string, initial map[string]string) Config {
 	u, _ := url.Parse(c.urls[name]) // made above
 	return Config{Dir: filepath.Join(c.dir, name), Peer: &Peer{
@@ -96,8 +96,8 @@ func (c *trio) write(t *testing.T, i int, key string) {
 	}
 }
 
-// TestCluster reads at each member what was written at others, without its leader, too, which catches up
-// when it is back.
+// TestCluster reads writes of each member at all members, also without the leader, which catches up after its
+// restart.
 func TestCluster(t *testing.T) {
 	c := newTrio(t)
 	c.watchThrough(t, 2)
@@ -114,7 +114,7 @@ func TestCluster(t *testing.T) {
 		}
 	}
 	if leader < 0 {
-		t.Fatal("nobody leads")
+		t.Fatal("no leader")
 	}
 	c.renewLease(t)
 	if err := c.members[leader].Close(); err != nil {
@@ -136,7 +136,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// renewLease keeps a lease alive through each member: followers ask the leader, which alone counts the time.
+// renewLease renews a lease through each member. Followers forward this to the leader, which counts the time.
 func (c *trio) renewLease(t *testing.T) {
 	t.Helper()
 	const ttl = 60 // seconds
@@ -153,7 +153,7 @@ func (c *trio) renewLease(t *testing.T) {
 	}
 }
 
-// watchThrough expects, at the end of the test's writes, nothing but that they come in order.
+// watchThrough checks that a watch during the test's writes receives them in order.
 func (c *trio) watchThrough(t *testing.T, i int) {
 	t.Helper()
 	stream, err := c.members[i].Backend().Watch(t.Context(), "/r/", 0, nil)
@@ -178,7 +178,7 @@ func (c *trio) watchThrough(t *testing.T, i int) {
 	}()
 }
 
-// TestWithoutMajority reads and writes where most of the members are away.
+// TestWithoutMajority reads and writes without a majority of the members.
 func TestWithoutMajority(t *testing.T) {
 	c := newTrio(t)
 	members := c.members[0].members
@@ -216,13 +216,13 @@ func TestWithoutMajority(t *testing.T) {
 	}
 }
 
-// TestLeaderEnds has the leader end without a word, and writes through the others.
+// TestLeaderEnds stops the leader abruptly and writes through the others.
 func TestLeaderEnds(t *testing.T) {
 	const within = 700 * time.Millisecond // raft alone waits for longer, before it asks for votes
 	c := newTrio(t)
 	leader := slices.IndexFunc(c.members[:], func(m *Server) bool { return m.etcd.Leader() == m.etcd.MemberID() })
 	if leader < 0 {
-		t.Fatal("nobody leads")
+		t.Fatal("no leader")
 	}
 	for i := range c.members {
 		c.write(t, i, fmt.Sprintf("/r/%d", i))

@@ -21,10 +21,10 @@ import (
 
 var damages = flag.Int("damages", 40, "how many times TestDamagedFiles damages a file")
 
-// damagedDir names the data directory of a process that uses what was damaged.
+// damagedDir is the variable with the data directory for a process that uses damaged files.
 const damagedDir = "TRIPLANE_TEST_DAMAGED_DIR"
 
-// useDamaged starts, reads, writes, compacts, and ends with 0, or with 1 and a line that says why.
+// useDamaged starts a server, reads, writes and compacts. It exits with 0, or with 1 and an error message.
 func useDamaged(dir string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -33,7 +33,7 @@ func useDamaged(dir string) {
 		if err != nil {
 			return err
 		}
-		// What is read may be wrong: only the end of the process is looked at.
+		// The result may be wrong: only the exit of the process is checked.
 		_, _ = s.Backend().Range(ctx, storage.RangeOptions{Prefix: "/"})
 		for i := range 60 {
 			if _, err := s.Backend().Create(ctx, fmt.Sprintf("/after/%d", i), make([]byte, 3000), 0); err != nil && s.Err() != nil {
@@ -56,7 +56,7 @@ func useDamaged(dir string) {
 	os.Exit(0)
 }
 
-// fillToDamage makes a directory with several levels of pages, deletions, leases and a log that was cut.
+// fillToDamage creates a directory with several levels of pages, deletions, leases and a truncated log.
 func fillToDamage(t *testing.T, dir string) {
 	t.Helper()
 	s, err := Start(t.Context(), Config{Dir: dir, SnapshotCount: 50})
@@ -81,7 +81,7 @@ func fillToDamage(t *testing.T, dir string) {
 	trim(t, dir)
 }
 
-// trim cuts what was allocated ahead from the files, so that copies are small and damage hits what is used.
+// trim truncates preallocated space, so that copies are small and damage hits used bytes.
 func trim(t *testing.T, dir string) {
 	t.Helper()
 	const more = 1 << 14
@@ -99,7 +99,7 @@ func trim(t *testing.T, dir string) {
 	}
 }
 
-// damage changes a file in one of the ways in which disks do, and says how.
+// damage damages a file in one of the ways in which disks do, and returns a description.
 func damage(random *rand.Rand, b []byte) ([]byte, string) {
 	const page = 4096
 	at := random.IntN(len(b))
@@ -132,8 +132,8 @@ func damage(random *rand.Rand, b []byte) ([]byte, string) {
 	return b, fmt.Sprintf("pages %d and %d swapped", x/page, y/page)
 }
 
-// TestDamagedFiles damages a file of a data directory and uses it: there is a line that says why it cannot be, or it
-// can, and never a stack.
+// TestDamagedFiles damages a file of a data directory and uses it. This must succeed or fail with an error
+// message, never with a stack trace.
 func TestDamagedFiles(t *testing.T) {
 	good := filepath.Join(t.TempDir(), "etcd")
 	fillToDamage(t, good)

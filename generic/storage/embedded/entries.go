@@ -39,13 +39,13 @@ func checkEntry(bucket string, key, value []byte) error {
 	case "lease":
 		var l leasepb.Lease
 		if err = l.Unmarshal(value); err == nil && (len(key) != 8 || uint64(l.ID) != binary.BigEndian.Uint64(key)) {
-			err = errors.New("it is another lease's")
+			err = errors.New("it belongs to another lease")
 		}
 	case "alarm":
 		err = new(pb.AlarmMember).Unmarshal(key)
 	case "members", "members_removed":
 		if _, err = types.IDFromString(string(key)); err == nil && bucket == "members" && !json.Valid(value) {
-			err = errors.New("it is no JSON")
+			err = errors.New("it is not JSON")
 		}
 	case "authUsers":
 		err = new(authpb.User).Unmarshal(value)
@@ -62,7 +62,7 @@ func checkEntry(bucket string, key, value []byte) error {
 	return nil
 }
 
-var errLength = errors.New("it is too long or too short")
+var errLength = errors.New("it has an invalid length")
 
 func checkMeta(key string, value []byte) error {
 	switch key {
@@ -72,11 +72,11 @@ func checkMeta(key string, value []byte) error {
 		}
 	case "scheduledCompactRev", "finishedCompactRev":
 		if len(value) != revisionBytes || value[8] != '_' || int64(binary.BigEndian.Uint64(value)) < 0 {
-			return errors.New("it is no revision")
+			return errors.New("it is not a revision")
 		}
 	case "confState":
 		if !json.Valid(value) {
-			return errors.New("it is no JSON")
+			return errors.New("it is not JSON")
 		}
 	}
 	return nil
@@ -85,11 +85,11 @@ func checkMeta(key string, value []byte) error {
 // parseRevision decodes an entry of the bucket of revisions.
 func parseRevision(at, value []byte) (storedRevision, error) {
 	if len(at) != revisionBytes && (len(at) != revisionBytes+1 || at[revisionBytes] != deletedMark) || at[8] != '_' {
-		return storedRevision{}, errors.New("it is no revision")
+		return storedRevision{}, errors.New("it is not a revision")
 	}
 	r := storedRevision{main: int64(binary.BigEndian.Uint64(at)), deleted: len(at) > revisionBytes}
 	if r.main <= 0 || int64(binary.BigEndian.Uint64(at[9:])) < 0 {
-		return r, errors.New("it is no revision")
+		return r, errors.New("it is not a revision")
 	}
 	if len(value) == 0 {
 		return r, nil // the last entry of a restored snapshot
@@ -116,7 +116,7 @@ func parseRevision(at, value []byte) (storedRevision, error) {
 		case number == 6 && kind == protowire.VarintType:
 			_, n = consumeNumber(value)
 		default:
-			err = fmt.Errorf("there is no field %d of type %d", number, kind)
+			err = fmt.Errorf("unknown field %d of type %d", number, kind)
 		}
 		if err == nil {
 			err = protowire.ParseError(min(n, 0))
@@ -131,7 +131,8 @@ func parseRevision(at, value []byte) (storedRevision, error) {
 		return r, errors.New("it has no key")
 	case r.deleted && (modified != 0 || r.created != 0 || r.version != 0),
 		!r.deleted && (modified != r.main || r.created <= 0 || r.created > r.main || r.version < 1):
-		return r, fmt.Errorf("%s is at revision %d, created at %d, version %d, and stored as that of %d", r.key, modified, r.created, r.version, r.main)
+		return r, fmt.Errorf("%s is at revision %d, created at %d, version %d, and stored as that of %d", r.key, modified,
+			r.created, r.version, r.main)
 	}
 	return r, nil
 }

@@ -84,10 +84,12 @@ func (k *keptLog) trim() {
 
 // keep returns how many entries before end are kept, so that their size is followersBytes or a little more.
 func (k *keptLog) keep(end logEnd) uint64 {
-	if n := len(k.marks); n == 0 || end.bytes-k.marks[n-1].bytes >= markEvery || end.index-k.marks[n-1].index >= markEntries {
+	if n := len(k.marks); n == 0 || end.bytes-k.marks[n-1].bytes >= markEvery ||
+		end.index-k.marks[n-1].index >= markEntries {
 		k.marks = append(k.marks, end)
 	}
-	for len(k.marks) > 1 && (end.bytes-k.marks[1].bytes >= followersBytes || end.index-k.marks[1].index >= followersEntries) {
+	for len(k.marks) > 1 && (end.bytes-k.marks[1].bytes >= followersBytes ||
+		end.index-k.marks[1].index >= followersEntries) {
 		k.marks = k.marks[1:]
 	}
 	if first := k.marks[0]; end.bytes-first.bytes >= followersBytes {

@@ -2,7 +2,7 @@ package embedded
 
 import "testing"
 
-// What is kept for followers has so many entries, and so many bytes, at most, and few entries of any size at least.
+// The log for followers is limited by entries and by bytes. A few entries of any size are always kept.
 func TestKeptLogIsBounded(t *testing.T) {
 	for _, test := range []struct {
 		size  int64

@@ -41,10 +41,11 @@ func (s *Server) Serve(listener net.Listener, config *tls.Config) {
 	})
 }
 
-// refused returns the error message if clients must not call a method, and "" otherwise.
-func refused(method string, clustered bool) string {
+// forbidden returns the error message if clients must not call a method, and "" otherwise.
+func forbidden(method string, clustered bool) string {
 	switch {
-	case clustered && strings.HasPrefix(method, "/etcdserverpb.Cluster/"), clustered && strings.HasSuffix(method, "/MoveLeader"):
+	case clustered && strings.HasPrefix(method, "/etcdserverpb.Cluster/"),
+		clustered && strings.HasSuffix(method, "/MoveLeader"):
 		return ""
 	case strings.HasPrefix(method, "/etcdserverpb.Cluster/") && !strings.HasSuffix(method, "/MemberList"),
 		strings.HasSuffix(method, "/MoveLeader"):
@@ -59,8 +60,9 @@ func refused(method string, clustered bool) string {
 
 // guard is the gRPC interceptor for clients. It rejects forbidden methods, and writes for which there is no
 // space.
-func (s *space) guard(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-	if why := refused(info.FullMethod, s.clustered); why != "" {
+func (s *space) guard(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any,
+	error) {
+	if why := forbidden(info.FullMethod, s.clustered); why != "" {
 		return nil, status.Error(codes.FailedPrecondition, why)
 	}
 	var txn *pb.TxnRequest

@@ -91,7 +91,8 @@ var expected = map[string]bool{
 // wanted reports whether a message is relevant for operators. Warnings of raft are about elections, whose
 // results followLeader logs.
 func wanted(e zapcore.Entry) bool {
-	return e.Level >= zapcore.WarnLevel && !expected[e.Message] && (e.LoggerName != "raft" || e.Level >= zapcore.ErrorLevel)
+	return e.Level >= zapcore.WarnLevel && !expected[e.Message] &&
+		(e.LoggerName != "raft" || e.Level >= zapcore.ErrorLevel)
 }
 
 func (c klogCore) Write(e zapcore.Entry, fields []zapcore.Field) error {

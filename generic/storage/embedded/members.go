@@ -59,7 +59,8 @@ func (s *Server) known() []Member {
 	var all []Member
 	for _, m := range s.etcd.Cluster().Members() {
 		all = append(all, Member{
-			ID: m.ID.String(), Name: m.Name, URL: strings.Join(m.PeerURLs, ","), Learner: m.IsLearner, Leader: m.ID == s.etcd.Leader(),
+			ID: m.ID.String(), Name: m.Name, URL: strings.Join(m.PeerURLs, ","), Learner: m.IsLearner,
+			Leader: m.ID == s.etcd.Leader(),
 		})
 	}
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Name+" "+a.ID, b.Name+" "+b.ID) })
@@ -96,11 +97,11 @@ func (s *Server) AddMember(ctx context.Context, name, url string) error {
 	for _, m := range s.Members() {
 		switch {
 		case m.Name == name:
-			return membersError("there is a member %s (%s at %s): remove it first, or choose another name", name, m.ID, m.URL)
+			return membersError("member %s (%s at %s) already exists: remove it first, or choose another name", name, m.ID, m.URL)
 		case m.URL == url && m.Name == "" && m.Learner:
 			return nil
 		case m.URL == url:
-			return membersError("there is a member at %s (%s, %s): remove it first", url, m.Name, m.ID)
+			return membersError("a member at %s (%s, %s) already exists: remove it first", url, m.Name, m.ID)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeWithin)
@@ -122,7 +123,7 @@ func (s *Server) RemoveMember(ctx context.Context, which string) error {
 	members := s.Members()
 	i := slices.IndexFunc(members, func(m Member) bool { return which != "" && (m.ID == which || m.Name == which) })
 	if i < 0 {
-		return membersError("there is no member %q", which)
+		return membersError("member %q does not exist", which)
 	}
 	if len(members) == 1 {
 		return membersError("%s is the only member", which)

@@ -9,14 +9,15 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/types"
 )
 
-// TestEtcdLogsWhatIsRead expects of etcd the messages of its log that keptLog and reach read, in the goroutines and with
-// the fields that they rely on. An etcd that words them in another way would silently keep all entries in memory, and wait
-// for an election timeout where a leader's process has ended: adapt applying, peerActive and peerInactive to it.
-func TestEtcdLogsWhatIsRead(t *testing.T) {
+// TestEtcdLogMessages checks that etcd logs the messages that keptLog and reach depend on, with the expected
+// fields and in the expected goroutines. If another version of etcd changes them, entries would silently stay
+// in memory, and a leader whose process has ended would only be replaced after an election timeout. In this
+// case adapt applying, peerActive and peerInactive.
+func TestEtcdLogMessages(t *testing.T) {
 	c := newTrio(t)
 	leader := slices.IndexFunc(c.members[:], func(m *Server) bool { return m.etcd.Leader() == m.etcd.MemberID() })
 	if leader < 0 {
-		t.Fatal("nobody leads")
+		t.Fatal("no leader")
 	}
 	left, other := c.members[(leader+1)%3], c.members[(leader+2)%3]
 	id := other.etcd.MemberID()
@@ -45,7 +46,7 @@ func TestEtcdLogsWhatIsRead(t *testing.T) {
 	}
 }
 
-// awaitReach waits until etcd has logged that another member is connected, or is no longer.
+// awaitReach waits until etcd has logged that another member is connected or disconnected.
 func awaitReach(t *testing.T, s *Server, id types.ID, inactive bool, message string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {

@@ -43,7 +43,7 @@ const (
 	deepest = 64
 )
 
-var errNoMeta = errors.New("neither of its first two pages is whole")
+var errNoMeta = errors.New("neither of the two meta pages is valid")
 
 // walkDatabase calls visit for each entry of a database file. It returns an error if its pages are damaged.
 func walkDatabase(path string, visit func(bucket string, key, value []byte) error) error {
@@ -61,7 +61,7 @@ func walkDatabase(path string, visit func(bucket string, key, value []byte) erro
 	}
 	file, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
-		return fmt.Errorf("%s cannot be mapped: %w", path, err)
+		return fmt.Errorf("failed to map %s: %w", path, err)
 	}
 	p := &pages{file: file, visit: visit}
 	return errors.Join(guarded(p.walk), unix.Munmap(file))
@@ -94,7 +94,8 @@ func (p *pages) meta() (freelist uint64, err error) {
 		sum := fnv.New64a()
 		_, _ = sum.Write(b[:metaSummed])
 		size := uint64(le.Uint32(b[8:]))
-		if le.Uint32(b) != boltMagic || le.Uint32(b[4:]) != boltVersion || le.Uint64(b[metaSummed:]) != sum.Sum64() || size < 512 || size > 1<<16 || size&(size-1) != 0 {
+		if le.Uint32(b) != boltMagic || le.Uint32(b[4:]) != boltVersion || le.Uint64(b[metaSummed:]) != sum.Sum64() ||
+			size < 512 || size > 1<<16 || size&(size-1) != 0 {
 			return false
 		}
 		if tx := le.Uint64(b[48:]); !found || tx > last {
@@ -119,18 +120,18 @@ func (p *pages) meta() (freelist uint64, err error) {
 // take returns a page with its overflow pages, and marks them as used.
 func (p *pages) take(id uint64, kinds uint16) (page []byte, kind uint16, err error) {
 	if id < 2 || id >= p.end {
-		return nil, 0, fmt.Errorf("page %d is not in the file", id)
+		return nil, 0, fmt.Errorf("page %d is outside of the file", id)
 	}
 	header := p.file[id*p.size:][:pageHeader]
 	kind = binary.LittleEndian.Uint16(header[8:])
 	more := uint64(binary.LittleEndian.Uint32(header[12:]))
 	switch {
 	case binary.LittleEndian.Uint64(header) != id:
-		return nil, 0, fmt.Errorf("page %d says that it is page %d", id, binary.LittleEndian.Uint64(header))
+		return nil, 0, fmt.Errorf("page %d has the number of page %d", id, binary.LittleEndian.Uint64(header))
 	case kind&kinds == 0 || kind&(kind-1) != 0:
 		return nil, 0, fmt.Errorf("page %d is of kind %#x", id, kind)
 	case more >= p.end-id:
-		return nil, 0, fmt.Errorf("page %d goes beyond the file", id)
+		return nil, 0, fmt.Errorf("page %d exceeds the file", id)
 	}
 	for n := id; n <= id+more; n++ {
 		if p.seen[n/64]&(1<<(n%64)) != 0 {
@@ -144,7 +145,7 @@ func (p *pages) take(id uint64, kinds uint16) (page []byte, kind uint16, err err
 // tree reads the pages of a bucket from page id on. Keys must be in [first, limit); nil means no bound.
 func (p *pages) tree(bucket string, id uint64, first, limit []byte, depth int) error {
 	if depth > deepest {
-		return fmt.Errorf("page %d is too deep", id)
+		return fmt.Errorf("page %d is nested too deeply", id)
 	}
 	page, kind, err := p.take(id, branchPage|leafPage)
 	if err != nil {
@@ -194,7 +195,8 @@ func (p *pages) leaf(bucket, name string, page, first, limit []byte, depth int) 
 	var last []byte
 	for i := range count {
 		at := pageHeader + i*pageElement
-		offset, keys, values := uint64(le.Uint32(page[at+4:])), uint64(le.Uint32(page[at+8:])), uint64(le.Uint32(page[at+12:]))
+		offset, keys, values := uint64(le.Uint32(page[at+4:])), uint64(le.Uint32(page[at+8:])),
+			uint64(le.Uint32(page[at+12:]))
 		both, err := part(page, at, offset, keys+values)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -229,7 +231,7 @@ func (p *pages) bucket(name string, value []byte, depth int) error {
 	}
 	page := value[bucketHeader:]
 	if len(page) < pageHeader || binary.LittleEndian.Uint16(page[8:]) != leafPage {
-		return fmt.Errorf("bucket %q is no page", name)
+		return fmt.Errorf("bucket %q is not a page", name)
 	}
 	return p.leaf(name, fmt.Sprintf("bucket %q", name), page, nil, nil, depth+1)
 }
@@ -245,7 +247,7 @@ func (p *pages) free(id uint64) error {
 		count, list = binary.LittleEndian.Uint64(list), list[8:]
 	}
 	if count > uint64(len(list))/8 {
-		return fmt.Errorf("the list of free pages says that it has %d", count)
+		return fmt.Errorf("the list of free pages has an invalid length %d", count)
 	}
 	for i := range count {
 		n := binary.LittleEndian.Uint64(list[8*i:])
@@ -260,7 +262,7 @@ func (p *pages) free(id uint64) error {
 // fits returns an error if a page is too small for its elements.
 func fits(page []byte, count int) error {
 	if pageHeader+count*pageElement > len(page) {
-		return fmt.Errorf("it says that it has %d elements", count)
+		return fmt.Errorf("its number of elements %d is invalid", count)
 	}
 	return nil
 }
@@ -269,7 +271,7 @@ func fits(page []byte, count int) error {
 func part(page []byte, element int, offset, length uint64) ([]byte, error) {
 	from := uint64(element) + offset
 	if from+length > uint64(len(page)) {
-		return nil, fmt.Errorf("an element of %d bytes goes beyond it", length)
+		return nil, fmt.Errorf("an element of %d bytes exceeds it", length)
 	}
 	return page[from : from+length : from+length], nil
 }

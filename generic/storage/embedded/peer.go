@@ -62,7 +62,8 @@ func (p *Peer) urls() (types.URLsMap, error) {
 		initial[p.Name] = types.URLs{p.URL}
 	}
 	if initial[p.Name].String() != p.URL.String() {
-		return nil, fmt.Errorf("this member, %s at %s, is not among the initial ones %v", p.Name, &p.URL, slices.Sorted(maps.Keys(p.Initial)))
+		return nil, fmt.Errorf("this member, %s at %s, is not among the initial ones %v", p.Name, &p.URL,
+			slices.Sorted(maps.Keys(p.Initial)))
 	}
 	return initial, nil
 }

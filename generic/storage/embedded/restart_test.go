@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRestartsWithALongLog starts again and again on a log that was never cut,
-// while the entries are read and the member campaigns.
+// TestRestartsWithALongLog restarts repeatedly with a log that was never truncated, whose replay overlaps with
+// campaigning.
 func TestRestartsWithALongLog(t *testing.T) {
 	dir := t.TempDir()
 	const rounds, writes = 6, 250

@@ -59,7 +59,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{lock: lock, gate: &gate{}, failure: newFailure(), logStatus: &logStatus{}, clustered: cfg.Peer != nil, done: make(chan struct{})}
+	s := &Server{lock: lock, gate: &gate{}, failure: newFailure(), logStatus: &logStatus{}, clustered: cfg.Peer != nil,
+		done: make(chan struct{})}
 	if s.clustered {
 		s.reach, s.log = newReach(), &keptLog{}
 	}
@@ -106,7 +107,8 @@ func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error)
 	if isAlone, err = alone(cfg); err != nil {
 		return false, err
 	}
-	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure, klogCore{logged: s.logStatus, reach: s.reach, log: s.log}))
+	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure,
+		klogCore{logged: s.logStatus, reach: s.reach, log: s.log}))
 	if err != nil {
 		return false, err
 	}
@@ -135,7 +137,8 @@ const (
 // write is acknowledged.
 func syncNames(dir string) error {
 	member := filepath.Join(dir, "member")
-	return errors.Join(durable.Sync(filepath.Join(member, "snap")), durable.Sync(filepath.Join(member, "wal")), durable.Sync(member), durable.Sync(dir))
+	return errors.Join(durable.Sync(filepath.Join(member, "snap")), durable.Sync(filepath.Join(member, "wal")),
+		durable.Sync(member), durable.Sync(dir))
 }
 
 // begin returns when the member serves. If space is scarce, it first frees some.
@@ -277,7 +280,8 @@ const lockFile = "lock"
 
 // lockDir creates the directory and locks it for this process.
 func lockDir(dir string) (*fileutil.LockedFile, error) {
-	if err := errors.Join(durable.MkdirAll(dir, fileutil.PrivateDirMode), fileutil.TouchDirAll(newLogger(), dir)); err != nil {
+	if err := errors.Join(durable.MkdirAll(dir, fileutil.PrivateDirMode),
+		fileutil.TouchDirAll(newLogger(), dir)); err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", dir, err)
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, fileutil.PrivateFileMode)

@@ -28,10 +28,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// crashDir names the data directory of a process that is to be killed.
+// crashDir is the variable with the data directory for a process that will be killed.
 const crashDir = "TRIPLANE_TEST_CRASH_DIR"
 
-// writeUntilKilled writes keys and says each that was acknowledged.
+// writeUntilKilled writes keys and prints each acknowledged one.
 func writeUntilKilled(dir string) {
 	s, err := Start(context.Background(), Config{Dir: dir})
 	if err != nil {
@@ -61,7 +61,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 	acknowledged := 0
 	for lines := bufio.NewScanner(out); lines.Scan(); acknowledged++ {
 		if lines.Text() != fmt.Sprint(acknowledged) {
-			t.Fatalf("the process says %q", lines.Text())
+			t.Fatalf("the process prints %q", lines.Text())
 		}
 		if acknowledged == 500 {
 			cmd.Process.Kill()
@@ -138,7 +138,7 @@ func TestDirectoryIsLocked(t *testing.T) {
 	began := time.Now()
 	_, err := Start(context.Background(), Config{Dir: dir})
 	if err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Fatalf("got %v, want an error that says the directory is in use", err)
+		t.Fatalf("got %v, want the error that the directory is in use", err)
 	}
 	if d := time.Since(began); d > time.Second {
 		t.Errorf("it took %v to say so", d)
@@ -185,7 +185,7 @@ func TestUnusableDirectories(t *testing.T) {
 	}
 }
 
-func TestTwoSideBySide(t *testing.T) {
+func TestTwoServers(t *testing.T) {
 	a, b := start(t, t.TempDir()), start(t, t.TempDir())
 	if _, err := a.Backend().Create(t.Context(), "/x", []byte("a"), 0); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func VerifySnapshot(path string) error {
 	const pages = 512 // the size of a database is a multiple of it
 	length := info.Size() - sha256.Size
 	if length <= 0 || length%pages != 0 {
-		return fmt.Errorf("%s is no snapshot, or a part of one", path)
+		return fmt.Errorf("%s is not a complete snapshot", path)
 	}
 	sum, want := sha256.New(), make([]byte, sha256.Size)
 	if _, err := io.CopyN(sum, f, length); err != nil {
@@ -65,7 +65,7 @@ func VerifySnapshot(path string) error {
 		return err
 	}
 	if !bytes.Equal(sum.Sum(nil), want) {
-		return fmt.Errorf("%s is damaged: its sum is another", path)
+		return fmt.Errorf("%s is damaged: its checksum is wrong", path)
 	}
 	if err := walkDatabase(path, checkEntry); err != nil {
 		return fmt.Errorf("%s was made of a damaged store: %w", path, err)
@@ -93,7 +93,8 @@ func InspectSnapshot(path string) (SnapshotStatus, error) {
 	if err != nil {
 		return SnapshotStatus{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return SnapshotStatus{Hash: status.Hash, Keyspace: held.Hash, Revision: status.Revision, Keys: status.TotalKey, Bytes: status.TotalSize}, nil
+	return SnapshotStatus{Hash: status.Hash, Keyspace: held.Hash, Revision: status.Revision, Keys: status.TotalKey,
+		Bytes: status.TotalSize}, nil
 }
 
 // restoring returns the temporary directory of a restore.
@@ -147,7 +148,7 @@ func vacant(dir string) error {
 	}
 	for _, entry := range entries {
 		if entry.Name() != lockFile {
-			return fmt.Errorf("there is a store in %s: move it away, or choose another directory", dir)
+			return fmt.Errorf("directory %s already contains a store: move it away, or choose another directory", dir)
 		}
 	}
 	return os.RemoveAll(dir)
@@ -162,5 +163,6 @@ func checkRestored(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "member")); err == nil {
 		return nil
 	}
-	return fmt.Errorf("a snapshot was being restored to it, which did not end: restore it again, or remove %s", restoring(dir))
+	return fmt.Errorf("a snapshot was being restored to it, which did not end: restore it again, or remove %s",
+		restoring(dir))
 }

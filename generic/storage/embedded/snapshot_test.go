@@ -10,7 +10,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// What is restored from a snapshot is what was stored, at revisions that nobody has seen.
+// A restored store has the content of the snapshot at revisions that no client has seen.
 func TestSnapshotIsRestored(t *testing.T) {
 	s := start(t, t.TempDir())
 	revision, err := s.Backend().Create(t.Context(), "/a", []byte("1"), 0)
@@ -69,7 +69,7 @@ func TestDamagedSnapshots(t *testing.T) {
 	}
 	flipped := append([]byte{}, whole...)
 	flipped[len(flipped)/2] ^= 1
-	for want, content := range map[string][]byte{"is damaged": flipped, "a part of one": whole[:len(whole)-1], "is no snapshot": nil} {
+	for want, content := range map[string][]byte{"is damaged": flipped, "not a complete snapshot": whole[:len(whole)-1], "is not a complete": nil} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,8 @@ type space struct {
 }
 
 func newSpace(server *etcdserver.EtcdServer, gate *gate, cfg Config) *space {
-	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, clustered: cfg.Peer != nil, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
+	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented,
+		clustered: cfg.Peer != nil, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
 }
 
 // usage returns the size of the file and its used bytes.
@@ -203,7 +204,8 @@ func (s *space) check(ctx context.Context) error {
 func (s *space) warn(used int64) {
 	scarce := used > s.quota/5*4
 	if scarce && !s.warned {
-		klog.InfoS("The embedded etcd is almost full: delete objects, or raise --embedded-etcd-quota-bytes", "used", used, "quota", s.quota)
+		klog.InfoS("The embedded etcd is almost full: delete objects, or raise --embedded-etcd-quota-bytes", "used", used,
+			"quota", s.quota)
 	}
 	s.warned = scarce
 }
@@ -212,7 +214,8 @@ func (s *space) warn(used int64) {
 func (s *space) warnDiskFull() {
 	free := diskFree(s.snap)
 	if free < reserve && !s.warnedDiskFull {
-		klog.InfoS("The disk of the embedded etcd is full: rejecting writes, reads and deletions succeed", "directory", s.snap, "free", free, "reserved", reserve)
+		klog.InfoS("The disk of the embedded etcd is full: rejecting writes, reads and deletions succeed", "directory",
+			s.snap, "free", free, "reserved", reserve)
 	}
 	s.warnedDiskFull = free < reserve
 }
@@ -238,7 +241,8 @@ func (s *space) dropHistory(ctx context.Context) error {
 	}
 	defer s.gate.leave()
 	s.releasePages()
-	klog.InfoS("Compacted the embedded etcd's history to free space", "revision", revision, "used", s.server.Backend().SizeInUse(), "quota", s.quota)
+	klog.InfoS("Compacted the embedded etcd's history to free space", "revision", revision, "used",
+		s.server.Backend().SizeInUse(), "quota", s.quota)
 	return nil
 }
 
@@ -270,7 +274,8 @@ func (s *space) defragment() error {
 	if err := durable.Sync(s.snap); err != nil {
 		return fmt.Errorf("defragmentation: %w", err)
 	}
-	klog.InfoS("Defragmented the database of the embedded etcd", "before", before, "after", b.Size(), "took", time.Since(began))
+	klog.InfoS("Defragmented the database of the embedded etcd", "before", before, "after", b.Size(), "took",
+		time.Since(began))
 	return nil
 }
 
@@ -280,7 +285,8 @@ func (s *space) clearAlarm(ctx context.Context) error {
 		if alarm.Alarm != pb.AlarmType_NOSPACE {
 			continue
 		}
-		if _, err := s.server.Alarm(ctx, &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: alarm.MemberID, Alarm: alarm.Alarm}); err != nil {
+		if _, err := s.server.Alarm(ctx, &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: alarm.MemberID,
+			Alarm: alarm.Alarm}); err != nil {
 			return fmt.Errorf("ending the alarm about its space: %w", err)
 		}
 	}

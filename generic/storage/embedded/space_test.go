@@ -15,7 +15,7 @@ import (
 
 const smallQuota = 16 << 20
 
-// startSmall starts on a directory with a quota that a test can fill, and looks after the space.
+// startSmall starts a server with a small quota and manages its space.
 func startSmall(t *testing.T, dir string) *Server {
 	t.Helper()
 	s, err := Start(t.Context(), Config{Dir: dir, QuotaBytes: smallQuota})
@@ -33,7 +33,7 @@ func startSmall(t *testing.T, dir string) *Server {
 	return s
 }
 
-// within repeats what is refused for want of room until there is some.
+// within retries a write that is rejected because there is no space.
 func within(t *testing.T, write func() error) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -47,7 +47,7 @@ func within(t *testing.T, write func() error) {
 	}
 }
 
-// History is not what fills a store: it is dropped when somebody needs the room.
+// The history never fills a store: it is compacted when a write needs the space.
 func TestHistoryMakesRoom(t *testing.T) {
 	s := startSmall(t, t.TempDir())
 	value := make([]byte, 1<<20)
@@ -69,8 +69,8 @@ func TestHistoryMakesRoom(t *testing.T) {
 	}
 }
 
-// A store that is full of objects is read, emptied and started again, and is written again when
-// something was deleted, even if another program has raised an alarm about it.
+// A full store can be read, emptied and restarted. It accepts writes after a deletion, even if another program
+// has raised an alarm.
 func TestFullStore(t *testing.T) {
 	dir := t.TempDir()
 	s := startSmall(t, dir)
@@ -112,7 +112,7 @@ func TestFullStore(t *testing.T) {
 	}
 }
 
-// A file that is mostly free is written anew.
+// A file that is mostly free is defragmented.
 func TestFileShrinks(t *testing.T) {
 	s, err := Start(t.Context(), Config{Dir: t.TempDir()})
 	if err != nil {

@@ -102,7 +102,7 @@ func (e *DamagedError) err() error {
 // the snapshots. The error is a *DamagedError, or that of reading a file.
 func Verify(dir string, v Verification) (*Contents, error) {
 	if _, err := os.Stat(filepath.Join(dir, "member")); err != nil {
-		return nil, fmt.Errorf("there is no store: %w", err)
+		return nil, fmt.Errorf("no store found: %w", err)
 	}
 	lock, err := lockDir(dir)
 	if err != nil {
@@ -125,7 +125,8 @@ func (v *Verification) logged(dir string) error {
 	for _, err := range held.Unusable { // does not affect the store itself
 		klog.ErrorS(err, "Found a snapshot of the embedded store that cannot be restored: remove it")
 	}
-	klog.InfoS("Verified the embedded store", "revision", held.Revision, "keys", held.Keys, "hash", held.Hash, "snapshots", held.Compared, "took", time.Since(began))
+	klog.InfoS("Verified the embedded store", "revision", held.Revision, "keys", held.Keys, "hash", held.Hash, "snapshots",
+		held.Compared, "took", time.Since(began))
 	return nil
 }
 
@@ -271,9 +272,10 @@ func (c *Contents) compare(then *Contents, snapshot string, found *DamagedError)
 		is, here := c.sums[at]
 		switch {
 		case here && is.sum != was.sum:
-			found.add("%s at revision %d is not what it is in %s", was.key, at.main, snapshot)
-		case !here && at.main > c.Compacted, !here && c.Compacted <= then.Revision && !was.deleted && then.live[was.key].at == at:
-			found.add("%s at revision %d is in %s, and missing here", was.key, at.main, snapshot)
+			found.add("%s at revision %d differs from %s", was.key, at.main, snapshot)
+		case !here && at.main > c.Compacted, !here && c.Compacted <= then.Revision && !was.deleted &&
+			then.live[was.key].at == at:
+			found.add("%s at revision %d of %s is missing", was.key, at.main, snapshot)
 		}
 	}
 	for at, is := range c.sums {

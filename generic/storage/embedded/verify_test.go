@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// What is flipped in a value is found by comparing it with a snapshot, or by its decoder, and each other store is as
-// its snapshot is.
+// A flipped bit in a value is detected by comparison with a snapshot, or by the decoder. Undamaged stores are
+// equal to their snapshots.
 func TestVerify(t *testing.T) {
 	dir, snapshots := filepath.Join(t.TempDir(), "etcd"), t.TempDir()
 	s := start(t, dir)
@@ -56,7 +56,7 @@ func TestVerify(t *testing.T) {
 		if err := os.WriteFile(Database(dir), bytes.ReplaceAll(good, []byte(from), []byte(to)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]string{"stored": "/a at revision 2 is not what it is in ", "later": "/c at revision 5: it cannot be decoded"}[from]
+		want := map[string]string{"stored": "/a at revision 2 differs from ", "later": "/c at revision 5: it cannot be decoded"}[from]
 		_, err := Verify(dir, v)
 		if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || len(damaged.Problems) != 1 || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -67,7 +67,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// damagedSnapshot flips a bit in a copy of the snapshot, whose sum tells so; the store is in order, and starts.
+// damagedSnapshot flips a bit in a copy of the snapshot, which changes its checksum. The store itself is valid
+// and starts.
 func damagedSnapshot(t *testing.T, dir string, v Verification) {
 	t.Helper()
 	good, err := os.ReadFile(filepath.Join(v.Snapshots, "one.db"))
@@ -78,11 +79,11 @@ func damagedSnapshot(t *testing.T, dir string, v Verification) {
 	if err := os.WriteFile(path, bytes.ReplaceAll(good, []byte("stored"), []byte("stoned")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, err := InspectSnapshot(path); err == nil || !strings.Contains(err.Error(), "its sum is another") {
+	if status, err := InspectSnapshot(path); err == nil || !strings.Contains(err.Error(), "its checksum is wrong") {
 		t.Errorf("%+v, %v", status, err)
 	}
 	held, err := Verify(dir, v)
-	if err != nil || len(held.Compared) != 1 || len(held.Unusable) != 1 || !strings.Contains(held.Unusable[0].Error(), path+" is damaged: its sum is another") {
+	if err != nil || len(held.Compared) != 1 || len(held.Unusable) != 1 || !strings.Contains(held.Unusable[0].Error(), path+" is damaged: its checksum is wrong") {
 		t.Errorf("%+v, %v", held, err)
 	}
 	s, err := Start(t.Context(), Config{Dir: dir, Verify: &v})
@@ -94,7 +95,8 @@ func damagedSnapshot(t *testing.T, dir string, v Verification) {
 	}
 }
 
-// A restore that was killed is done again, and a start before that says so. One over a store is refused.
+// A killed restore can be repeated; a start before that is an error. A restore to an existing store is
+// rejected.
 func TestInterruptedRestore(t *testing.T) {
 	s := start(t, t.TempDir())
 	if _, err := s.Backend().Create(t.Context(), "/a", []byte("1"), 0); err != nil {
@@ -116,7 +118,7 @@ func TestInterruptedRestore(t *testing.T) {
 	if _, err := os.Stat(restoring(dir)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("something is left: %v", err)
 	}
-	if err := Restore(path, dir); err == nil || !strings.Contains(err.Error(), "there is a store") {
+	if err := Restore(path, dir); err == nil || !strings.Contains(err.Error(), "already contains a store") {
 		t.Errorf("restored over a store: %v", err)
 	}
 	if _, err := Verify(dir, Verification{}); err != nil {

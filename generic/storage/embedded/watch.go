@@ -16,7 +16,8 @@ import (
 //
 // The stream watches all keys and returns those under prefix. Each write therefore advances its progress, so
 // that it is never far behind the store's revision.
-func (b *Backend) Watch(ctx context.Context, prefix string, from int64, needPrevious func(key string) bool) (storage.ChangeStream, error) {
+func (b *Backend) Watch(ctx context.Context, prefix string, from int64,
+	needPrevious func(key string) bool) (storage.ChangeStream, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

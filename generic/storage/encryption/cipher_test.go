@@ -26,7 +26,7 @@ func counting(n int) []byte {
 
 var ciphers = map[string]func([]byte) (cipher, error){"aesgcm": newGCM, "aescbc": newCBC, "secretbox": newBox, "seeded": newSeeded}
 
-func TestCiphersGiveBackWhatTheyGot(t *testing.T) {
+func TestCiphersRoundTrip(t *testing.T) {
 	for name, make := range ciphers {
 		c, err := make(counting(32))
 		if err != nil {
@@ -55,7 +55,7 @@ func TestCiphersGiveBackWhatTheyGot(t *testing.T) {
 	}
 }
 
-// What authenticates the key in etcd does not open a value under another key.
+// Ciphers that authenticate the key in etcd do not decrypt a value of another key.
 func TestValuesBelongToTheirKeys(t *testing.T) {
 	for name, make := range map[string]func([]byte) (cipher, error){"aesgcm": newGCM, "seeded": newSeeded} {
 		c, err := make(counting(32))
@@ -102,7 +102,7 @@ func TestCBCChecksPadding(t *testing.T) {
 	}
 }
 
-// The published vector of NaCl's secretbox.
+// The published test vector of NaCl's secretbox.
 func TestSecretboxVector(t *testing.T) {
 	c, err := newBox(unhex(t, "1b27556473e985d462cd51197a9a46c76009549eac6474f206c4ee0844f68389"))
 	if err != nil {

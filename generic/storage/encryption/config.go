@@ -21,7 +21,7 @@ type ResourceConfiguration struct {
 	// Resources are "secrets", "widgets.example.com", "*." for the core group,
 	// "*.example.com" for a group, or "*.*" for everything.
 	Resources []string `json:"resources"`
-	// Providers decrypt values; the first one that matches a value is used. The first one encrypts.
+	// Providers decrypt values: the first one that can. The first provider encrypts.
 	Providers []ProviderConfiguration `json:"providers"`
 }
 
@@ -79,7 +79,8 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("error reading encryption provider configuration file: %w", err)
 	}
 	if info.Size() > maxConfigBytes {
-		return nil, fmt.Errorf("encryption provider configuration file %q has %d bytes, more than %d", path, info.Size(), maxConfigBytes)
+		return nil, fmt.Errorf("encryption provider configuration file %q has %d bytes, more than %d", path, info.Size(),
+			maxConfigBytes)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

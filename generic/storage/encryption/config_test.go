@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// file puts entries of resources into an EncryptionConfiguration.
+// file returns an EncryptionConfiguration with resources.
 func file(resources string) string {
 	return "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n" + resources
 }
 
-// providers is an entry for resources in YAML flow style.
+// entry returns an entry of resources in YAML flow style.
 func entry(resources, providers string) string {
 	return fmt.Sprintf("- resources: [%s]\n  providers: [%s]\n", resources, providers)
 }
@@ -83,7 +83,7 @@ func TestConfigurationsAreValidated(t *testing.T) {
 	}
 }
 
-func TestTheFirstEntryThatMatchesCounts(t *testing.T) {
+func TestFirstMatchingEntryApplies(t *testing.T) {
 	provider := func(name string) string { return withKeys("secretbox", name, secret32) }
 	r, err := newRules([]byte(file(
 		entry("configmaps", "{identity: {}}")+

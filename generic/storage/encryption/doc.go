@@ -7,11 +7,11 @@
 //	                                            use changes of the file while serving
 //
 // The first entry of the configuration that matches a resource, by name or wildcard (*.GROUP, "*." for the core
-// group, *.*), has its providers. The first provider encrypts. To decrypt, the provider with the prefix of the
-// stored value is used. The server's internal records (leases of replicas, allocated ports) are never
+// group, *.*), has its providers. The first provider encrypts. To decrypt, the providers with the prefix of
+// the stored value are tried. The server's internal records (leases of replicas, allocated ports) are never
 // encrypted, but can be decrypted, because older releases encrypted them.
 //
-//	identity    the value as it is; refuses what begins with k8s:enc:
+//	identity    the value without encryption; rejects values that begin with k8s:enc:
 //	aesgcm      k8s:enc:aesgcm:v1:KEY:     nonce (12), AES-GCM; authenticates the key in etcd
 //	aescbc      k8s:enc:aescbc:v1:KEY:     IV (16), AES-CBC with PKCS #7 padding
 //	secretbox   k8s:enc:secretbox:v1:KEY:  nonce (24), XSalsa20 and Poly1305

@@ -10,9 +10,8 @@ import (
 	"triplane/generic/storage/encryption/kmstest"
 )
 
-// FuzzOpen opens hostile bytes with all providers. Nothing panics, what is
-// opened was stored with the same chain or is plain, and what was sealed can be
-// opened.
+// FuzzOpen decrypts arbitrary bytes with all providers. It must not panic. Decrypted values were encrypted with
+// the same chain or are plain, and encrypted values can be decrypted.
 func FuzzOpen(f *testing.F) {
 	socket := filepath.Join(f.TempDir(), "kms.sock")
 	kmstest.Start(f, socket)

@@ -21,7 +21,7 @@ var secrets = schema.GroupResource{Resource: "secrets"}
 
 const prefix = "/registry/secrets/"
 
-// world is an etcd, and providers with a file that a test may write again.
+// world is an etcd, and providers with a configuration file that tests can change.
 type world struct {
 	testing.TB
 	dir       string
@@ -61,7 +61,7 @@ func (w *world) configure(config string) {
 	}
 }
 
-// reconfigure writes the file and has it used.
+// reconfigure writes the file and reloads it.
 func (w *world) reconfigure(config string) {
 	w.Helper()
 	w.configure(config)
@@ -79,7 +79,7 @@ func (w *world) create(name, value string) int64 {
 	return revision
 }
 
-// get returns what the view reads.
+// get reads a value through the view.
 func (w *world) get(name string) storage.KeyValue {
 	w.Helper()
 	kv, err := w.view.Get(w.Context(), prefix+name)
@@ -89,7 +89,7 @@ func (w *world) get(name string) storage.KeyValue {
 	return kv
 }
 
-// stored returns what etcd holds.
+// stored returns the value in etcd.
 func (w *world) stored(name string) []byte {
 	w.Helper()
 	kv, err := w.raw.Get(w.Context(), prefix+name)
@@ -99,7 +99,7 @@ func (w *world) stored(name string) []byte {
 	return kv.Value
 }
 
-// wantStored checks how a value is stored.
+// wantStored checks the prefix of the value in etcd.
 func (w *world) wantStored(name, begins string) {
 	w.Helper()
 	if got := w.stored(name); !bytes.HasPrefix(got, []byte(begins)) {

@@ -12,7 +12,7 @@ import (
 	"triplane/generic/storage/encryption/kmstest"
 )
 
-func TestKMSAsksThePluginOncePerSeed(t *testing.T) {
+func TestKMSCallsThePluginOncePerSeed(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
 	plugin := kmstest.Start(t, socket)
 	config := file(entry("secrets", kmsProvider(socket)))
@@ -24,7 +24,7 @@ func TestKMSAsksThePluginOncePerSeed(t *testing.T) {
 	if e, d := plugin.Encrypts.Load(), plugin.Decrypts.Load(); e != 1 || d != 0 {
 		t.Errorf("20 writes cost %d encryptions and %d decryptions, want 1 and 0", e, d)
 	}
-	// A server that comes later has to ask for the seed, once.
+	// Another server calls the plugin once for the seed.
 	later, err := New(Options{File: filepath.Join(w.dir, "config.yaml")})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestKMSFollowsThePluginsKey(t *testing.T) {
 	}
 }
 
-// v2 is the only plugin.
+// v2 returns the only plugin.
 func (w *world) v2() *kms {
 	w.Helper()
 	k, ok := w.providers.current.Load().plugins[0].(*kms)
@@ -82,7 +82,7 @@ func (w *world) v2() *kms {
 	return k
 }
 
-// rules moves the provider's clock and has it ask for the key.
+// rules advances the provider's clock and polls the key.
 func (k *kms) rules(t *testing.T, w *world, now time.Time) {
 	t.Helper()
 	k.calling <- struct{}{}
@@ -93,7 +93,7 @@ func (k *kms) rules(t *testing.T, w *world, now time.Time) {
 	}
 }
 
-func TestKMSThatIsAway(t *testing.T) {
+func TestUnavailableKMS(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "kms.sock")
 	w := newWorld(t, file(entry("secrets", `{kms: {apiVersion: v2, name: remote, timeout: 50ms, endpoint: "unix://`+socket+`"}}`)+
@@ -108,7 +108,7 @@ func TestKMSThatIsAway(t *testing.T) {
 	plugin := kmstest.Start(t, socket)
 	k := w.v2()
 	for k.refresh(t.Context()) != nil {
-		// Until the connection's back-off is over.
+		// Retries until the backoff of the connection has passed.
 	}
 	w.create("ns/a", "1")
 	plugin.Sick.Store(true)
@@ -129,9 +129,9 @@ func TestKMSThatIsAway(t *testing.T) {
 	}
 }
 
-// A plugin that answers nonsense fails writes and the health check, and nothing else:
-// what it says is not stored, and what was opened before can be read.
-func TestKMSThatAnswersGarbage(t *testing.T) {
+// Invalid responses of a plugin fail writes and the health check only. They are not stored, and values whose
+// key is cached can be read.
+func TestKMSInvalidResponses(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
 	plugin := kmstest.Start(t, socket)
 	w := newWorld(t, file(entry("secrets", kmsProvider(socket))))
@@ -168,8 +168,8 @@ func TestKMSThatAnswersGarbage(t *testing.T) {
 	w.create("ns/after", "1")
 }
 
-// Seeds of all lengths that open nothing are not kept: the plugin is asked again.
-func TestKMSThatDecryptsToGarbage(t *testing.T) {
+// Invalid seeds of any length are not cached: the plugin is called another time.
+func TestKMSInvalidSeeds(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
 	plugin := kmstest.Start(t, socket)
 	w := newWorld(t, file(entry("secrets", kmsProvider(socket))))

@@ -25,7 +25,7 @@ const (
 	dataKeySize = 32
 )
 
-var errKMSv1Off = errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  " + //nolint:staticcheck // as kube-apiserver says it
+var errKMSv1Off = errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  " + //nolint:staticcheck // wording of kube-apiserver
 	"Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.")
 
 // kmsV1 is the KMS v1 provider. Each value is encrypted with a separate data key, which the plugin encrypts.

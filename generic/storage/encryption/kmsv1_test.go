@@ -11,8 +11,8 @@ import (
 	"triplane/generic/storage/encryption/kmstest"
 )
 
-// storedByV1 is what kube-apiserver v1.36 stored of the Secret default/a, with a plugin that
-// writes "E:" before what it encrypts.
+// storedByV1 is the stored value of the Secret default/a by kube-apiserver v1.36. The plugin prefixes plaintext
+// with "E:".
 const storedByV1 = "azhzOmVuYzprbXM6djE6azoAIkU6Tkka4Vn1FkIlFtGLk+1stCuVny5Q2v6q9DB1jsXGZ5sgoAxPpeE0PzFzf2SUxkRcbjCTEp5C6fJsjwxaFGXEJdnpfAMQtk7SiDUqtLvyuvtX+fGY4htJy2kgsSRk2jQWcVjuA9833fCKkgM2a1imVmcoux65yUgQGD6RX9HrJ/P8VCZWs3aqJ4EabZ6IvvjiQHi0OaR2hud9Kmiak8JrPrRecIdNr2U7dkVXP4OUCENdptfR3lY5SL65IL0wP6bnnQvYoZA3JZVpCGJt0/6cSd7HDNcHTNw8zK6ym/sRSwI="
 
 func v1Provider(socket, more string) string {
@@ -62,7 +62,7 @@ func TestKMSv1(t *testing.T) {
 	}
 }
 
-// Values that former releases encrypted with AES-CBC are read, and written anew when they change.
+// Values with AES-CBC of former releases can be read, and are rewritten on updates.
 func TestKMSv1ReadsCBC(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
 	kmstest.StartV1(t, socket)

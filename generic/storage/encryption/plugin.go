@@ -58,7 +58,8 @@ func dialPlugin(cfg *KMSConfiguration, m *Metrics) (*grpc.ClientConn, time.Durat
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithAuthority("localhost"), // like kube-apiserver: strict servers reject the path of a socket
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: reconnectWithin}, MinConnectTimeout: timeout}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6,
+			MaxDelay: reconnectWithin}, MinConnectTimeout: timeout}),
 		grpc.WithUnaryInterceptor(m.observeCalls(cfg.Name)),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			var d net.Dialer
@@ -124,7 +125,8 @@ func (p *plugin) decrypt(ctx context.Context, e *envelope) ([]byte, error) {
 
 // observeCalls measures the calls of a plugin.
 func (m *Metrics) observeCalls(name string) grpc.UnaryClientInterceptor {
-	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+		opts ...grpc.CallOption) error {
 		began := time.Now()
 		err := invoke(ctx, method, req, reply, cc, opts...)
 		m.calls.WithLabelValues(name, method, status.Code(err).String()).Observe(time.Since(began).Seconds())

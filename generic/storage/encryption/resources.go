@@ -42,7 +42,8 @@ func validateResources(resources []string, path *field.Path) field.ErrorList {
 		for _, other := range resources {
 			if other != entry && invalidResource(other) == "" && covers(other, entry) {
 				errs = append(errs, field.Invalid(at, entry, fmt.Sprintf(
-					"using overlapping resources such as %q and %q in the same resource list is not allowed as they will be masked", other, entry)))
+					"using overlapping resources such as %q and %q in the same resource list is not allowed as they will be masked",
+					other, entry)))
 				break
 			}
 		}

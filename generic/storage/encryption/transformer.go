@@ -112,7 +112,8 @@ type namedCipher struct {
 
 // newKeyed returns a provider for valid keys.
 func newKeyed(scheme, name string, keys []Key, make func([]byte) (cipher, error)) (transformer, error) {
-	k := &keyed{start: encPrefix + scheme + ":v1:", noKey: errors.New("no matching key was found for the provided " + name + " transformer")}
+	k := &keyed{start: encPrefix + scheme + ":v1:", noKey: errors.New("no matching key was found for the provided " +
+		name + " transformer")}
 	for _, key := range keys {
 		secret, err := base64.StdEncoding.DecodeString(key.Secret)
 		if err != nil {

@@ -59,9 +59,11 @@ func (v *validator) provider(p *ProviderConfiguration, path *field.Path) field.E
 		errs = append(errs, v.kms(p.KMS, path.Child("kms"))...)
 	}
 	if n == 0 {
-		errs = append(errs, field.Required(path, "provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity"))
+		errs = append(errs, field.Required(path,
+			"provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity"))
 	} else if n > 1 {
-		errs = append(errs, field.Forbidden(path, "more than one provider specified in a single element, should split into different list elements"))
+		errs = append(errs, field.Forbidden(path,
+			"more than one provider specified in a single element, should split into different list elements"))
 	}
 	return errs
 }
@@ -110,14 +112,16 @@ func (v *validator) kms(k *KMSConfiguration, path *field.Path) field.ErrorList {
 	}
 	v.kmsNames[k.Name] = v.kmsNames[k.Name] || version == "v2"
 	if k.Timeout != nil && k.Timeout.Duration <= 0 {
-		errs = append(errs, field.Invalid(path.Child("timeout"), k.Timeout.Duration.String(), "timeout should be a positive value"))
+		errs = append(errs, field.Invalid(path.Child("timeout"), k.Timeout.Duration.String(),
+			"timeout should be a positive value"))
 	}
 	switch {
 	case k.CacheSize == nil:
 	case version != "v1":
 		errs = append(errs, field.Invalid(path.Child("cachesize"), *k.CacheSize, "cachesize is not supported in v2"))
 	case *k.CacheSize == 0:
-		errs = append(errs, field.Invalid(path.Child("cachesize"), *k.CacheSize, "cachesize should be a positive value, or negative to disable"))
+		errs = append(errs, field.Invalid(path.Child("cachesize"), *k.CacheSize,
+			"cachesize should be a positive value, or negative to disable"))
 	}
 	if k.Endpoint == "" {
 		return append(errs, field.Required(path.Child("endpoint"), "mandatory field, where the plugin listens"))

@@ -161,7 +161,8 @@ func (v *View) Decode(c *storage.Change) error {
 }
 
 // Watch implements storage.Backend.
-func (v *View) Watch(ctx context.Context, prefix string, from int64, needPrevious func(string) bool) (storage.ChangeStream, error) {
+func (v *View) Watch(ctx context.Context, prefix string, from int64,
+	needPrevious func(string) bool) (storage.ChangeStream, error) {
 	s, err := v.Backend.Watch(ctx, prefix, from, needPrevious)
 	if err != nil {
 		return nil, err

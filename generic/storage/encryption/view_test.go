@@ -16,9 +16,8 @@ import (
 
 const goldenValue = `{"kind":"Secret"} hidden`
 
-// golden is what kube-apiserver's formats hold for goldenValue under
-// /registry/secrets/default/golden, made with Python's cryptography package: key
-// and seed are the bytes 0 to 31, nonces and vectors count up.
+// golden has the encoding of goldenValue in kube-apiserver's formats under /registry/secrets/default/golden. It
+// was made with Python's cryptography package: key and seed are the bytes 0 to 31, nonces and vectors count up.
 var golden = map[string]string{
 	"aesgcm": "6b38733a656e633a61657367636d3a76313a6b6579313a6465666768696a6b6c6d6e6f3339b50f178d74a41c313a8ba8001edf3fe26e63ef08961c13b9d1e4ee29291f9af731c6c949508d",
 	"aescbc": "6b38733a656e633a6165736362633a76313a6b6579313a32333435363738393a3b3c3d3e3f4041fe278d2125d1dc5fa65eaa846976314bca3a295b1d60cfd5321fa9c00c90724c",
@@ -34,7 +33,7 @@ func kmsProvider(socket string) string {
 	return `{kms: {apiVersion: v2, name: remote, endpoint: "unix://` + socket + `"}}`
 }
 
-func TestWhatKubeAPIServerStoredIsRead(t *testing.T) {
+func TestReadsValuesOfKubeAPIServer(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
 	kmstest.Start(t, socket)
 	w := newWorld(t, file(entry("secrets", strings.Join([]string{
@@ -56,9 +55,9 @@ func TestWhatKubeAPIServerStoredIsRead(t *testing.T) {
 	}
 }
 
-// Whatever provider writes, reads give back what was written, and nothing of it
-// is on the disk but with the identity provider.
-func TestNothingIsLeftOnTheDisk(t *testing.T) {
+// Reads return what was written with every provider. No part of it is on disk, except with the identity
+// provider.
+func TestNoPlaintextOnDisk(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
 	kmstest.Start(t, socket)
 	for begins, provider := range map[string]string{
@@ -94,7 +93,7 @@ func TestNothingIsLeftOnTheDisk(t *testing.T) {
 	}
 }
 
-// onDisk reports whether any file below a folder holds a text.
+// onDisk reports whether any file below a directory contains a text.
 func onDisk(t *testing.T, dir, text string) bool {
 	found := false
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -152,7 +151,7 @@ func TestKeysAreRotatedWhileServing(t *testing.T) {
 	}
 }
 
-// unread lists, and returns why one of the records has no value.
+// unread lists and returns the error of the first record without a value.
 func unread(t *testing.T, c storage.Cache, opts storage.ListOptions) error {
 	t.Helper()
 	l, err := c.List(t.Context(), opts)
@@ -167,8 +166,7 @@ func unread(t *testing.T, c storage.Cache, opts storage.ListOptions) error {
 	return nil
 }
 
-// One object that cannot be read shows in lists, and leaves the others alone;
-// all is well again when it can be read.
+// An undecryptable object fails lists but not reads of other objects. Lists succeed when it can be decrypted.
 func TestUnreadableObjects(t *testing.T) {
 	one, other := withKeys("aesgcm", "one", secret32), withKeys("aesgcm", "other", secret16)
 	w := newWorld(t, file(entry("secrets", one+", "+other)))
@@ -177,7 +175,7 @@ func TestUnreadableObjects(t *testing.T) {
 	if l, err := c.List(t.Context(), storage.ListOptions{}); err != nil || len(l.Records) != 1 {
 		t.Fatalf("listed %v, %v", l, err)
 	}
-	// Another replica writes with a key that this one does not know.
+	// Another replica writes with a key that this one does not have.
 	w.reconfigure(file(entry("secrets", other)))
 	w.create("ns/b", "2")
 	w.reconfigure(file(entry("secrets", one)))
@@ -213,7 +211,7 @@ func TestUnreadableObjects(t *testing.T) {
 	}
 }
 
-// A change that cannot be read ends the watches of its resource, and no others.
+// A change that cannot be decrypted ends the watches of its resource only.
 func TestUnreadableChangesEndWatches(t *testing.T) {
 	w := newWorld(t, file(entry("secrets", withKeys("aesgcm", "one", secret32))))
 	c := w.cache()
@@ -250,8 +248,7 @@ func TestUnreadableChangesEndWatches(t *testing.T) {
 	}
 }
 
-// Without a configuration values pass as they are, and what is encrypted is
-// refused.
+// Without a configuration values are not changed, and encrypted values are rejected.
 func TestNoConfiguration(t *testing.T) {
 	w := newWorld(t, "")
 	w.create("ns/a", "1")

@@ -79,7 +79,7 @@ func inMemory(t testing.TB) storage.Backend {
 
 var backends = map[string]func(testing.TB) storage.Backend{"client": dial, "embedded": inProcess, "memory": inMemory}
 
-// each runs a test on all kinds of backend: they must not differ.
+// each runs a test with all backends, which must not differ.
 func each(t *testing.T, f func(t *testing.T, ctx context.Context, b storage.Backend)) {
 	for name, make := range backends {
 		t.Run(name, func(t *testing.T) {

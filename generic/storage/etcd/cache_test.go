@@ -10,8 +10,8 @@ import (
 	"triplane/generic/storage/cache"
 )
 
-// A cache over a client is as consistent as one over the embedded server, also
-// when the revision moves by keys that its watch does not see.
+// A cache with a client is as consistent as one with the embedded server, also if keys outside its watch
+// advance the revision.
 func TestCacheReadsConsistently(t *testing.T) {
 	each(t, func(t *testing.T, ctx context.Context, b storage.Backend) {
 		mux := cache.NewMultiplexer(b, "/registry")

@@ -14,7 +14,7 @@ import (
 	"triplane/generic/storage/etcd"
 )
 
-// Two replicas compact once an interval, and keep what is younger than one.
+// Two replicas compact once per interval, and keep revisions that are younger than one.
 func TestCompactor(t *testing.T) {
 	b := inProcess(t).(*embedded.Backend)
 	ctx, cancel := context.WithCancel(context.Background())

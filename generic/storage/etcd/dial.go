@@ -121,7 +121,8 @@ func newClient(cfg Config) (*clientv3.Client, error) {
 		},
 	}
 	if cfg.Dial != nil {
-		conf.DialOptions = append(conf.DialOptions, grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+		conf.DialOptions = append(conf.DialOptions, grpc.WithContextDialer(func(ctx context.Context,
+			address string) (net.Conn, error) {
 			if socket, ok := strings.CutPrefix(address, "unix:"); ok {
 				return (&net.Dialer{}).DialContext(ctx, "unix", strings.TrimPrefix(socket, "//"))
 			}
@@ -130,7 +131,8 @@ func newClient(cfg Config) (*clientv3.Client, error) {
 	}
 	if cfg.Calls != nil {
 		conf.DialOptions = append(conf.DialOptions,
-			grpc.WithChainUnaryInterceptor(cfg.Calls.UnaryClientInterceptor()), grpc.WithChainStreamInterceptor(cfg.Calls.StreamClientInterceptor()))
+			grpc.WithChainUnaryInterceptor(cfg.Calls.UnaryClientInterceptor()),
+			grpc.WithChainStreamInterceptor(cfg.Calls.StreamClientInterceptor()))
 	}
 	if err := secure(&conf, cfg); err != nil {
 		return nil, err
@@ -144,7 +146,8 @@ func newClient(cfg Config) (*clientv3.Client, error) {
 
 // secure configures TLS if there are files or an https endpoint.
 func secure(conf *clientv3.Config, cfg Config) error {
-	for _, f := range []struct{ flag, file string }{{"--etcd-cafile", cfg.CAFile}, {"--etcd-certfile", cfg.CertFile}, {"--etcd-keyfile", cfg.KeyFile}} {
+	for _, f := range []struct{ flag, file string }{{"--etcd-cafile", cfg.CAFile}, {"--etcd-certfile", cfg.CertFile},
+		{"--etcd-keyfile", cfg.KeyFile}} {
 		if f.file == "" {
 			continue
 		}

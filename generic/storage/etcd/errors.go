@@ -14,7 +14,7 @@ import (
 )
 
 // ErrLeaseLost means that the lease for a put does not exist any more.
-var ErrLeaseLost = errors.New("storage: the lease of the object is gone")
+var ErrLeaseLost = errors.New("storage: the lease of the object does not exist")
 
 // translate converts errors of etcd to those of package storage. If the caller's context has ended, it returns
 // the context's error.
@@ -25,7 +25,8 @@ func translate(ctx context.Context, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
 	}
-	if s, ok := status.FromError(err); ok && s.Code() == codes.ResourceExhausted && strings.Contains(s.Message(), "larger than max") {
+	if s, ok := status.FromError(err); ok && s.Code() == codes.ResourceExhausted &&
+		strings.Contains(s.Message(), "larger than max") {
 		return tooLarge{err}
 	}
 	err = rpctypes.Error(err)

@@ -10,7 +10,8 @@ import (
 	"triplane/generic/storage"
 )
 
-// What the transport does not carry is too large as well, and says so as clients of kube-apiserver expect.
+// A value that exceeds the transport's limit is ErrTooLarge, with the message that clients of kube-apiserver
+// expect.
 func TestTooLargeForTheTransport(t *testing.T) {
 	sent := status.Error(codes.ResourceExhausted, "trying to send message larger than max (2420105 vs. 2097152)")
 	err := translate(t.Context(), sent)

@@ -48,11 +48,10 @@ func TestLeasesAreShared(t *testing.T) {
 			t.Fatalf("got leases %v", got)
 		}
 	}
-	// A lease outlives the ttl by the minute for which it is reused, but not by
-	// more than a twentieth.
+	// A lease lasts longer than the ttl by the minute of its reuse, but by at most a twentieth.
 	for i, want := range []int64{3660, 3660, 63, 3660} {
 		if g.ttls[i] != want {
-			t.Errorf("asked for ttls %v", g.ttls)
+			t.Errorf("granted ttls %v", g.ttls)
 		}
 	}
 	if len(counted) != 2 || counted[0] != 3 || counted[1] != 1 {
@@ -60,7 +59,7 @@ func TestLeasesAreShared(t *testing.T) {
 	}
 }
 
-// revoking is a KV whose first lease somebody revokes.
+// revoking is a KV whose first lease is revoked.
 type revoking struct{ granting }
 
 func (r *revoking) Txn(_ context.Context, txn *pb.TxnRequest) (*pb.TxnResponse, error) {
@@ -70,7 +69,7 @@ func (r *revoking) Txn(_ context.Context, txn *pb.TxnRequest) (*pb.TxnResponse, 
 	return &pb.TxnResponse{Succeeded: true, Header: &pb.ResponseHeader{Revision: 7}}, nil
 }
 
-func TestALostLeaseIsReplaced(t *testing.T) {
+func TestRevokedLeaseIsReplaced(t *testing.T) {
 	kv := &revoking{}
 	s := NewStore(kv, StoreOptions{})
 	for _, write := range []func() (int64, error){

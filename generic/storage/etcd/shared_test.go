@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// An answer is never older than the question.
+// The result of a call is never older than the call of do.
 func TestSharedCallsAreFresh(t *testing.T) {
 	var now, asked atomic.Int64
 	c := &sharedCall{timeout: time.Second, call: func(context.Context) (int64, error) {
@@ -32,7 +32,7 @@ func TestSharedCallsAreFresh(t *testing.T) {
 	}
 	wg.Wait()
 	if n := asked.Load(); n > callers*calls/2 {
-		t.Errorf("asked %d times for %d calls", n, callers*calls)
+		t.Errorf("%d calls for %d callers", n, callers*calls)
 	}
 }
 

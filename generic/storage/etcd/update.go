@@ -10,7 +10,8 @@ import (
 )
 
 // Update implements storage.Backend. A ttl of 0 detaches the key from its lease.
-func (s *Store) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64, error) {
+func (s *Store) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64,
+	error) {
 	k := []byte(key)
 	revision := int64(0)
 	err := s.leases.withLease(ctx, ttl, func(lease int64) (err error) {

@@ -11,7 +11,8 @@ import (
 
 // Watch implements storage.Backend. The stream ends when its member loses the leader, so that partitions are
 // noticed. etcd sends previous values for all keys or for none, so it sends them for all.
-func (b *Backend) Watch(ctx context.Context, prefix string, from int64, _ func(string) bool) (storage.ChangeStream, error) {
+func (b *Backend) Watch(ctx context.Context, prefix string, from int64, _ func(string) bool) (storage.ChangeStream,
+	error) {
 	ctx, cancel := context.WithCancel(watchContext(ctx))
 	key, end := bounds(prefix)
 	ch := b.client.Watch(ctx, string(key),

@@ -13,7 +13,7 @@ import (
 
 const doc = `{"a":{"b":[1,2,{"c":null}],"d":"x"},"e":1.0,"f":null}`
 
-// Both ways of applying a patch have the same result.
+// Both implementations of patches have the same result.
 func TestBothWaysAgree(t *testing.T) {
 	for _, ops := range []string{
 		`[{"op":"add","path":"/a/b/0","value":{"z":1}}]`, `[{"op":"add","path":"/a/b/-","value":null}]`,
@@ -37,7 +37,7 @@ func TestBothWaysAgree(t *testing.T) {
 	}
 }
 
-// A merge of decoded values has the library's result.
+// Both implementations of merges have the same result.
 func TestMergesAgree(t *testing.T) {
 	for _, patch := range []string{
 		`{"a":{"b":null,"n":{"x":null,"y":[null,{"z":null}]}}}`, `{"e":{"x":null}}`, `{"f":{"x":null,"y":1}}`, `{"a":[{"x":null}]}`, `{}`,
@@ -58,7 +58,7 @@ func TestMergesAgree(t *testing.T) {
 	}
 }
 
-// What the library would take minutes for is applied to decoded values, and ends with its context.
+// Patches that would take the library minutes are applied to decoded values, and end with their context.
 func TestLongPatches(t *testing.T) {
 	list := `{"l":[` + strings.Repeat("1,", 200000) + `1]}`
 	p, err := Decode([]byte(`[{"op":"add","path":"/l/0","value":0}` + strings.Repeat(`,{"op":"add","path":"/l/0","value":0}`, 200) + `]`))
@@ -82,7 +82,7 @@ func TestLongPatches(t *testing.T) {
 	}
 }
 
-// Operations at the head of a list move all of it.
+// Operations at the head of a list move all elements.
 func TestMovesAreBounded(t *testing.T) {
 	list := `{"l":[` + strings.Repeat("1,", 400_000) + `1]}`
 	for name, op := range map[string]string{"add": `{"op":"add","path":"/l/0","value":0}`, "remove": `{"op":"remove","path":"/l/0"}`} {
@@ -103,7 +103,7 @@ func TestMovesAreBounded(t *testing.T) {
 	}
 }
 
-// Copies may not double a document for ever.
+// Copies must not double a document indefinitely.
 func TestCopiesAreBounded(t *testing.T) {
 	p, err := Decode([]byte(`[{"op":"add","path":"/x","value":[1]}` + strings.Repeat(`,{"op":"copy","from":"/x","path":"/x/-"}`, 60) + `]`))
 	if err != nil {

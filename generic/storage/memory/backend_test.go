@@ -13,10 +13,10 @@ import (
 	"triplane/internal/worker"
 )
 
-// What all backends have in common is tested in package etcd.
+// The behaviour that all backends have in common is tested in package etcd.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Compaction gives back what only old revisions need, and keeps what newer ones see.
+// Compaction releases the versions that only older revisions need.
 func TestCompactionGivesBack(t *testing.T) {
 	b, ctx := New(), t.Context()
 	value := make([]byte, 1000)
@@ -58,7 +58,7 @@ func TestCompactionGivesBack(t *testing.T) {
 	}
 }
 
-// The compactor drops what was current an interval ago.
+// The compactor compacts revisions that are older than an interval.
 func TestRunCompactor(t *testing.T) {
 	b := New()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -101,7 +101,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// Each watch sees each of the writes of many once, in order.
+// Each watch receives concurrent writes once and in order.
 func TestWatchesSeeEverything(t *testing.T) {
 	const writers, writes, watches = 4, 500, 3
 	b := New()

@@ -12,7 +12,8 @@ import (
 const batchMax = 256
 
 // Watch implements storage.Backend. Changes always have the previous value.
-func (b *Backend) Watch(ctx context.Context, prefix string, from int64, _ func(key string) bool) (storage.ChangeStream, error) {
+func (b *Backend) Watch(ctx context.Context, prefix string, from int64, _ func(key string) bool) (storage.ChangeStream,
+	error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if err := b.usable(ctx); err != nil {

@@ -28,7 +28,8 @@ func (b *Backend) Create(ctx context.Context, key string, value []byte, ttl time
 }
 
 // Update implements storage.Backend.
-func (b *Backend) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64, error) {
+func (b *Backend) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64,
+	error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.usable(ctx); err != nil {
@@ -63,7 +64,8 @@ func (b *Backend) expect(key string, revision int64) error {
 		return &storage.ConflictError{Key: key, Expected: revision}
 	}
 	if v.revision != revision {
-		return &storage.ConflictError{Key: key, Expected: revision, Current: &storage.KeyValue{Key: key, Value: v.value, Revision: v.revision}}
+		return &storage.ConflictError{Key: key, Expected: revision,
+			Current: &storage.KeyValue{Key: key, Value: v.value, Revision: v.revision}}
 	}
 	return nil
 }

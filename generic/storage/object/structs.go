@@ -39,7 +39,8 @@ func (structs) Managed(obj metav1.Object) Managed { return Managed{entries: obj.
 
 func (structs) SetManaged(obj metav1.Object, m Managed) { obj.SetManagedFields(m.entries) }
 
-func (structs) EncodeChange(obj, old metav1.Object, held []byte, encode func() ([]byte, error)) (value []byte, same bool, err error) {
+func (structs) EncodeChange(obj, old metav1.Object, held []byte, encode func() ([]byte, error)) (value []byte,
+	same bool, err error) {
 	fields := obj.GetManagedFields()
 	before := old.GetManagedFields()
 	if onlyTimesDiffer(fields, before) {
@@ -64,7 +65,8 @@ func onlyTimesDiffer(a, b []metav1.ManagedFieldsEntry) bool {
 			x.Subresource != y.Subresource || x.FieldsType != y.FieldsType {
 			return false
 		}
-		if (x.FieldsV1 == nil) != (y.FieldsV1 == nil) || x.FieldsV1 != nil && string(x.FieldsV1.Raw) != string(y.FieldsV1.Raw) {
+		if (x.FieldsV1 == nil) != (y.FieldsV1 == nil) || x.FieldsV1 != nil &&
+			string(x.FieldsV1.Raw) != string(y.FieldsV1.Raw) {
 			return false
 		}
 	}

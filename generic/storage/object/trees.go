@@ -71,7 +71,8 @@ func (trees) SetManaged(obj metav1.Object, m Managed) {
 	}
 }
 
-func (trees) EncodeChange(obj, old metav1.Object, held []byte, encode func() ([]byte, error)) (value []byte, same bool, err error) {
+func (trees) EncodeChange(obj, old metav1.Object, held []byte, encode func() ([]byte, error)) (value []byte, same bool,
+	err error) {
 	if value, err = encode(); err != nil || bytes.Equal(value, held) {
 		return value, err == nil, err
 	}

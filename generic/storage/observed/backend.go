@@ -26,8 +26,10 @@ type Backend struct {
 func New(below storage.Backend, m *metrics.Storage, group, resource string) *Backend {
 	return &Backend{
 		Backend: below,
-		get:     m.Of("get", group, resource), list: m.Of("list", group, resource), count: m.Of("listOnlyCount", group, resource),
-		swept: m.Of("list", "", ""), create: m.Of("create", group, resource), update: m.Of("update", group, resource), remove: m.Of("delete", group, resource),
+		get:     m.Of("get", group, resource), list: m.Of("list", group, resource),
+		count: m.Of("listOnlyCount", group, resource),
+		swept: m.Of("list", "", ""), create: m.Of("create", group, resource), update: m.Of("update", group, resource),
+		remove:     m.Of("delete", group, resource),
 		listed:     func(objects int) { m.Listed(group, resource, objects) },
 		attributes: []attribute.KeyValue{attribute.String("group", group), attribute.String("resource", resource)},
 	}
@@ -72,7 +74,8 @@ func (b *Backend) Create(ctx context.Context, key string, value []byte, ttl time
 }
 
 // Update implements storage.Backend.
-func (b *Backend) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64, error) {
+func (b *Backend) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64,
+	error) {
 	begun := time.Now()
 	revision, err := b.Backend.Update(ctx, key, value, expected, ttl)
 	b.update.Done(begun, failed(err))
@@ -117,7 +120,8 @@ func spent(ctx context.Context, begun time.Time) {
 // failed reports whether the backend failed. That a key exists, does not exist, or is at another revision is
 // not a failure.
 func failed(err error) bool {
-	if err == nil || errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrExists) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrExists) ||
+		errors.Is(err, context.Canceled) {
 		return false
 	}
 	var conflict *storage.ConflictError

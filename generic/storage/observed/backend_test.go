@@ -9,7 +9,7 @@ import (
 	"triplane/generic/storage/memory"
 )
 
-// TestSweep counts what goes through all resources under none of them.
+// Sweep counts ranges without a resource.
 func TestSweep(t *testing.T) {
 	m := metrics.New()
 	b := New(memory.New(), m.Storage, "example.com", "widgets")

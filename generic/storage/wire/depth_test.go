@@ -45,7 +45,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Messages of which half a million are within each other would end the process: the stack of their decoder overflows.
+// Half a million nested messages would overflow the stack of their decoder, which ends the process.
 func TestProtobufDepth(t *testing.T) {
 	nested := func(levels int) []byte {
 		message := []byte{}

@@ -41,8 +41,7 @@ func TestSetResourceVersionRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// FuzzSetResourceVersion holds the splice, where it says that it can, against a
-// decoder, for any bytes whatever.
+// FuzzSetResourceVersion compares the splice with a decoder and an encoder, for any bytes.
 func FuzzSetResourceVersion(f *testing.F) {
 	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"l": "m"}, Finalizers: []string{"example.com/f"}}}
 	value, err := AppendProtobuf(nil, corev1.SchemeGroupVersion.WithKind("ConfigMap"), c)
@@ -84,8 +83,7 @@ func decodeEnvelope(value []byte) (*corev1.ConfigMap, error) {
 	return c, c.Unmarshal(u.Raw)
 }
 
-// What is written around an object that the caller writes is what the encoder
-// writes.
+// EnvelopeHead and EnvelopeTail around an encoded object are equal to the encoder's output.
 func TestEnvelopeHeadAndTail(t *testing.T) {
 	kind := corev1.SchemeGroupVersion.WithKind("ConfigMap")
 	for _, size := range []int{0, 100, 200, 20000} {

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A Status is the same in all media types, and none says its kind less.
+// A Status has the same content in all media types, including its kind.
 func TestMarshalStatus(t *testing.T) {
 	const message = "not <found>\n\"ü\""
 	for _, tt := range []struct {
@@ -56,7 +56,7 @@ func TestAppendString(t *testing.T) {
 	}
 }
 
-// Strings of every length class are read back by the library.
+// The library decodes strings of every length class.
 func TestAppendCBORString(t *testing.T) {
 	for _, n := range []int{0, 23, 24, 255, 256, 65535, 65536} {
 		s := string(make([]byte, n))

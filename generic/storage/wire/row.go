@@ -41,7 +41,8 @@ type hole struct {
 }
 
 // EncodeRow encodes a row. The texts of cells may contain placeholders of ages.
-func EncodeRow(cells []any, conditions []metav1.TableRowCondition, metadata metav1.ObjectMeta, ages *Ages) (Row, error) {
+func EncodeRow(cells []any, conditions []metav1.TableRowCondition, metadata metav1.ObjectMeta, ages *Ages) (Row,
+	error) {
 	meta, err := json.Marshal(metadata)
 	if err != nil {
 		return nil, err

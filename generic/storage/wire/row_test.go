@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// A row must be the bytes that the encoder of whole tables would write.
+// A row is equal to the output of the encoder of whole tables.
 func TestRowIsAsTheEncoderWritesIt(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	created := metav1.NewTime(now.Add(-90 * time.Second))

@@ -123,7 +123,8 @@ func (k *konnectivity) Proxy(stream client.ProxyService_ProxyServer) error {
 			if to, err = k.recorder.dial(p.GetDialRequest().Address); err != nil {
 				answer.Error = err.Error()
 			}
-			if err := stream.Send(&client.Packet{Type: client.PacketType_DIAL_RSP, Payload: &client.Packet_DialResponse{DialResponse: answer}}); err != nil {
+			if err := stream.Send(&client.Packet{Type: client.PacketType_DIAL_RSP,
+				Payload: &client.Packet_DialResponse{DialResponse: answer}}); err != nil {
 				return err
 			}
 			if to != nil {
@@ -152,7 +153,8 @@ func send(stream client.ProxyService_ProxyServer, from net.Conn) {
 		}
 		if err != nil {
 			end := &client.CloseResponse{ConnectID: connectID}
-			_ = stream.Send(&client.Packet{Type: client.PacketType_CLOSE_RSP, Payload: &client.Packet_CloseResponse{CloseResponse: end}})
+			_ = stream.Send(&client.Packet{Type: client.PacketType_CLOSE_RSP,
+				Payload: &client.Packet_CloseResponse{CloseResponse: end}})
 			return
 		}
 	}

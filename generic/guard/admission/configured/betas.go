@@ -30,7 +30,8 @@ func mutatingInformers(of admissioninformers.Interface, version string) (policie
 	case "v1beta1":
 		return of.V1beta1().MutatingAdmissionPolicies().Informer(), of.V1beta1().MutatingAdmissionPolicyBindings().Informer()
 	case "v1alpha1":
-		return of.V1alpha1().MutatingAdmissionPolicies().Informer(), of.V1alpha1().MutatingAdmissionPolicyBindings().Informer()
+		return of.V1alpha1().MutatingAdmissionPolicies().Informer(),
+			of.V1alpha1().MutatingAdmissionPolicyBindings().Informer()
 	}
 	return nil, nil
 }

@@ -77,8 +77,10 @@ type Plugins struct {
 // New creates the plugins. They have no configurations until Follow runs.
 func New(c Config) *Plugins {
 	gate := admission.NewGate()
-	policies := policy.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Params: c.Params, Metrics: c.Metrics, Gate: gate}
-	webhooks := webhook.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Resolver: c.Services, Metrics: c.Metrics, Gate: gate}
+	policies := policy.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Params: c.Params, Metrics: c.Metrics,
+		Gate: gate}
+	webhooks := webhook.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Resolver: c.Services,
+		Metrics: c.Metrics, Gate: gate}
 	return &Plugins{
 		gate:               gate,
 		manifests:          c.Manifests,
@@ -122,7 +124,8 @@ func (c *Plugins) MutatingWebhooks(raw []byte) (admission.Interface, error) {
 		return nil, err
 	}
 	c.mutatingWebhooks = webhook.NewMutating(config)
-	return c.mutatingWebhooks, c.static(MutatingWebhook, dir, func(o *manifest.Objects) { c.mutatingWebhooks.SetStatic(o.MutatingWebhooks) })
+	return c.mutatingWebhooks, c.static(MutatingWebhook, dir,
+		func(o *manifest.Objects) { c.mutatingWebhooks.SetStatic(o.MutatingWebhooks) })
 }
 
 // ValidatingWebhooks returns the plugin ValidatingAdmissionWebhook with its configuration, which may be nil. It
@@ -133,7 +136,8 @@ func (c *Plugins) ValidatingWebhooks(raw []byte) (admission.Interface, error) {
 		return nil, err
 	}
 	c.validatingWebhooks = webhook.NewValidating(config)
-	return c.validatingWebhooks, c.static(ValidatingWebhook, dir, func(o *manifest.Objects) { c.validatingWebhooks.SetStatic(o.ValidatingWebhooks) })
+	return c.validatingWebhooks, c.static(ValidatingWebhook, dir,
+		func(o *manifest.Objects) { c.validatingWebhooks.SetStatic(o.ValidatingWebhooks) })
 }
 
 // authenticated returns the configuration of a webhook plugin with its credentials, and the directory of its
@@ -174,8 +178,9 @@ func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutat
 	factory := informers.NewSharedInformerFactory(client, 0)
 	kinds := factory.Admissionregistration().V1()
 	f := &followed{plugins: c,
-		validating: kinds.ValidatingWebhookConfigurations().Lister(), mutating: kinds.MutatingWebhookConfigurations().Lister(),
-		vap: kinds.ValidatingAdmissionPolicies().Lister(), vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
+		validating: kinds.ValidatingWebhookConfigurations().Lister(),
+		mutating:   kinds.MutatingWebhookConfigurations().Lister(),
+		vap:        kinds.ValidatingAdmissionPolicies().Lister(), vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
 	}
 	followers := []informed{
 		{ValidatingWebhook, kinds.ValidatingWebhookConfigurations().Informer(), f.setValidating},

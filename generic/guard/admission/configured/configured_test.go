@@ -55,7 +55,7 @@ func TestFollowsThePolicies(t *testing.T) {
 		})
 	}
 	if err := create(); err == nil {
-		t.Error("the policy that was there is not in force")
+		t.Error("the existing policy is not in effect")
 	}
 	if err := client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(ctx, "b", metav1.DeleteOptions{}); err != nil {
 		t.Error(err)

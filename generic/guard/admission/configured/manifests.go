@@ -45,7 +45,8 @@ func (c *Plugins) static(plugin, dir string, use func(*manifest.Objects)) error 
 	}
 	labels := prometheus.Labels{"plugin": plugin}
 	s := &manifest.Source{Plugin: plugin, Dir: dir, Complete: c.manifests.Complete, Use: use,
-		Metrics: configfile.NewMetrics(prometheus.WrapRegistererWith(labels, c.manifests.Metrics), "manifest_admission", c.manifests.ServerID)}
+		Metrics: configfile.NewMetrics(prometheus.WrapRegistererWith(labels, c.manifests.Metrics), "manifest_admission",
+			c.manifests.ServerID)}
 	c.sources = append(c.sources, s)
 	return s.Start()
 }

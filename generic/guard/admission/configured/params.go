@@ -54,7 +54,8 @@ func (p *params) in(gvr schema.GroupVersionResource, namespace string) dynamic.R
 }
 
 // Get implements policy.Params.
-func (p *params) Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error) {
+func (p *params) Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any,
+	error) {
 	obj, err := p.in(gvr, namespace).Get(ctx, name, metav1.GetOptions{ResourceVersion: cached})
 	if err != nil {
 		return nil, err
@@ -63,7 +64,8 @@ func (p *params) Get(ctx context.Context, gvr schema.GroupVersionResource, names
 }
 
 // List implements policy.Params.
-func (p *params) List(ctx context.Context, gvr schema.GroupVersionResource, namespace, labelSelector string) ([]map[string]any, error) {
+func (p *params) List(ctx context.Context, gvr schema.GroupVersionResource, namespace,
+	labelSelector string) ([]map[string]any, error) {
 	all, err := p.in(gvr, namespace).List(ctx, metav1.ListOptions{ResourceVersion: cached, LabelSelector: labelSelector})
 	if err != nil {
 		return nil, err

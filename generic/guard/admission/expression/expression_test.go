@@ -17,7 +17,7 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// onlyReads allows to get things.
+// onlyReads is an authorizer that only allows the verb get.
 type onlyReads struct{}
 
 func (onlyReads) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -194,7 +194,7 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, err := e.Evaluate(t.Context(), c.Compile(Scope{}, "true")); !errors.Is(err, ErrBudget) {
-		t.Errorf("after the budget is gone: %v", err)
+		t.Errorf("after the budget is exceeded: %v", err)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// FuzzExpression compiles and evaluates what may be a rule of a policy: it may be
-// refused or fail, but neither panics nor takes longer than its budget allows.
+// FuzzExpression compiles and evaluates expressions. They may be rejected or fail, but must neither panic nor
+// exceed the budget.
 func FuzzExpression(f *testing.F) {
 	for _, source := range []string{
 		"object.data.k == 'v'", "request.userInfo.groups.all(g, g.matches('^(a+)+$'))", "[1,2,3].map(x, [1,2,3].map(y, [1,2,3].map(z, x*y*z))).size() > 0",

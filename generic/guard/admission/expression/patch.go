@@ -69,7 +69,8 @@ func checkPath(place string, v ref.Val) error {
 	switch x := v.(type) {
 	case *patchValue:
 		if got := x.typ.TypeName(); got != place {
-			return fmt.Errorf("unexpected type name %q, expected %q, which matches field name path from root Object type", got, place)
+			return fmt.Errorf("unexpected type name %q, expected %q, which matches field name path from root Object type", got,
+				place)
 		}
 	case traits.Mapper:
 		for it := x.Iterator(); it.HasNext() == types.True; {

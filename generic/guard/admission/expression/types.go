@@ -25,7 +25,8 @@ func structs() map[string]fieldTypes {
 	return map[string]fieldTypes{
 		"kubernetes.GroupVersionKind":     {"group": text, "version": text, "kind": text},
 		"kubernetes.GroupVersionResource": {"group": text, "version": text, "resource": text},
-		"kubernetes.UserInfo":             {"username": text, "uid": text, "groups": texts, "extra": types.NewMapType(text, texts)},
+		"kubernetes.UserInfo": {"username": text, "uid": text, "groups": texts,
+			"extra": types.NewMapType(text, texts)},
 		requestName: {
 			"kind": kind, "resource": resource, "subResource": text,
 			"requestKind": kind, "requestResource": resource, "requestSubResource": text,

@@ -37,7 +37,8 @@ type Values struct {
 // NewValues returns the inputs for an operation with the object in a group version.
 func NewValues(ctx context.Context, a *admission.Attributes, gv schema.GroupVersion, authz authorizer.Authorizer,
 	namespace func() (*corev1.Namespace, error)) (*Values, error) {
-	v := &Values{Attributes: a, Version: gv, Codec: a.Codec, Authorizer: authz, Namespace: namespace, ctx: ctx, known: map[string]any{}}
+	v := &Values{Attributes: a, Version: gv, Codec: a.Codec, Authorizer: authz, Namespace: namespace, ctx: ctx,
+		known: map[string]any{}}
 	if a.Codec != nil && a.Versions != nil && gv != a.Resource.GroupVersion() {
 		codec, err := a.Versions.Converter(gv)
 		if err != nil {
@@ -158,7 +159,8 @@ func Map(obj runtime.Object, kind schema.GroupVersionKind) (map[string]any, erro
 }
 
 // Request returns the AdmissionRequest of an operation without objects and UID.
-func Request(a *admission.Attributes, kind schema.GroupVersionKind, gv schema.GroupVersion) *admissionapi.AdmissionRequest {
+func Request(a *admission.Attributes, kind schema.GroupVersionKind,
+	gv schema.GroupVersion) *admissionapi.AdmissionRequest {
 	info := a.User
 	if info == nil {
 		info = &user.Info{}

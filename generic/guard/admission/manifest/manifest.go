@@ -36,9 +36,11 @@ func kindsOf(plugin string) (kinds []runtime.Object, what string) {
 	case "MutatingAdmissionWebhook":
 		return []runtime.Object{&admissionv1.MutatingWebhookConfiguration{}}, "webhook"
 	case "ValidatingAdmissionPolicy":
-		return []runtime.Object{&admissionv1.ValidatingAdmissionPolicy{}, &admissionv1.ValidatingAdmissionPolicyBinding{}}, "policy"
+		return []runtime.Object{&admissionv1.ValidatingAdmissionPolicy{}, &admissionv1.ValidatingAdmissionPolicyBinding{}},
+			"policy"
 	case "MutatingAdmissionPolicy":
-		return []runtime.Object{&admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyBinding{}}, "policy"
+		return []runtime.Object{&admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyBinding{}},
+			"policy"
 	}
 	return nil, ""
 }

@@ -32,7 +32,7 @@ webhooks: [{name: a.example.com, clientConfig: {url: "https://example.com"}}]
 `
 )
 
-// source is the folder of a plugin with files, given as name and content.
+// source returns the Source of a directory with files, given as pairs of name and content.
 func source(t *testing.T, plugin string, files ...string) (s *Source, used **Objects) {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func TestReadsAllDocuments(t *testing.T) {
 	}
 }
 
-func TestWhatManifestsMayNotHave(t *testing.T) {
+func TestInvalidManifests(t *testing.T) {
 	for _, c := range []struct{ name, plugin, text, want string }{
 		{"another suffix", "ValidatingAdmissionPolicy", strings.Replace(aPolicy, "p.static.k8s.io", "p", 1), `"p" in file "FILE" must have a name ending with ".static.k8s.io"`},
 		{"a name twice", "ValidatingAdmissionPolicy", aPolicy + "---" + aPolicy, `duplicate name "p.static.k8s.io" found in file "FILE" (previously seen in "FILE")`},
@@ -120,7 +120,7 @@ func TestCheckDir(t *testing.T) {
 	}
 }
 
-// Whatever a folder holds, reading it ends.
+// Reading a directory ends, whatever it contains.
 func FuzzLoad(f *testing.F) {
 	for _, text := range []string{aPolicy, aBinding, aWebhook, aPolicy + "---" + aBinding, "apiVersion: v1\nkind: List\nitems: [null, {}]", "---\n---\n", "{}"} {
 		f.Add(text)

@@ -41,13 +41,15 @@ func New(m *admissionv1.MatchResources) (*Criteria, error) {
 		c.rules = append(c.rules, newRule(&m.ResourceRules[i].RuleWithOperations, m.ResourceRules[i].ResourceNames))
 	}
 	for i := range m.ExcludeResourceRules {
-		c.exclude = append(c.exclude, newRule(&m.ExcludeResourceRules[i].RuleWithOperations, m.ExcludeResourceRules[i].ResourceNames))
+		c.exclude = append(c.exclude, newRule(&m.ExcludeResourceRules[i].RuleWithOperations,
+			m.ExcludeResourceRules[i].ResourceNames))
 	}
 	return c, nil
 }
 
 // ForWebhook compiles the criteria of a webhook.
-func ForWebhook(rules []admissionv1.RuleWithOperations, policy *admissionv1.MatchPolicyType, namespace, object *metav1.LabelSelector) (*Criteria, error) {
+func ForWebhook(rules []admissionv1.RuleWithOperations, policy *admissionv1.MatchPolicyType, namespace,
+	object *metav1.LabelSelector) (*Criteria, error) {
 	c, err := criteria(policy, namespace, object)
 	if err != nil {
 		return nil, err
@@ -82,7 +84,8 @@ func selector(s *metav1.LabelSelector) (labels.Selector, error) {
 
 // Match reports whether the criteria match an operation, and in which version to convert the object for the
 // webhook or policy. The error is that of reading the namespace.
-func (c *Criteria) Match(ctx context.Context, a *admission.Attributes, namespaces Namespaces) (schema.GroupVersion, bool, error) {
+func (c *Criteria) Match(ctx context.Context, a *admission.Attributes, namespaces Namespaces) (schema.GroupVersion,
+	bool, error) {
 	gv := a.Resource.GroupVersion()
 	if !c.anything {
 		var ok bool
@@ -144,7 +147,8 @@ func Policy(a *admission.Attributes) bool {
 		return false
 	}
 	switch a.Resource.Resource {
-	case "validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings":
+	case "validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies",
+		"mutatingadmissionpolicybindings":
 		return true
 	}
 	return false

@@ -14,7 +14,7 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// served are the versions of every resource in these tests.
+// served are the served versions of all resources.
 type served []schema.GroupVersion
 
 func (s served) Served() []schema.GroupVersion { return s }
@@ -22,7 +22,7 @@ func (s served) Converter(schema.GroupVersion) (admission.Converter, error) {
 	return nil, errors.New("nothing is converted here")
 }
 
-// operation is about the config map n/a, labelled k=v.
+// operation returns an operation on the ConfigMap n/a with the label k=v.
 func operation(op admission.Operation, change func(*admission.Attributes)) *admission.Attributes {
 	a := &admission.Attributes{
 		Operation: op, Namespace: "n", Name: "a",

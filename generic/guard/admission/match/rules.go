@@ -26,7 +26,8 @@ type rule struct {
 type resource struct{ plural, sub string }
 
 func newRule(r *admissionv1.RuleWithOperations, names []string) rule {
-	out := rule{operations: r.Operations, groups: r.APIGroups, versions: r.APIVersions, scope: admissionv1.AllScopes, names: names}
+	out := rule{operations: r.Operations, groups: r.APIGroups, versions: r.APIVersions, scope: admissionv1.AllScopes,
+		names: names}
 	if r.Scope != nil {
 		out.scope = *r.Scope
 	}
@@ -44,7 +45,10 @@ func has(list []string, v string) bool {
 // matches reports whether everything but the group version matches.
 func (r *rule) matches(a *admission.Attributes) bool {
 	op := admissionv1.OperationType(a.Operation)
-	if !slices.ContainsFunc(r.operations, func(o admissionv1.OperationType) bool { return o == op || o == admissionv1.OperationAll }) {
+	if !slices.ContainsFunc(r.operations, func(o admissionv1.OperationType) bool {
+		return o == op ||
+			o == admissionv1.OperationAll
+	}) {
 		return false
 	}
 	if !slices.ContainsFunc(r.resources, func(x resource) bool {

@@ -39,7 +39,8 @@ func (v *decision) misconfigured(p *validatingPolicy, b *binding, err error) {
 	if p.ignore {
 		return
 	}
-	d := &denial{policy: p.name, message: fmt.Sprintf("failed to configure policy: %v", err), reason: metav1.StatusReasonInvalid}
+	d := &denial{policy: p.name, message: fmt.Sprintf("failed to configure policy: %v", err),
+		reason: metav1.StatusReasonInvalid}
 	if b != nil {
 		d.binding, d.message = b.name, fmt.Sprintf("failed to configure binding: %v", err)
 	}
@@ -98,7 +99,8 @@ func (t *evaluation) failed(index int, message string, reason metav1.StatusReaso
 		t.count(metrics.PolicyDenied, err)
 	}
 	if b.warn {
-		request.AddWarning(v.ctx, fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s", p.name, b.name, message))
+		request.AddWarning(v.ctx, fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s",
+			p.name, b.name, message))
 		t.count(metrics.PolicyWarned, err)
 	}
 }
@@ -114,7 +116,8 @@ func (t *evaluation) evaluationFailed(index int, err error) {
 }
 
 func (t *evaluation) count(action string, err error) {
-	t.decision.config.Metrics.Policy(metrics.Validate, t.policy.name, t.binding.name, errorType(err), action, time.Since(t.start))
+	t.decision.config.Metrics.Policy(metrics.Validate, t.policy.name, t.binding.name, errorType(err), action,
+		time.Since(t.start))
 }
 
 // errorType returns the metrics label for the error of an evaluation.
@@ -225,13 +228,15 @@ func (t *evaluation) auditFailed(err error) {
 	if t.policy.ignore {
 		return
 	}
-	t.decision.deny(&denial{policy: t.policy.name, binding: t.binding.name, message: err.Error(), reason: metav1.StatusReasonInvalid})
+	t.decision.deny(&denial{policy: t.policy.name, binding: t.binding.name, message: err.Error(),
+		reason: metav1.StatusReasonInvalid})
 	t.count(metrics.PolicyDenied, err)
 }
 
 // newEvaluation returns an expression.Evaluation with a full budget and the policy's variables.
 func (t *evaluation) newEvaluation() *expression.Evaluation {
-	return expression.NewEvaluation(t.values, t.param, expression.PolicyBudget).WithVariables(t.decision.ctx, t.policy.variables)
+	return expression.NewEvaluation(t.values, t.param, expression.PolicyBudget).WithVariables(t.decision.ctx,
+		t.policy.variables)
 }
 
 // render returns the message of a failed validation. Its error is always that the budget is exceeded.

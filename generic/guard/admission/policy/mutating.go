@@ -35,7 +35,8 @@ func compileMutating(p *admissionv1.MutatingAdmissionPolicy) (*mutatingPolicy, e
 	if err != nil {
 		return nil, err
 	}
-	out := &mutatingPolicy{base: base{name: p.Name}, reinvoke: p.Spec.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy}
+	out := &mutatingPolicy{base: base{name: p.Name},
+		reinvoke: p.Spec.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy}
 	scope, err := out.compile(c, p.Spec.FailurePolicy, p.Spec.MatchConstraints, p.Spec.ParamKind, p.Spec.MatchConditions)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,8 @@ func compileMutating(p *admissionv1.MutatingAdmissionPolicy) (*mutatingPolicy, e
 		case m.JSONPatch != nil:
 			out.mutations = append(out.mutations, mutation{c.Compile(scope, m.JSONPatch.Expression, expression.Patches), true})
 		case m.ApplyConfiguration != nil:
-			out.mutations = append(out.mutations, mutation{c.Compile(scope, m.ApplyConfiguration.Expression, expression.ObjectType), false})
+			out.mutations = append(out.mutations, mutation{c.Compile(scope, m.ApplyConfiguration.Expression,
+				expression.ObjectType), false})
 		}
 	}
 	return out, nil

@@ -55,7 +55,8 @@ var withoutParams = []map[string]any{nil}
 
 // collect returns the params of a binding. The policy is evaluated once for each, so not at all for an empty
 // result.
-func (s paramSource) collect(ctx context.Context, p Params, ref *admissionv1.ParamRef, namespace string) ([]map[string]any, error) {
+func (s paramSource) collect(ctx context.Context, p Params, ref *admissionv1.ParamRef,
+	namespace string) ([]map[string]any, error) {
 	if s.kind == nil || ref == nil {
 		return withoutParams, nil
 	}
@@ -79,7 +80,8 @@ func (s paramSource) collect(ctx context.Context, p Params, ref *admissionv1.Par
 	return params, nil
 }
 
-func (s paramSource) find(ctx context.Context, p Params, ref *admissionv1.ParamRef, namespace string) ([]map[string]any, error) {
+func (s paramSource) find(ctx context.Context, p Params, ref *admissionv1.ParamRef, namespace string) ([]map[string]any,
+	error) {
 	switch {
 	case ref.Name != "" && ref.Selector != nil:
 		return nil, errors.New("paramRef.name and paramRef.selector are mutually exclusive")

@@ -85,7 +85,8 @@ func (h *base) declare(c *expression.Compiler, s expression.Scope, variables []a
 }
 
 // conditionsMatch evaluates the match conditions.
-func (h *base) conditionsMatch(ctx context.Context, phase metrics.AdmissionPhase, m *metrics.Admission, v *expression.Values, param map[string]any) (bool, error) {
+func (h *base) conditionsMatch(ctx context.Context, phase metrics.AdmissionPhase, m *metrics.Admission,
+	v *expression.Values, param map[string]any) (bool, error) {
 	if len(h.conditions) == 0 {
 		return true, nil
 	}

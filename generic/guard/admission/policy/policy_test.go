@@ -21,7 +21,7 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// configMaps converts config maps, which have one version.
+// configMaps converts ConfigMaps, which have one version.
 type configMaps struct{}
 
 func (configMaps) Kind() schema.GroupVersionKind {
@@ -40,8 +40,8 @@ func creation(data map[string]string) *admission.Attributes {
 	}
 }
 
-// words are params, by namespace and name: namespaced ones of the kind Word, and
-// cluster-scoped ones of the kind Rule.
+// words are params by namespace and name: namespaced ones of the kind Word and cluster-scoped ones of the kind
+// Rule.
 type words map[string]map[string]any
 
 func (words) Resource(k schema.GroupVersionKind) (schema.GroupVersionResource, bool, bool) {
@@ -312,7 +312,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// later changes what the policies have left, as a webhook does.
+// later is a plugin that changes the object after the policies.
 type later struct{}
 
 func (later) Handles(admission.Operation) bool { return true }
@@ -325,7 +325,7 @@ func (later) Admit(_ context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// TestOthersChangeTheObject has a policy run again because of a plugin that comes later.
+// TestOthersChangeTheObject tests the reinvocation of a policy because of a later plugin.
 func TestOthersChangeTheObject(t *testing.T) {
 	sees := patch("'late' in object.data ? [JSONPatch{op: 'add', path: '/data/saw', value: 'it'}] : []")
 	for again, want := range map[admissionv1.ReinvocationPolicyType]string{
@@ -345,8 +345,8 @@ func TestOthersChangeTheObject(t *testing.T) {
 	}
 }
 
-// TestBudget has a dozen expressions of a policy cost nine tenths of what each may: together
-// that is more than a policy may, but for mutations, whose budgets are their own.
+// TestBudget evaluates a dozen expressions, each of which costs nine tenths of its limit. Together they exceed
+// the budget of a policy, except for mutations, which have separate budgets.
 func TestBudget(t *testing.T) {
 	const dear, dozen = "!object.data.k.matches(object.data.r)", 12
 	expensive := func() *admission.Attributes {
@@ -392,7 +392,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestFailedMutations has a refusal name each mutation that has failed.
+// A denial names all mutations that failed.
 func TestFailedMutations(t *testing.T) {
 	boom := patch("[JSONPatch{op: 'add', path: '/data/b', value: object.data.missing}]")
 	p := NewMutating(config(nil))

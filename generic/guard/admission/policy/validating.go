@@ -40,7 +40,8 @@ func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	if len(policies) == 0 || err != nil {
 		return err
 	}
-	v := &decision{ctx: ctx, config: &p.config, inputs: expression.NewInputs(ctx, a, p.config.Authorizer, p.config.Namespaces)}
+	v := &decision{ctx: ctx, config: &p.config, inputs: expression.NewInputs(ctx, a, p.config.Authorizer,
+		p.config.Namespaces)}
 	rec := audit.RecordFrom(ctx)
 	if rec != nil {
 		v.auditRecord = &auditRecord{}
@@ -65,7 +66,8 @@ type denial struct {
 func (d *denial) status(a *admission.Attributes) error {
 	message := fmt.Sprintf("ValidatingAdmissionPolicy '%s' denied request: %s", d.policy, d.message)
 	if d.binding != "" {
-		message = fmt.Sprintf("ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %s", d.policy, d.binding, d.message)
+		message = fmt.Sprintf("ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %s", d.policy, d.binding,
+			d.message)
 	}
 	err := admission.Forbidden(a, errors.New(message))
 	err.ErrStatus.Reason, err.ErrStatus.Code = d.reason, code(d.reason)

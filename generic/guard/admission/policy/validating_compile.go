@@ -85,7 +85,8 @@ func compileValidatingBinding(b *admissionv1.ValidatingAdmissionPolicyBinding) (
 	if err != nil {
 		return nil, err
 	}
-	out := &binding{name: b.Name, policy: b.Spec.PolicyName, criteria: criteria, params: b.Spec.ParamRef, actions: b.Spec.ValidationActions}
+	out := &binding{name: b.Name, policy: b.Spec.PolicyName, criteria: criteria, params: b.Spec.ParamRef,
+		actions: b.Spec.ValidationActions}
 	for _, a := range b.Spec.ValidationActions {
 		switch a {
 		case admissionv1.Deny:

@@ -63,7 +63,7 @@ func newClient(c *admissionv1.WebhookClientConfig, o *Config) (*client, error) {
 	case c.URL != nil:
 		u, err := url.Parse(*c.URL)
 		if err != nil {
-			return nil, fmt.Errorf("Unparsable URL: %w", err) //nolint:staticcheck // as kube-apiserver says it
+			return nil, fmt.Errorf("Unparsable URL: %w", err) //nolint:staticcheck // wording of kube-apiserver
 		}
 		config.Host, path = u.Scheme+"://"+u.Host, u.Path
 		config.Proxy = http.ProxyFromEnvironment
@@ -140,7 +140,8 @@ func (c *client) post(ctx context.Context, body []byte, review runtime.Object) e
 	defer span.End()
 	header := http.Header{}
 	tracing.Inject(ctx, header)
-	r := c.rest.Post().AbsPath(c.path).Body(body).SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json, */*")
+	r := c.rest.Post().AbsPath(c.path).Body(body).SetHeader("Content-Type", "application/json").SetHeader("Accept",
+		"application/json, */*")
 	for name := range header {
 		r = r.SetHeader(name, header.Get(name))
 	}

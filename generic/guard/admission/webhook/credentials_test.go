@@ -69,7 +69,7 @@ func TestReadConfiguration(t *testing.T) {
 	}
 }
 
-func TestWebhooksAreShownCredentials(t *testing.T) {
+func TestCredentialsAreSent(t *testing.T) {
 	var shown atomic.Value
 	s := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { shown.Store(r.Header.Get("Authorization")) }))
 	defer s.Close()

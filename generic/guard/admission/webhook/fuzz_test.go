@@ -31,7 +31,7 @@ func FuzzResponse(f *testing.F) {
 			t.Errorf("accepted %+v", r)
 		}
 		if s := denialOf("h", r.Result).ErrStatus; s.Code < 400 || s.Code > 999 {
-			t.Errorf("refused with %+v", s)
+			t.Errorf("denied with %+v", s)
 		}
 	})
 }

@@ -52,8 +52,9 @@ func (s *spec) compile(configuration string, o *Config) (*hook, error) {
 	}
 	h := &hook{
 		id: configuration + "/" + s.name, configuration: configuration, name: s.name, criteria: criteria,
-		ignore:   s.failure != nil && *s.failure == admissionv1.Ignore,
-		dryRun:   s.sideEffects != nil && (*s.sideEffects == admissionv1.SideEffectClassNone || *s.sideEffects == admissionv1.SideEffectClassNoneOnDryRun),
+		ignore: s.failure != nil && *s.failure == admissionv1.Ignore,
+		dryRun: s.sideEffects != nil && (*s.sideEffects == admissionv1.SideEffectClassNone ||
+			*s.sideEffects == admissionv1.SideEffectClassNoneOnDryRun),
 		reinvoke: s.reinvocation != nil && *s.reinvocation == admissionv1.IfNeededReinvocationPolicy,
 		timeout:  defaultTimeout,
 		version:  reviewVersion(s.versions),

@@ -51,7 +51,8 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 		if !reinvocation.Due(h.id) {
 			continue
 		}
-		if err := p.call(ctx, &webhookCall{hook: h, mutating: true, round: round(a), index: i, metrics: p.config.Metrics}, j, reinvocation); err != nil {
+		if err := p.call(ctx, &webhookCall{hook: h, mutating: true, round: round(a), index: i, metrics: p.config.Metrics}, j,
+			reinvocation); err != nil {
 			return err
 		}
 	}
@@ -60,7 +61,8 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 }
 
 // call calls one webhook, if it matches, and applies its patch.
-func (p *Mutating) call(ctx context.Context, h *webhookCall, j *expression.Inputs, reinvocation *admission.Reinvocation[string]) error {
+func (p *Mutating) call(ctx context.Context, h *webhookCall, j *expression.Inputs,
+	reinvocation *admission.Reinvocation[string]) error {
 	i, err := h.prepare(ctx, j)
 	if err != nil || i == nil {
 		return err
@@ -91,13 +93,15 @@ func (c *webhookCall) mutate(ctx context.Context, v *expression.Values) (changed
 }
 
 // patch applies the patch of a webhook within the timeout of the call. Exceeding it is a failed call.
-func (c *webhookCall) patch(ctx context.Context, ends time.Time, v *expression.Values, r *reply) (changed bool, err error) {
+func (c *webhookCall) patch(ctx context.Context, ends time.Time, v *expression.Values, r *reply) (changed bool,
+	err error) {
 	patching, cancel := context.WithDeadline(ctx, ends)
 	defer cancel()
 	changed, err = apply(patching, c.hook, v, r.patch)
 	switch {
 	case err != nil && patching.Err() != nil:
-		return false, c.applyFailurePolicy(ctx, v, fmt.Errorf("failed to apply the patch of webhook %q: %w", c.name, patching.Err()))
+		return false, c.applyFailurePolicy(ctx, v, fmt.Errorf("failed to apply the patch of webhook %q: %w", c.name,
+			patching.Err()))
 	case err != nil:
 		c.rejected(v, metrics.WebhookInternalError, 0)
 		return false, err
@@ -150,5 +154,6 @@ func codecOf(h *hook, v *expression.Values, before, after []byte) (admission.Con
 			return codec, nil
 		}
 	}
-	return nil, fmt.Errorf("admission webhook %q attempted to change the kind of the object from %s to %s", h.name, was.GroupVersionKind(), is.GroupVersionKind())
+	return nil, fmt.Errorf("admission webhook %q attempted to change the kind of the object from %s to %s", h.name,
+		was.GroupVersionKind(), is.GroupVersionKind())
 }

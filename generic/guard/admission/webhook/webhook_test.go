@@ -27,7 +27,7 @@ import (
 	"triplane/generic/storage/jsonpatch"
 )
 
-// converter is for config maps, which have one version.
+// converter converts ConfigMaps, which have one version.
 type converter struct{}
 
 func (converter) Kind() schema.GroupVersionKind {
@@ -38,7 +38,7 @@ func (converter) Default(runtime.Object)                             {}
 func (converter) ToHub(obj runtime.Object) (runtime.Object, error)   { return obj, nil }
 func (converter) FromHub(obj runtime.Object) (runtime.Object, error) { return obj, nil }
 
-// later is another version of them, of which Versions tells.
+// later is the converter of another version.
 type later struct{ converter }
 
 func (later) Kind() schema.GroupVersionKind {
@@ -65,7 +65,7 @@ func operation() *admission.Attributes {
 	}
 }
 
-// serve answers each review with what respond returns, as it is.
+// serve responds to each review with the result of respond, without changes.
 func serve(t testing.TB, respond func(*admissionapi.AdmissionReview)) admissionv1.WebhookClientConfig {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review admissionapi.AdmissionReview
@@ -97,7 +97,7 @@ func validatingHook(client admissionv1.WebhookClientConfig, change func(*admissi
 	return &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Webhooks: []admissionv1.ValidatingWebhook{w}}
 }
 
-func TestAnswersThatMakeNoSense(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	const invalid = "received invalid webhook response: "
 	for name, c := range map[string]struct {
 		respond func(*admissionapi.AdmissionReview)
@@ -132,7 +132,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestDenials(t *testing.T) {
 	for name, c := range map[string]struct {
 		result *metav1.Status
 		code   int32
@@ -153,7 +153,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestWhoIsAsked(t *testing.T) {
+func TestMatchingWebhooksAreCalled(t *testing.T) {
 	var asked atomic.Int32
 	client := serve(t, func(r *admissionapi.AdmissionReview) {
 		asked.Add(1)
@@ -198,7 +198,7 @@ func TestWhoIsAsked(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if n := asked.Load(); n != c.asked {
-				t.Errorf("asked %d times, want %d", n, c.asked)
+				t.Errorf("%d calls, want %d", n, c.asked)
 			}
 		})
 	}
@@ -260,7 +260,7 @@ func TestMutation(t *testing.T) {
 	}
 }
 
-// A patch that outlasts the time of its webhook is a failed call, for the failure policy.
+// Exceeding a webhook's timeout while applying its patch is a failed call.
 func TestPatchesOutlastTheirWebhooks(t *testing.T) {
 	long, err := jsonpatch.Decode([]byte("[" + strings.Repeat(`{"op":"add","path":"/data/k","value":"w"},`, 2000) + `{"op":"add","path":"/data/l","value":"w"}]`))
 	if err != nil {

@@ -55,7 +55,8 @@ type Batch struct {
 func NewBatch(next audit.Backend, c BatchConfig, m *metrics.Audit) *Batch {
 	b := &Batch{
 		next: next, config: c, failures: newFailures(pluginBuffered, m),
-		queue: make(chan *audit.Event, c.BufferSize), slots: make(chan struct{}, max(c.Parallel, 1)), collected: make(chan struct{}),
+		queue: make(chan *audit.Event, c.BufferSize), slots: make(chan struct{}, max(c.Parallel, 1)),
+		collected: make(chan struct{}),
 	}
 	b.stopping, b.stop = context.WithCancel(context.Background())
 	if c.ThrottleQPS > 0 {

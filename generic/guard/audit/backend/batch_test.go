@@ -11,7 +11,7 @@ import (
 	"triplane/generic/guard/audit"
 )
 
-// failed is how many events a plugin lost.
+// failed returns the number of events that a backend has lost.
 func failed(t *testing.T, m *metrics.Registry, plugin string) float64 {
 	t.Helper()
 	families, err := m.Gather()
@@ -67,7 +67,7 @@ func TestBatchLosesWhatDoesNotFit(t *testing.T) {
 			t.Error("a request heard of a full buffer")
 		}
 	}
-	// One batch waits for its turn, two events in the buffer.
+	// One batch waits for a slot, two events are buffered.
 	if lost := failed(t, m, "buffered"); lost < 17 || lost > 18 {
 		t.Errorf("%v were lost", lost)
 	}
@@ -134,7 +134,7 @@ func TestBatchCloseIsBounded(t *testing.T) {
 	b.Close(ctx) // would hang if what is sent were not given up
 }
 
-// closer gives up what it is doing when it is closed.
+// closer is a backend whose Process returns when it is closed.
 type closer struct{ *sink }
 
 func (c closer) Close(context.Context) { close(c.hold) }

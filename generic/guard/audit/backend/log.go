@@ -73,7 +73,8 @@ func (l *Log) Close(context.Context) {
 
 // legacyLine returns an event in the text format that preceded JSON.
 func legacyLine(e *audit.Event) []byte {
-	ip, user, groups, as, asGroups, namespace, response := "<unknown>", "<none>", "<none>", "<self>", "<lookup>", "<none>", "<deferred>"
+	ip, user, groups, as, asGroups, namespace, response := "<unknown>", "<none>", "<none>", "<self>", "<lookup>", "<none>",
+		"<deferred>"
 	if len(e.SourceIPs) > 0 {
 		ip = e.SourceIPs[0]
 	}
@@ -95,7 +96,8 @@ func legacyLine(e *audit.Event) []byte {
 	if e.ResponseStatus != nil {
 		response = strconv.Itoa(int(e.ResponseStatus.Code))
 	}
-	return fmt.Appendf(nil, "%s AUDIT: id=%q stage=%q ip=%q method=%q user=%q groups=%q as=%q asgroups=%q user-agent=%q namespace=%q uri=%q response=%q",
+	return fmt.Appendf(nil,
+		"%s AUDIT: id=%q stage=%q ip=%q method=%q user=%q groups=%q as=%q asgroups=%q user-agent=%q namespace=%q uri=%q response=%q",
 		e.RequestReceivedTimestamp.Format(time.RFC3339Nano), e.AuditID, e.Stage, ip, e.Verb, user, groups, as, asGroups,
 		e.UserAgent, namespace, e.RequestURI, response)
 }

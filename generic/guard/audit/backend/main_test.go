@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sink passes on the batches that it gets.
+// sink sends its batches to a channel.
 type sink struct {
 	batches chan []*audit.Event
 	hold    chan struct{} // where not nil, Process waits until it is closed
@@ -38,7 +38,7 @@ func (s *sink) Process(events ...*audit.Event) bool {
 
 func (s *sink) Close(context.Context) { s.closed.Do(func() { close(s.batches) }) }
 
-// next returns the IDs of the next batch.
+// next returns the audit IDs of the next batch.
 func (s *sink) next(t *testing.T) []string {
 	t.Helper()
 	select {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// names are the files of a directory, in order.
+// names returns the names of the files in a directory in order.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

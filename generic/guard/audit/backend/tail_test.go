@@ -29,7 +29,7 @@ func TestTail(t *testing.T) {
 	}
 	tail.Process(event(0, audit.StageResponseComplete))
 	if got := read(""); len(got.Events) != 0 {
-		t.Errorf("events are kept that nobody asked for: %+v", got)
+		t.Errorf("events are kept without a reader: %+v", got)
 	}
 	for n := range 2*tailEvents + 10 {
 		tail.Process(event(n, audit.StageRequestReceived), event(n, audit.StageResponseComplete))
@@ -44,7 +44,7 @@ func TestTail(t *testing.T) {
 	tail.until.Store(1) // long ago
 	tail.Process(event(0, audit.StageResponseComplete))
 	if len(tail.events) > 0 {
-		t.Errorf("%d events are kept that nobody reads any more", len(tail.events))
+		t.Errorf("%d events are kept after the last reader", len(tail.events))
 	}
 	read("")
 	for n := range 3 {

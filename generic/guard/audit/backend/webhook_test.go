@@ -16,8 +16,8 @@ import (
 	"triplane/generic/base/metrics"
 )
 
-// receiver answers one request after the other with the codes, the last one over
-// and over, and passes the bodies on.
+// receiver responds with each code in turn, and from then on with the last one. It sends the bodies to a
+// channel.
 func receiver(t *testing.T, codes ...int) (kubeconfig string, bodies chan string) {
 	t.Helper()
 	bodies = make(chan string, 100)

@@ -64,7 +64,8 @@ func (i *Info) Follow(ctx context.Context, client kubernetes.Interface) {
 			return
 		}
 		if err := i.use(c); err != nil {
-			klog.ErrorS(err, "Failed to load the cluster's authentication configuration, keeping the previous one", "configMap", ConfigMap)
+			klog.ErrorS(err, "Failed to load the cluster's authentication configuration, keeping the previous one", "configMap",
+				ConfigMap)
 		}
 	}
 	informer := factory.Core().V1().ConfigMaps().Informer()

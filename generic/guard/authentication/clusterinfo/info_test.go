@@ -24,7 +24,7 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// authority is a self-signed certificate of a proxy, with its PEM.
+// authority returns a self-signed certificate of a proxy and its PEM.
 func authority(t *testing.T, name string) (*x509.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -50,7 +50,7 @@ func configMap(version, ca, names string) *corev1.ConfigMap {
 	}}
 }
 
-// TestFollowsTheConfigMap takes a proxy's word while the config map says so.
+// A proxy is trusted as long as the ConfigMap has its authority.
 func TestFollowsTheConfigMap(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	proxy, ca := authority(t, "proxy")

@@ -64,7 +64,7 @@ func (d *distributedClaims) resolve(ctx context.Context, claims map[string]any, 
 // verifier returns the verifier of an issuer. The first call contacts the issuer.
 func (d *distributedClaims) verifier(ctx context.Context, issuer string) (*oidc.IDTokenVerifier, error) {
 	if issuer == "" {
-		return nil, errors.New("the answer is no token with an issuer")
+		return nil, errors.New("the response is not a token with an issuer")
 	}
 	if issuer == d.a.issuer.URL {
 		return d.a.verifier.Load(), nil

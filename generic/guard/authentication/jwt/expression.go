@@ -187,7 +187,8 @@ func (e *expression) uses(claim string) bool {
 			found = found || isClaims(s.Operand()) && s.FieldName() == claim
 		case celast.CallKind:
 			c := x.AsCall()
-			index := c.FunctionName() == operators.Index || c.FunctionName() == operators.OptIndex || c.FunctionName() == operators.OptSelect
+			index := c.FunctionName() == operators.Index || c.FunctionName() == operators.OptIndex ||
+				c.FunctionName() == operators.OptSelect
 			if !index || len(c.Args()) != 2 || !isClaims(c.Args()[0]) || c.Args()[1].Kind() != celast.LiteralKind {
 				return
 			}

@@ -96,7 +96,8 @@ func (a *issuerAuthenticator) discover(ctx context.Context, issuer, document str
 		return nil, fmt.Errorf("oidc: discovery document of %s: %w", issuer, err)
 	}
 	if found.Issuer != issuer {
-		return nil, fmt.Errorf("oidc: issuer did not match the issuer returned by provider, expected %q got %q", issuer, found.Issuer)
+		return nil, fmt.Errorf("oidc: issuer did not match the issuer returned by provider, expected %q got %q", issuer,
+			found.Issuer)
 	}
 	if found.JWKSURI == "" {
 		return nil, fmt.Errorf("oidc: discovery document of %s has no jwks_uri", issuer)
@@ -129,7 +130,7 @@ func (a *issuerAuthenticator) get(ctx context.Context, url, bearer string) ([]by
 		return nil, err
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("oidc: %s answered %s", url, response.Status)
+		return nil, fmt.Errorf("oidc: %s responded with %s", url, response.Status)
 	}
 	return raw, nil
 }
@@ -164,13 +165,15 @@ func (a *issuerAuthenticator) authenticate(ctx context.Context, token string) (*
 }
 
 // verify returns the claims of a token. The token must be signed, unexpired, and for one of the audiences.
-func (a *issuerAuthenticator) verify(ctx context.Context, verifier *oidc.IDTokenVerifier, token string) (map[string]any, error) {
+func (a *issuerAuthenticator) verify(ctx context.Context, verifier *oidc.IDTokenVerifier, token string) (map[string]any,
+	error) {
 	verified, err := verifier.Verify(ctx, token)
 	if err != nil {
 		return nil, fmt.Errorf("oidc: verify token: %w", err)
 	}
 	if !slices.ContainsFunc(verified.Audience, func(s string) bool { return slices.Contains(a.issuer.Audiences, s) }) {
-		return nil, fmt.Errorf("oidc: verify token: oidc: expected audience in %q got %q", a.issuer.Audiences, verified.Audience)
+		return nil, fmt.Errorf("oidc: verify token: oidc: expected audience in %q got %q", a.issuer.Audiences,
+			verified.Audience)
 	}
 	var raw json.RawMessage
 	if err := verified.Claims(&raw); err != nil {

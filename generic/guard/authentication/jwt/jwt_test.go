@@ -21,7 +21,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// plain is a configuration for an issuer, which edit may change.
+// plain returns a configuration for an issuer after edit has changed it.
 func plain(i *jwttest.Issuer, edit func(*Authenticator)) *Configuration {
 	a := Authenticator{
 		Issuer:        Issuer{URL: i.URL, CertificateAuthority: i.CA, Audiences: []string{"triplane"}},
@@ -42,7 +42,7 @@ func mustCompile(t *testing.T, c *Configuration) *Compiled {
 	return done
 }
 
-// run has a configuration in force until the test ends.
+// run applies a configuration until the test ends.
 func run(t *testing.T, c *Configuration) *Configured {
 	t.Helper()
 	d := NewConfigured(mustCompile(t, c), true, NewMetrics(prometheus.NewRegistry(), "me"))
@@ -69,7 +69,7 @@ func ready(t *testing.T, d *Configured) *Configured {
 	return d
 }
 
-// ask returns the user, or why there is none.
+// ask authenticates a token and returns the user or the error.
 func ask(t *testing.T, d *Configured, token string) (*user.Info, string) {
 	t.Helper()
 	response, err := d.AuthenticateToken(t.Context(), token)
@@ -167,7 +167,7 @@ func expressions(a *Authenticator) {
 	}
 }
 
-// What an attacker may send who has a token of the issuer, or its public key.
+// Tokens of attackers who have a valid token of the issuer, or its public key.
 func TestForgedTokens(t *testing.T) {
 	issuer, other := jwttest.New(t), jwttest.New(t)
 	d := ready(t, run(t, plain(issuer, nil)))
@@ -218,8 +218,8 @@ func TestKeysAreRotated(t *testing.T) {
 	}
 	issuer.Rotate()
 	await(t, func() bool { _, why := ask(t, d, issuer.Token(nil)); return why == "" })
-	// The library hands new keys out a moment before it keeps them. An accepted token is remembered, and
-	// is another one with a space more.
+	// The library returns new keys a moment before it caches them. A trailing space makes another token, so
+	// that the cache of accepted tokens does not have it.
 	await(t, func() bool { old += " "; _, why := ask(t, d, old); return why != "" })
 	before := issuer.Fetched.Load()
 	stranger := issuer.Key()
@@ -268,7 +268,7 @@ func TestReplace(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if err := d.Replace(ctx, mustCompile(t, plain(second, nil))); err == nil {
-		t.Fatal("an issuer that does not answer is in force")
+		t.Fatal("a configuration with an unavailable issuer is in effect")
 	}
 	if _, why := ask(t, d, old); why != "" {
 		t.Fatalf("the first configuration is lost: %s", why)
@@ -277,7 +277,7 @@ func TestReplace(t *testing.T) {
 	c := plain(second, nil)
 	c.Anonymous = &Anonymous{Enabled: true, Conditions: []AnonymousCondition{{Path: "/livez"}}}
 	if !d.servesAnonymous("/x") {
-		t.Error("anonymous requests are refused before")
+		t.Error("anonymous requests are rejected before")
 	}
 	if err := d.Replace(t.Context(), mustCompile(t, c)); err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func TestReplace(t *testing.T) {
 		t.Error(why)
 	}
 	if d.servesAnonymous("/x") || !d.servesAnonymous("/livez") {
-		t.Error("the conditions are not in force")
+		t.Error("the conditions are not in effect")
 	}
 }
 

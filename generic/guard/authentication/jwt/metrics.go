@@ -26,9 +26,11 @@ func NewMetrics(registry prometheus.Registerer, serverID string) *Metrics {
 			Help:    "Seconds that the authentication of a token took, by result and hash of the issuer.",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"result", "jwt_issuer_hash"}),
 		fetched: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "jwks_fetch_last_timestamp_seconds",
-			Help: "Unix time of the last fetch of an issuer's keys, by result."}, []string{"result", "jwt_issuer_hash", "apiserver_id_hash"}),
+			Help: "Unix time of the last fetch of an issuer's keys, by result."},
+			[]string{"result", "jwt_issuer_hash", "apiserver_id_hash"}),
 		keys: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "jwks_fetch_last_key_set_info",
-			Help: "1, with the hash of the issuer's keys fetched last as a label."}, []string{"jwt_issuer_hash", "apiserver_id_hash", "hash"}),
+			Help: "1, with the hash of the issuer's keys fetched last as a label."},
+			[]string{"jwt_issuer_hash", "apiserver_id_hash", "hash"}),
 	}
 	registry.MustRegister(m.latency, m.fetched, m.keys)
 	return m

@@ -62,7 +62,7 @@ func withKeySet(ctx context.Context) context.Context {
 	return context.WithValue(ctx, keySetKey{}, true)
 }
 
-var errTooLarge = errors.New("oidc: the issuer's answer is too large")
+var errTooLarge = errors.New("oidc: the issuer's response is too large")
 
 // RoundTrip implements http.RoundTripper. It reads the whole response before it returns.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -70,7 +70,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	url := r.URL.String()
 	if isKeys {
 		if body := t.cachedKeys(url); body != nil {
-			return answer(r, &http.Response{Status: "200 OK", StatusCode: http.StatusOK, Header: http.Header{}}, body), nil
+			return withBody(r, &http.Response{Status: "200 OK", StatusCode: http.StatusOK, Header: http.Header{}}, body), nil
 		}
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -95,10 +95,10 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer(r, response, body), nil
+	return withBody(r, response, body), nil
 }
 
-func answer(r *http.Request, response *http.Response, body []byte) *http.Response {
+func withBody(r *http.Request, response *http.Response, body []byte) *http.Response {
 	response.Request = r
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response

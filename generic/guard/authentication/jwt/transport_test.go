@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An issuer whose documents have no end is read no further than its bound.
+// Responses of an issuer are only read up to the limit.
 func TestEndlessDocuments(t *testing.T) {
 	var sent atomic.Int64
 	ended := make(chan struct{})
@@ -34,7 +34,7 @@ func TestEndlessDocuments(t *testing.T) {
 		t.Errorf("unexpected error %v", err)
 	}
 	<-ended
-	// What is on its way when it was enough counts as well.
+	// This includes data in transit when the limit is reached.
 	if n := sent.Load(); n > maxResponse+32<<20 {
 		t.Errorf("%d MB were sent", n>>20)
 	}

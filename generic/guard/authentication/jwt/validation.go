@@ -77,7 +77,8 @@ func (v *validator) anonymous(path *field.Path, a *Anonymous) {
 		return
 	}
 	if !a.Enabled && len(a.Conditions) > 0 {
-		v.add(field.Invalid(path.Child("conditions"), a.Conditions, "enabled should be set to true when conditions are defined"))
+		v.add(field.Invalid(path.Child("conditions"), a.Conditions,
+			"enabled should be set to true when conditions are defined"))
 	}
 	for i, c := range a.Conditions {
 		if c.Path == "" {
@@ -103,7 +104,8 @@ func (v *validator) issuer(path *field.Path, i *Issuer, r *rules) {
 	case v.issuers.Has(i.URL):
 		v.add(field.Duplicate(path.Child("url"), i.URL))
 	case slices.Contains(v.disallowed, i.URL):
-		v.add(field.Invalid(path.Child("url"), i.URL, fmt.Sprintf("URL must not overlap with disallowed issuers: %s", v.disallowed)))
+		v.add(field.Invalid(path.Child("url"), i.URL, fmt.Sprintf("URL must not overlap with disallowed issuers: %s",
+			v.disallowed)))
 	}
 	v.issuers.Insert(i.URL)
 	if i.DiscoveryURL != "" {
@@ -120,7 +122,8 @@ func (v *validator) issuer(path *field.Path, i *Issuer, r *rules) {
 	if i.CertificateAuthority != "" {
 		r.roots = x509.NewCertPool()
 		if !r.roots.AppendCertsFromPEM([]byte(i.CertificateAuthority)) {
-			v.add(field.Invalid(path.Child("certificateAuthority"), "<omitted>", "data does not contain any valid RSA or ECDSA certificates"))
+			v.add(field.Invalid(path.Child("certificateAuthority"), "<omitted>",
+				"data does not contain any valid RSA or ECDSA certificates"))
 		}
 	}
 	r.dial = v.dial(path.Child("egressSelectorType"), i.EgressSelectorType)
@@ -132,7 +135,8 @@ func (v *validator) dial(path *field.Path, kind string) egress.Dial {
 	case kind == "":
 		return nil
 	case v.egress.Off:
-		v.add(field.Invalid(path, kind, "egress selector is not supported when StructuredAuthenticationConfigurationEgressSelector feature gate is disabled"))
+		v.add(field.Invalid(path, kind,
+			"egress selector is not supported when StructuredAuthenticationConfigurationEgressSelector feature gate is disabled"))
 		return nil
 	case kind != "controlplane" && kind != "cluster":
 		v.add(field.NotSupported(path, kind, []string{"controlplane", "cluster"}))
@@ -223,7 +227,8 @@ func (v *validator) claimRules(path *field.Path, list []ClaimValidationRule, r *
 			r.required = append(r.required, requiredClaim{c.Claim, c.RequiredValue})
 		default:
 			if c.RequiredValue != "" {
-				v.add(field.Invalid(at.Child("requiredValue"), c.RequiredValue, "requiredValue can't be set when expression is set"))
+				v.add(field.Invalid(at.Child("requiredValue"), c.RequiredValue,
+					"requiredValue can't be set when expression is set"))
 			}
 			if expressions.Has(c.Expression) {
 				v.add(field.Duplicate(at.Child("expression"), c.Expression))
@@ -275,7 +280,8 @@ func (v *validator) mappings(path *field.Path, m *ClaimMappings, r *rules) {
 			v.add(field.Required(at.Child("valueExpression"), "valueExpression is required"))
 			continue
 		}
-		r.extra = append(r.extra, extraRule{e.Key, v.compile(at.Child("valueExpression"), claimsVariable, e.ValueExpression, stringOrList...)})
+		r.extra = append(r.extra, extraRule{e.Key, v.compile(at.Child("valueExpression"), claimsVariable, e.ValueExpression,
+			stringOrList...)})
 	}
 }
 
@@ -290,7 +296,8 @@ func (v *validator) mapping(path *field.Path, p PrefixedClaimOrExpression, want 
 		return source{expression: v.compile(path.Child("expression"), claimsVariable, p.Expression, want...)}
 	case p.Claim != "":
 		if p.Prefix == nil {
-			v.add(field.Required(path.Child("prefix"), "prefix is required when claim is set. It can be set to an empty string to disable prefixing"))
+			v.add(field.Required(path.Child("prefix"),
+				"prefix is required when claim is set. It can be set to an empty string to disable prefixing"))
 			return source{}
 		}
 		return source{claim: p.Claim, prefix: *p.Prefix}
@@ -338,7 +345,8 @@ func (v *validator) emailVerified(path *field.Path, r *rules) {
 			return
 		}
 	}
-	v.add(field.Invalid(path, e.source, "claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression"))
+	v.add(field.Invalid(path, e.source,
+		"claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression"))
 }
 
 // SetAlgorithms restricts the signature algorithms of tokens to names, a subset of Algorithms.

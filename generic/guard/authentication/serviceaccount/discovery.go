@@ -92,14 +92,17 @@ func keySet(keys []PublicKey) (jose.JSONWebKeySet, []string, error) {
 // Install adds the routes of the two documents to a container.
 func (d *Discovery) Install(c *restful.Container) {
 	c.Add(document(ConfigurationPath, "getServiceAccountIssuerOpenIDConfiguration",
-		"get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'", restful.MIME_JSON, d.Configuration))
+		"get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'", restful.MIME_JSON,
+		d.Configuration))
 	c.Add(document(JWKSPath, "getServiceAccountIssuerOpenIDKeyset",
-		"get service account issuer OpenID JSON Web Key Set (contains public token verification keys)", "application/jwk-set+json", d.JWKS))
+		"get service account issuer OpenID JSON Web Key Set (contains public token verification keys)",
+		"application/jwk-set+json", d.JWKS))
 }
 
 func document(path, operation, doc, mime string, render func() ([]byte, error)) *restful.WebService {
 	ws := new(restful.WebService).Path(path)
-	ws.Route(ws.GET("").Operation(operation).Doc(doc).Returns(http.StatusOK, "OK", "").Produces(mime).To(func(_ *restful.Request, r *restful.Response) {
+	ws.Route(ws.GET("").Operation(operation).Doc(doc).Returns(http.StatusOK, "OK",
+		"").Produces(mime).To(func(_ *restful.Request, r *restful.Response) {
 		body, err := render()
 		if err != nil {
 			http.Error(r.ResponseWriter, "the keys cannot be shown", http.StatusInternalServerError)

@@ -14,7 +14,8 @@ import (
 )
 
 // acceptLegacy authenticates a token from a Secret. It is valid as long as the Secret contains it.
-func (a *Authenticator) acceptLegacy(ctx context.Context, token string, t *verifiedToken) (*authentication.Response, error) {
+func (a *Authenticator) acceptLegacy(ctx context.Context, token string, t *verifiedToken) (*authentication.Response,
+	error) {
 	c := t.legacy
 	// A token without an audience is for the API server.
 	offered := []string(c.Audience)

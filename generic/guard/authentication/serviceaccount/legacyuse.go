@@ -26,13 +26,15 @@ func (a *Authenticator) recordUse(ctx context.Context, secret *corev1.Secret, ac
 	}
 	if since := secret.Labels[InvalidSinceLabel]; since != "" {
 		a.config.Metrics.legacyInvalid()
-		klog.InfoS("Rejected service account token that is marked invalid", "secret", klog.KObj(secret), "serviceAccount", klog.KObj(account), "since", since)
+		klog.InfoS("Rejected service account token that is marked invalid", "secret", klog.KObj(secret), "serviceAccount",
+			klog.KObj(account), "since", since)
 		return fmt.Errorf("the token in secret %s/%s for service account %s/%s has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the '%s' label from the secret to temporarily allow use of this token",
 			secret.Namespace, secret.Name, account.Namespace, account.Name, InvalidSinceLabel)
 	}
 	a.config.Metrics.legacyUsed(automatic)
 	if automatic {
-		request.AddWarning(ctx, "Use tokens from the TokenRequest API or manually created secret-based tokens instead of auto-generated secret-based tokens.")
+		request.AddWarning(ctx,
+			"Use tokens from the TokenRequest API or manually created secret-based tokens instead of auto-generated secret-based tokens.")
 	}
 	a.uses.record(ctx, secret, a.now().UTC().Format(time.DateOnly))
 	return nil

@@ -16,12 +16,13 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		return c
 	}
 	return &Metrics{
-		legacy:    counter("legacy_tokens_total", "Uses of tokens that are stored in Secrets."),
-		automatic: counter("legacy_auto_token_uses_total", "Uses of tokens in Secrets that were generated automatically for service accounts."),
-		manual:    counter("legacy_manual_token_uses_total", "Uses of tokens in Secrets that were made by users."),
-		invalid:   counter("invalid_legacy_auto_token_uses_total", "Uses of tokens in Secrets that are marked invalid."),
-		valid:     counter("valid_tokens_total", "Uses of bound tokens within the time that was asked for."),
-		stale:     counter("stale_tokens_total", "Uses of bound tokens after the time that was asked for."),
+		legacy: counter("legacy_tokens_total", "Uses of tokens that are stored in Secrets."),
+		automatic: counter("legacy_auto_token_uses_total",
+			"Uses of tokens in Secrets that were generated automatically for service accounts."),
+		manual:  counter("legacy_manual_token_uses_total", "Uses of tokens in Secrets that users created."),
+		invalid: counter("invalid_legacy_auto_token_uses_total", "Uses of tokens in Secrets that are marked invalid."),
+		valid:   counter("valid_tokens_total", "Uses of bound tokens within the requested lifetime."),
+		stale:   counter("stale_tokens_total", "Uses of bound tokens after the requested lifetime."),
 	}
 }
 

@@ -36,7 +36,7 @@ import (
 
 const issuerURL = "https://issuer"
 
-// objects by kind and name, all in namespace n.
+// objects are keyed by kind and name. All are in namespace n.
 type objects map[string]metav1.Object
 
 func (o objects) get(key string) (metav1.Object, error) {
@@ -109,7 +109,7 @@ func bound() Request {
 	return Request{Namespace: "n", Account: Ref{"sa", "1"}, Audiences: []string{"api", "vault"}, Lifetime: time.Hour}
 }
 
-// A reader that knows lists only reads the audience of a token that has one.
+// The audience is a list, even if there is one: some consumers do not accept a string.
 func TestAudienceIsList(t *testing.T) {
 	signer, err := NewSigner(rsaKey(t))
 	if err != nil {
@@ -246,7 +246,7 @@ func TestDeletionRevokes(t *testing.T) {
 		return response != nil
 	}
 	if !accepted() {
-		t.Fatal("a good token is refused")
+		t.Fatal("a valid token is rejected")
 	}
 	pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 	if !accepted() {
@@ -254,12 +254,12 @@ func TestDeletionRevokes(t *testing.T) {
 	}
 	pod.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(-2 * time.Minute)}
 	if accepted() {
-		t.Error("the pod should be gone by now")
+		t.Error("a token of a deleted pod is accepted after the grace period")
 	}
 	pod.DeletionTimestamp = nil
 	delete(store, "serviceaccounts/sa")
 	if accepted() {
-		t.Error("the account is gone")
+		t.Error("a token of a deleted account is accepted")
 	}
 }
 
@@ -270,7 +270,7 @@ func TestForgedTokens(t *testing.T) {
 	}})
 	encode := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 	payload := encode(`{"iss":"https://issuer","aud":["api"],"sub":"system:serviceaccount:n:sa","exp":4102444800,"kubernetes.io":{"namespace":"n","serviceaccount":{"name":"sa","uid":"1"}}}`)
-	// A shared secret that everybody knows: the public key.
+	// The public key as a shared secret.
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,8 @@ func NewCaller(kubeconfig string, dial Dial) (*Caller, error) {
 // ReadKubeconfig returns the client configuration of a kubeconfig file.
 func ReadKubeconfig(file string) (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("webhook configuration %s: %w", file, err)
 	}
@@ -125,7 +126,7 @@ func (c *Caller) once(ctx context.Context, body []byte, answer any) (again bool,
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		again = response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests
-		return again, fmt.Errorf("webhook %s answered %s", c.url, response.Status)
+		return again, fmt.Errorf("webhook %s responded with %s", c.url, response.Status)
 	}
 	if answer == nil {
 		return false, nil

@@ -67,7 +67,7 @@ func parse(line []byte) (policy, error) {
 		return parseUnversioned(line)
 	}
 	if entry.Kind != "Policy" || entry.APIVersion != apiVersion {
-		return policy{}, fmt.Errorf("%s of %s is no Policy of %s", entry.Kind, entry.APIVersion, apiVersion)
+		return policy{}, fmt.Errorf("%s of %s is not a Policy of %s", entry.Kind, entry.APIVersion, apiVersion)
 	}
 	return entry.Spec, nil
 }
@@ -86,7 +86,8 @@ func parseUnversioned(line []byte) (policy, error) {
 	if err := json.Unmarshal(line, &old); err != nil {
 		return policy{}, err
 	}
-	p := policy{User: old.User, Group: old.Group, ReadOnly: old.ReadOnly, APIGroup: "*", Resource: old.Resource, Namespace: old.Namespace}
+	p := policy{User: old.User, Group: old.Group, ReadOnly: old.ReadOnly, APIGroup: "*", Resource: old.Resource,
+		Namespace: old.Namespace}
 	if p.User == "" && p.Group == "" {
 		p.Group = user.AllAuthenticated
 	}
@@ -143,7 +144,8 @@ func (p *policy) allows(a *authorizer.Attributes) bool {
 func matches(pattern, value string) bool { return pattern == "*" || pattern == value }
 
 // RulesFor implements authorizer.RuleResolver.
-func (p Authorizer) RulesFor(_ context.Context, u *user.Info, namespace string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+func (p Authorizer) RulesFor(_ context.Context, u *user.Info, namespace string) (resource,
+	nonResource []authorizer.Rule, incomplete bool, err error) {
 	for i := range p {
 		if !p[i].isFor(u) {
 			continue
@@ -153,7 +155,8 @@ func (p Authorizer) RulesFor(_ context.Context, u *user.Info, namespace string) 
 			verbs = []string{"get", "list", "watch"}
 		}
 		if p[i].Resource != "" && matches(p[i].Namespace, namespace) {
-			resource = append(resource, authorizer.Rule{Verbs: verbs, APIGroups: []string{p[i].APIGroup}, Resources: []string{p[i].Resource}})
+			resource = append(resource, authorizer.Rule{Verbs: verbs, APIGroups: []string{p[i].APIGroup},
+				Resources: []string{p[i].Resource}})
 		}
 		if p[i].NonResourcePath != "" {
 			nonResource = append(nonResource, authorizer.Rule{Verbs: verbs, NonResourceURLs: []string{p[i].NonResourcePath}})

@@ -52,7 +52,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestNothingKept compiles what flags mean by a TTL of 0, which a file cannot say.
+// Flags can set a TTL of 0, which files cannot.
 func TestNothingKept(t *testing.T) {
 	c, _, err := read(t, good)
 	if err != nil {

@@ -65,7 +65,8 @@ func ruleCovers(owner, single *rbacv1.PolicyRule) bool {
 		return anyPathCovers(owner.NonResourceURLs, single.NonResourceURLs[0])
 	}
 	_, subresource, _ := strings.Cut(single.Resources[0], "/")
-	if !hasOrAll(owner.APIGroups, single.APIGroups[0]) || !resourceMatches(owner.Resources, single.Resources[0], subresource) {
+	if !hasOrAll(owner.APIGroups, single.APIGroups[0]) || !resourceMatches(owner.Resources, single.Resources[0],
+		subresource) {
 		return false
 	}
 	if len(owner.ResourceNames) == 0 {

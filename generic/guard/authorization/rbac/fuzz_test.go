@@ -12,9 +12,8 @@ import (
 	"triplane/generic/base/user"
 )
 
-// FuzzRules compares decisions with those of a naive evaluator, and the covering of
-// rules, by which escalation is prevented, with decisions: what covers a rule must
-// allow all that the rule allows.
+// FuzzRules compares decisions with those of a naive evaluator, and Covers with decisions: if a rule covers
+// another one, it must allow everything that the other one allows.
 func FuzzRules(f *testing.F) {
 	f.Add("get,list", ",apps", "pods,deployments/scale", "", "", "get", "apps", "deployments", "scale", "a", "", uint8(0))
 	f.Add("*", "*", "*/scale", "a,b", "", "get", "", "pods", "scale", "a", "", uint8(1))
@@ -68,7 +67,7 @@ func list(text string) []string {
 	return strings.Split(text, ",")
 }
 
-// naive is the documentation of RBAC, word by word.
+// naive implements the documentation of RBAC literally.
 func naive(r *rbacv1.PolicyRule, a *authorizer.Attributes) bool {
 	in := func(list []string, wanted ...string) bool {
 		for _, each := range list {

@@ -62,11 +62,13 @@ func (a *Authorizer) RoleRules(ref rbacv1.RoleRef, namespace string) ([]rbacv1.P
 
 // RulesFor implements authorizer.RuleResolver. The rules are complete even if there is an error: a binding
 // whose role does not exist grants nothing.
-func (a *Authorizer) RulesFor(_ context.Context, u *user.Info, namespace string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+func (a *Authorizer) RulesFor(_ context.Context, u *user.Info, namespace string) (resource,
+	nonResource []authorizer.Rule, incomplete bool, err error) {
 	rules, err := a.PolicyRules(u, namespace)
 	for _, r := range rules {
 		if len(r.Resources) > 0 {
-			resource = append(resource, authorizer.Rule{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames})
+			resource = append(resource, authorizer.Rule{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources,
+				ResourceNames: r.ResourceNames})
 		}
 		if len(r.NonResourceURLs) > 0 {
 			nonResource = append(nonResource, authorizer.Rule{Verbs: r.Verbs, NonResourceURLs: r.NonResourceURLs})

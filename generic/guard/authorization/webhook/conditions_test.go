@@ -65,7 +65,7 @@ func TestConditions(t *testing.T) {
 			}
 			decision, _, err := a.Authorize(context.Background(), &c.attrs)
 			if asked != c.asked || decision != c.decision || (err != nil) != c.fails {
-				t.Errorf("asked %v, %v, %v", asked, decision, err)
+				t.Errorf("called %v, %v, %v", asked, decision, err)
 			}
 		})
 	}

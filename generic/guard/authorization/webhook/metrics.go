@@ -23,13 +23,18 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
 	}
 	m := &Metrics{
-		calls:      counter("webhook_evaluations_total", "Requests to authorization webhooks, by result.", "name", "result"),
-		failedOpen: counter("webhook_evaluations_fail_open_total", "Failed requests to authorization webhooks with the failure policy NoOpinion.", "name", "result"),
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "webhook_duration_seconds", Help: "Seconds that requests to authorization webhooks took.",
+		calls: counter("webhook_evaluations_total", "Requests to authorization webhooks, by result.", "name", "result"),
+		failedOpen: counter("webhook_evaluations_fail_open_total",
+			"Failed requests to authorization webhooks with the failure policy NoOpinion.", "name", "result"),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "webhook_duration_seconds",
+			Help:    "Seconds that requests to authorization webhooks took.",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"name", "result"}),
-		conditionErrors: counter("match_condition_evaluation_errors_total", "Match conditions that could not be evaluated.", "type", "name"),
-		notMatching:     counter("match_condition_exclusions_total", "Requests for which a webhook was not called because a match condition is false.", "type", "name"),
-		conditionTook: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "match_condition_evaluation_seconds", Help: "Seconds that the evaluation of match conditions took.",
+		conditionErrors: counter("match_condition_evaluation_errors_total", "Failed evaluations of match conditions.",
+			"type", "name"),
+		notMatching: counter("match_condition_exclusions_total",
+			"Requests for which a webhook was not called because a match condition is false.", "type", "name"),
+		conditionTook: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix +
+			"match_condition_evaluation_seconds", Help: "Seconds that the evaluation of match conditions took.",
 			Buckets: []float64{.001, .005, .01, .025, .1, .2, .25}}, []string{"type", "name"}),
 	}
 	registry.MustRegister(m.calls, m.failedOpen, m.took, m.conditionErrors, m.notMatching, m.conditionTook)

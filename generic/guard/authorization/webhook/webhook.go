@@ -61,7 +61,8 @@ func New(c Config) (*Authorizer, error) {
 	if c.Version != "v1" && c.Version != "v1beta1" {
 		return nil, fmt.Errorf("unsupported SubjectAccessReview version %q", c.Version)
 	}
-	w := &Authorizer{NoRules: "webhook", Config: c, onError: authorizer.NoOpinion, now: time.Now, cache: map[string]cachedStatus{}}
+	w := &Authorizer{NoRules: "webhook", Config: c, onError: authorizer.NoOpinion, now: time.Now,
+		cache: map[string]cachedStatus{}}
 	if c.DenyOnError {
 		w.onError = authorizer.Deny
 	}
@@ -103,7 +104,8 @@ func (w *Authorizer) Authorize(ctx context.Context, a *authorizer.Attributes) (a
 	}
 	switch {
 	case status.Denied && status.Allowed:
-		return authorizer.Deny, status.Reason, fmt.Errorf("webhook subject access review returned both allow and deny response")
+		return authorizer.Deny, status.Reason,
+			fmt.Errorf("webhook subject access review returned both allow and deny response")
 	case status.Denied:
 		return authorizer.Deny, status.Reason, nil
 	case status.Allowed:
@@ -135,7 +137,8 @@ func (w *Authorizer) store(key string, s authorizationv1.SubjectAccessReviewStat
 	w.cache[key] = cachedStatus{s, w.now().Add(ttl)}
 }
 
-func (w *Authorizer) review(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+func (w *Authorizer) review(ctx context.Context,
+	spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	kind := metav1.TypeMeta{Kind: "SubjectAccessReview", APIVersion: "authorization.k8s.io/" + w.Version}
 	if w.Version == "v1" {
 		review := authorizationv1.SubjectAccessReview{TypeMeta: kind, Spec: spec}
@@ -147,7 +150,8 @@ func (w *Authorizer) review(ctx context.Context, spec authorizationv1.SubjectAcc
 		User: spec.User, Groups: spec.Groups, UID: spec.UID,
 	}}
 	if r := spec.ResourceAttributes; r != nil {
-		review.Spec.ResourceAttributes = &authorizationv1beta1.ResourceAttributes{Namespace: r.Namespace, Verb: r.Verb, Group: r.Group,
+		review.Spec.ResourceAttributes = &authorizationv1beta1.ResourceAttributes{Namespace: r.Namespace, Verb: r.Verb,
+			Group:   r.Group,
 			Version: r.Version, Resource: r.Resource, Subresource: r.Subresource, Name: r.Name}
 	}
 	if n := spec.NonResourceAttributes; n != nil {
@@ -161,7 +165,8 @@ func (w *Authorizer) review(ctx context.Context, spec authorizationv1.SubjectAcc
 	}
 	err := w.Caller.Call(ctx, &review)
 	s := review.Status
-	return authorizationv1.SubjectAccessReviewStatus{Allowed: s.Allowed, Denied: s.Denied, Reason: s.Reason, EvaluationError: s.EvaluationError}, err
+	return authorizationv1.SubjectAccessReviewStatus{Allowed: s.Allowed, Denied: s.Denied, Reason: s.Reason,
+		EvaluationError: s.EvaluationError}, err
 }
 
 func specOf(a *authorizer.Attributes) authorizationv1.SubjectAccessReviewSpec {

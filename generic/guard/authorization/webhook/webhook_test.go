@@ -21,7 +21,7 @@ import (
 	"triplane/generic/guard/authentication/webhook"
 )
 
-// caller of a service that lives as long as the test.
+// caller returns a caller of a service that is served until the test ends.
 func caller(t *testing.T, service http.HandlerFunc) *webhook.Caller {
 	t.Helper()
 	s := httptest.NewServer(service)
@@ -91,7 +91,7 @@ func TestAuthorize(t *testing.T) {
 			FieldSelector: fields.ParseSelectorOrDie("x!=y").Requirements(), LabelSelector: requirements,
 		})
 		if decision != s.decision || reason != s.reason || (err != nil) != s.fails || asked != s.asked {
-			t.Errorf("%+v: %v %q %v, asked %d times", s, decision, reason, err, asked)
+			t.Errorf("%+v: %v %q %v after %d calls", s, decision, reason, err, asked)
 		}
 	}
 	for _, part := range []string{"authorization.k8s.io/v1 ", `"groups":["g"]`, `"extra":{"k":["v"]}`, `"fieldSelector":{"requirements":[{"key":"x","operator":"NotIn","values":["y"]}]}`,

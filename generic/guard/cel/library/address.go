@@ -138,8 +138,10 @@ func addresses() []cel.EnvOption {
 		}),
 		member("containsCIDR", "cidr_contains_cidr_cidr", ts{cidrType, cidrType}, types.BoolType, containsCIDR),
 		member("containsCIDR", "cidr_contains_cidr_string", ts{cidrType, str}, types.BoolType, containsCIDR),
-		member("ip", "cidr_ip", ts{cidrType}, ipType, func(a ...ref.Val) ref.Val { return newIP(a[0].(opaque[netip.Prefix]).v.Addr()) }),
-		member("masked", "cidr_masked", ts{cidrType}, cidrType, func(a ...ref.Val) ref.Val { return newCIDR(a[0].(opaque[netip.Prefix]).v.Masked()) }),
+		member("ip", "cidr_ip", ts{cidrType}, ipType,
+			func(a ...ref.Val) ref.Val { return newIP(a[0].(opaque[netip.Prefix]).v.Addr()) }),
+		member("masked", "cidr_masked", ts{cidrType}, cidrType,
+			func(a ...ref.Val) ref.Val { return newCIDR(a[0].(opaque[netip.Prefix]).v.Masked()) }),
 		member("prefixLength", "cidr_prefix_length", ts{cidrType}, types.IntType, func(a ...ref.Val) ref.Val {
 			return types.Int(a[0].(opaque[netip.Prefix]).v.Bits())
 		}),

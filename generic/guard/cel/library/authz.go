@@ -50,7 +50,8 @@ func NewAuthorizer(ctx context.Context, authz authorizer.Authorizer, u *user.Inf
 }
 
 // NewResourceCheck returns a value of ResourceCheckType for the user and the resource in attrs.
-func NewResourceCheck(ctx context.Context, authz authorizer.Authorizer, u *user.Info, attrs authorizer.Attributes) ref.Val {
+func NewResourceCheck(ctx context.Context, authz authorizer.Authorizer, u *user.Info,
+	attrs authorizer.Attributes) ref.Val {
 	attrs.ResourceRequest = true
 	return step(ResourceCheckType, check{subject: subject{ctx, authz, u}, attrs: attrs})
 }
@@ -90,7 +91,8 @@ func authz() []cel.EnvOption {
 			return step(pathCheckType, check{subject: a[0].(opaque[subject]).v, attrs: authorizer.Attributes{Path: p}})
 		}),
 		member("group", "authorizer_group", ts{AuthorizerType, str}, groupCheckType, func(a ...ref.Val) ref.Val {
-			return step(groupCheckType, check{subject: a[0].(opaque[subject]).v, attrs: authorizer.Attributes{APIGroup: text(a[1])}})
+			return step(groupCheckType, check{subject: a[0].(opaque[subject]).v,
+				attrs: authorizer.Attributes{APIGroup: text(a[1])}})
 		}),
 		member("serviceAccount", "authorizer_serviceaccount", ts{AuthorizerType, str, str}, AuthorizerType, serviceAccount),
 		member("resource", "groupcheck_resource", ts{groupCheckType, str}, ResourceCheckType, func(a ...ref.Val) ref.Val {
@@ -107,7 +109,8 @@ func authz() []cel.EnvOption {
 		refine("fieldSelector", setFields), refine("labelSelector", setLabels),
 		member("check", "pathcheck_check", ts{pathCheckType, str}, decisionType, runCheck),
 		member("check", "resourcecheck_check", ts{ResourceCheckType, str}, decisionType, runCheck),
-		decisionMember("allowed", types.BoolType, func(d decision) ref.Val { return types.Bool(d.decision == authorizer.Allow) }),
+		decisionMember("allowed", types.BoolType,
+			func(d decision) ref.Val { return types.Bool(d.decision == authorizer.Allow) }),
 		decisionMember("reason", str, func(d decision) ref.Val { return types.String(d.reason) }),
 		decisionMember("errored", types.BoolType, func(d decision) ref.Val { return types.Bool(d.err != nil) }),
 		decisionMember("error", str, func(d decision) ref.Val {
@@ -120,7 +123,8 @@ func authz() []cel.EnvOption {
 }
 
 func decisionMember(name string, result *types.Type, f func(decision) ref.Val) cel.EnvOption {
-	return member(name, "decision_"+name, ts{decisionType}, result, func(a ...ref.Val) ref.Val { return f(a[0].(opaque[decision]).v) })
+	return member(name, "decision_"+name, ts{decisionType}, result,
+		func(a ...ref.Val) ref.Val { return f(a[0].(opaque[decision]).v) })
 }
 
 // serviceAccount returns an authorizer value for a service account.

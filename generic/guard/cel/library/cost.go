@@ -28,7 +28,8 @@ var _ checker.CostEstimator = Sizes(nil)
 func (s Sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate { return s(n) }
 
 // EstimateCallCost implements checker.CostEstimator. It returns nil for functions whose cost cel-go estimates.
-func (s Sizes) EstimateCallCost(name, overload string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
+func (s Sizes) EstimateCallCost(name, overload string, target *checker.AstNode,
+	args []checker.AstNode) *checker.CallEstimate {
 	c := costs[overload]
 	nodes := args
 	if target != nil {

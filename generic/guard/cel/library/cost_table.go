@@ -19,14 +19,17 @@ func costTable() map[string]cost {
 	add(authorizes, "pathcheck_check", "resourcecheck_check")
 	add(parsesSelector, "resourcecheck_fieldSelector", "resourcecheck_labelSelector")
 	for _, item := range []string{"int", "uint", "double", "bool", "string", "bytes", "duration", "timestamp"} {
-		add(comparesItems, "list_"+item+"_is_sorted_bool", "list_"+item+"_min_self", "list_"+item+"_max_self", "list_"+item+"_sum_self")
+		add(comparesItems, "list_"+item+"_is_sorted_bool", "list_"+item+"_min_self", "list_"+item+"_max_self",
+			"list_"+item+"_sum_self")
 	}
 	add(comparesItems, "list_a_index_of_int", "list_a_last_index_of_int")
-	add(reads, "string_index_of_string", "string_index_of_string_int", "string_last_index_of_string", "string_last_index_of_string_int",
+	add(reads, "string_index_of_string", "string_index_of_string_int", "string_last_index_of_string",
+		"string_last_index_of_string_int",
 		"string_to_quantity", "is_quantity_string", "string_to_ip", "is_ip_string", "string_to_cidr", "is_cidr_string",
 		"string_to_semver", "string_bool_to_semver", "is_semver_string", "is_semver_string_bool")
 	add(readsTwice, "ip_is_canonical")
-	add(rewrites, "string_to_url", "string_lower_ascii", "string_upper_ascii", "string_trim", "string_substring_int", "string_substring_int_int",
+	add(rewrites, "string_to_url", "string_lower_ascii", "string_upper_ascii", "string_trim", "string_substring_int",
+		"string_substring_int_int",
 		"string_jsonpatch_escapeKey_string")
 	add(replaces, "string_replace_string_string", "string_replace_string_string_int")
 	add(splits, "string_split_string", "string_split_string_int")
@@ -57,7 +60,8 @@ func authorizes([]operandSize) *checker.CallEstimate {
 // parsesSelector is the cost of parsing a selector: cel-go's cost of creating a list, and an object for each
 // requirement, which has at least two characters.
 func parsesSelector(o []operandSize) *checker.CallEstimate {
-	requirements := o[1].MultiplyByCostFactor(0.5).Multiply(checker.FixedCostEstimate(common.StructCreateBaseCost + common.ListCreateBaseCost))
+	requirements := o[1].MultiplyByCostFactor(0.5).Multiply(checker.FixedCostEstimate(common.StructCreateBaseCost +
+		common.ListCreateBaseCost))
 	return call(traversal(o[1].SizeEstimate).Add(requirements).Add(checker.FixedCostEstimate(common.ListCreateBaseCost)))
 }
 

@@ -86,16 +86,18 @@ func formats() []cel.EnvOption {
 			}
 			return types.OptionalNone
 		}),
-		member("validate", "format-validate", ts{formatType, str}, types.NewOptionalType(types.NewListType(str)), func(a ...ref.Val) ref.Val {
-			msgs := a[0].(opaque[format]).v.validate(text(a[1]))
-			if len(msgs) == 0 {
-				return types.OptionalNone
-			}
-			return types.OptionalOf(types.NewStringList(types.DefaultTypeAdapter, msgs))
-		}),
+		member("validate", "format-validate", ts{formatType, str}, types.NewOptionalType(types.NewListType(str)),
+			func(a ...ref.Val) ref.Val {
+				msgs := a[0].(opaque[format]).v.validate(text(a[1]))
+				if len(msgs) == 0 {
+					return types.OptionalNone
+				}
+				return types.OptionalOf(types.NewStringList(types.DefaultTypeAdapter, msgs))
+			}),
 	}
 	for _, f := range all {
-		out = append(out, global("format."+f.name, "format-"+f.name, ts{}, formatType, func(...ref.Val) ref.Val { return value(f) }))
+		out = append(out, global("format."+f.name, "format-"+f.name, ts{}, formatType,
+			func(...ref.Val) ref.Val { return value(f) }))
 	}
 	return out
 }

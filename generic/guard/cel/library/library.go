@@ -100,7 +100,8 @@ func regex() []cel.EnvOption {
 		member("find", "string_find_string", ts{str, str}, str, func(a ...ref.Val) ref.Val {
 			return withRegex(a[1], func(re *regexp.Regexp) ref.Val { return types.String(re.FindString(text(a[0]))) })
 		}),
-		member("findAll", "string_find_all_string", ts{str, str}, stringList, func(a ...ref.Val) ref.Val { return findAll(a[0], a[1], -1) }),
+		member("findAll", "string_find_all_string", ts{str, str}, stringList,
+			func(a ...ref.Val) ref.Val { return findAll(a[0], a[1], -1) }),
 		member("findAll", "string_find_all_string_int", ts{str, str, types.IntType}, stringList, func(a ...ref.Val) ref.Val {
 			n, _ := a[2].(types.Int)
 			return findAll(a[0], a[1], int(n))
@@ -141,8 +142,9 @@ func urls() []cel.EnvOption {
 		get("getHostname", func(u *url.URL) string { return u.Hostname() }),
 		get("getPort", func(u *url.URL) string { return u.Port() }),
 		get("getEscapedPath", func(u *url.URL) string { return u.EscapedPath() }),
-		member("getQuery", "url_getQuery", ts{urlType}, types.NewMapType(str, types.NewListType(str)), func(a ...ref.Val) ref.Val {
-			return types.DefaultTypeAdapter.NativeToValue(map[string][]string(a[0].(opaque[*url.URL]).v.Query()))
-		}),
+		member("getQuery", "url_getQuery", ts{urlType}, types.NewMapType(str, types.NewListType(str)),
+			func(a ...ref.Val) ref.Val {
+				return types.DefaultTypeAdapter.NativeToValue(map[string][]string(a[0].(opaque[*url.URL]).v.Query()))
+			}),
 	}
 }

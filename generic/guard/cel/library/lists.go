@@ -101,26 +101,33 @@ func lists() []cel.EnvOption {
 		typ  *types.Type
 		zero ref.Val
 	}{
-		{"int", types.IntType, types.Int(0)}, {"uint", types.UintType, types.Uint(0)}, {"double", types.DoubleType, types.Double(0)},
+		{"int", types.IntType, types.Int(0)}, {"uint", types.UintType, types.Uint(0)},
+		{"double", types.DoubleType, types.Double(0)},
 		{"bool", types.BoolType, nil}, {"string", types.StringType, nil}, {"bytes", types.BytesType, nil},
 		{"duration", types.DurationType, types.Duration{}}, {"timestamp", types.TimestampType, nil},
 	} {
 		list := types.NewListType(t.typ)
 		out = append(out,
-			member("isSorted", "list_"+t.name+"_is_sorted_bool", ts{list}, types.BoolType, func(a ...ref.Val) ref.Val { return isSorted(a[0]) }),
-			member("min", "list_"+t.name+"_min_self", ts{list}, t.typ, func(a ...ref.Val) ref.Val { return extreme(a[0], 1, "min") }),
-			member("max", "list_"+t.name+"_max_self", ts{list}, t.typ, func(a ...ref.Val) ref.Val { return extreme(a[0], -1, "max") }),
+			member("isSorted", "list_"+t.name+"_is_sorted_bool", ts{list}, types.BoolType,
+				func(a ...ref.Val) ref.Val { return isSorted(a[0]) }),
+			member("min", "list_"+t.name+"_min_self", ts{list}, t.typ,
+				func(a ...ref.Val) ref.Val { return extreme(a[0], 1, "min") }),
+			member("max", "list_"+t.name+"_max_self", ts{list}, t.typ,
+				func(a ...ref.Val) ref.Val { return extreme(a[0], -1, "max") }),
 		)
 		if t.zero != nil {
 			add := sum(t.zero)
-			out = append(out, member("sum", "list_"+t.name+"_sum_self", ts{list}, t.typ, func(a ...ref.Val) ref.Val { return add(a[0]) }))
+			out = append(out, member("sum", "list_"+t.name+"_sum_self", ts{list}, t.typ,
+				func(a ...ref.Val) ref.Val { return add(a[0]) }))
 		}
 	}
 	item := types.NewTypeParamType("T")
 	list := types.NewListType(item)
 	return append(out,
-		member("indexOf", "list_a_index_of_int", ts{list, item}, types.IntType, func(a ...ref.Val) ref.Val { return index(a[0], a[1], true) }),
-		member("lastIndexOf", "list_a_last_index_of_int", ts{list, item}, types.IntType, func(a ...ref.Val) ref.Val { return index(a[0], a[1], false) }),
+		member("indexOf", "list_a_index_of_int", ts{list, item}, types.IntType,
+			func(a ...ref.Val) ref.Val { return index(a[0], a[1], true) }),
+		member("lastIndexOf", "list_a_last_index_of_int", ts{list, item}, types.IntType,
+			func(a ...ref.Val) ref.Val { return index(a[0], a[1], false) }),
 	)
 }
 

@@ -32,7 +32,8 @@ func quantities() []cel.EnvOption {
 			return is(x.Cmp(y))
 		})
 	}
-	arithmetic := func(name, id string, other *types.Type, f func(x *resource.Quantity, y resource.Quantity)) cel.EnvOption {
+	arithmetic := func(name, id string, other *types.Type, f func(x *resource.Quantity,
+		y resource.Quantity)) cel.EnvOption {
 		return member(name, id, ts{q, other}, q, func(a ...ref.Val) ref.Val {
 			x := operand(a[0])
 			f(&x, operand(a[1]))

@@ -7,7 +7,7 @@ import (
 	"github.com/google/cel-go/cel"
 )
 
-// A text of an object does not keep a rule busy by its exponent.
+// Large exponents of quantities do not make an evaluation slow.
 func TestQuantitiesOfLongExponents(t *testing.T) {
 	env, err := cel.NewEnv(Kubernetes())
 	if err != nil {

@@ -53,10 +53,12 @@ func semvers() []cel.EnvOption {
 		return types.Bool(err == nil)
 	}
 	compare := func(name string, result *types.Type, f func(int) ref.Val) cel.EnvOption {
-		return member(name, "semver_"+name, ts{semverType, semverType}, result, func(a ...ref.Val) ref.Val { return f(of(a[0]).Compare(of(a[1]))) })
+		return member(name, "semver_"+name, ts{semverType, semverType}, result,
+			func(a ...ref.Val) ref.Val { return f(of(a[0]).Compare(of(a[1]))) })
 	}
 	number := func(name string, f func(semver.Version) uint64) cel.EnvOption {
-		return member(name, "semver_"+name, ts{semverType}, types.IntType, func(a ...ref.Val) ref.Val { return types.Int(f(of(a[0]))) })
+		return member(name, "semver_"+name, ts{semverType}, types.IntType,
+			func(a ...ref.Val) ref.Val { return types.Int(f(of(a[0]))) })
 	}
 	return []cel.EnvOption{
 		global("semver", "string_to_semver", ts{str}, semverType, make),

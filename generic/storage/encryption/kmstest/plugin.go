@@ -100,7 +100,8 @@ func (k *Plugin) Encrypt(_ context.Context, r *kmsapi.EncryptRequest) (*kmsapi.E
 	if g := k.garbage().Encrypt; g != nil {
 		return g, nil
 	}
-	return &kmsapi.EncryptResponse{Ciphertext: scramble(r.Plaintext), KeyId: k.ID.Load().(string), Annotations: map[string][]byte{annotation: []byte("1")}}, nil
+	return &kmsapi.EncryptResponse{Ciphertext: scramble(r.Plaintext), KeyId: k.ID.Load().(string),
+		Annotations: map[string][]byte{annotation: []byte("1")}}, nil
 }
 
 // Decrypt implements kmsapi.KeyManagementServiceServer.

@@ -16,14 +16,14 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// decodable is a Go type of Kubernetes that has a protobuf encoding.
+// decodable is a Kubernetes type with a protobuf encoding.
 type decodable interface {
 	unmarshaler
 	Marshal() ([]byte, error)
 	Reset()
 }
 
-// want is what a decoder and an encoder make of a message.
+// want returns the JSON of a decoded message.
 func want(message []byte, into decodable) ([]byte, error) {
 	into.Reset()
 	if err := into.Unmarshal(message); err != nil {
@@ -32,7 +32,7 @@ func want(message []byte, into decodable) ([]byte, error) {
 	return json.Marshal(into)
 }
 
-// check compares what is written of a message with that; it reports whether something was.
+// check compares the output for a message with want. It reports whether there was an output.
 func check(t *testing.T, types *Types, message []byte, into decodable) bool {
 	t.Helper()
 	got, ok := types.Of(reflect.TypeOf(into).Elem()).Append([]byte("before"), []byte("{"), message, "")
@@ -76,7 +76,7 @@ func filler(seed int64) *randfill.Filler {
 	)
 }
 
-// Every kind of client-go, filled at random, is written as encoding/json writes it.
+// The output for randomly filled objects of all kinds of client-go is that of encoding/json.
 func TestAllKinds(t *testing.T) {
 	types := NewTypes()
 	for kind, goType := range scheme.Scheme.AllKnownTypes() {
@@ -104,7 +104,7 @@ func TestAllKinds(t *testing.T) {
 	}
 }
 
-// What only a decoder knows is left to it.
+// Messages that the table cannot convert are left to decoders.
 func TestLeftToDecoders(t *testing.T) {
 	types := NewTypes()
 	for name, message := range map[string]string{
@@ -126,7 +126,7 @@ func TestLeftToDecoders(t *testing.T) {
 	}
 }
 
-// The head of an object keeps its comma only before members.
+// The comma at the end of head is only kept if members follow.
 func TestHead(t *testing.T) {
 	types := NewTypes()
 	for message, want := range map[string]string{"": `{"kind":"x"}`, "\x0a\x01a": `{"kind":"x","name":"a"}`} {
@@ -137,7 +137,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// The resourceVersion is that of the object's own metadata, and is written or nothing is.
+// The version replaces the resourceVersion of the object's own metadata only. If there is none, nothing is
+// written.
 func TestVersion(t *testing.T) {
 	types := NewTypes()
 	template := &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1"},
@@ -160,7 +161,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// FuzzPod holds what is written of any bytes against a decoder and an encoder.
+// FuzzPod compares the output for any bytes with a decoder and an encoder.
 func FuzzPod(f *testing.F) {
 	types := NewTypes()
 	for seed := range int64(8) {

@@ -100,7 +100,8 @@ func (i *Issuer) jwks(w http.ResponseWriter, _ *http.Request) {
 
 // Claims returns claims that are valid for an hour, overridden by others. A nil value removes a claim.
 func (i *Issuer) Claims(others map[string]any) map[string]any {
-	c := map[string]any{"iss": i.URL, "aud": "triplane", "sub": "sub-1", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()}
+	c := map[string]any{"iss": i.URL, "aud": "triplane", "sub": "sub-1", "exp": time.Now().Add(time.Hour).Unix(),
+		"iat": time.Now().Unix()}
 	maps.Copy(c, others)
 	maps.DeleteFunc(c, func(_ string, v any) bool { return v == nil })
 	return c

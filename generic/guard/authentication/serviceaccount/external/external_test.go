@@ -38,7 +38,7 @@ func dial(t *testing.T, p *externaltest.Process) *Signer {
 	return s
 }
 
-// accounts is the one service account that there is.
+// accounts is a Getter with one service account.
 type accounts struct{ serviceaccount.Getter }
 
 func (accounts) GetServiceAccount(context.Context, string, string) (*corev1.ServiceAccount, error) {
@@ -71,14 +71,14 @@ func TestTokensAndRotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Unknown key ids cause a fetch a second at most.
+	// Unknown key IDs cause at most one fetch per second.
 	for end := time.Now().Add(30 * time.Second); !accepted(second); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("a token of the new key is refused")
+			t.Fatal("a token of the new key is rejected")
 		}
 	}
 	if accepted(first) {
-		t.Error("a token of the key that is gone is accepted")
+		t.Error("a token of a removed key is accepted")
 	}
 	before := p.Fetched()
 	header := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"ES256","kid":"invented","typ":"JWT"}`))
@@ -124,7 +124,7 @@ func TestExcludedKeysDoNotSign(t *testing.T) {
 	}
 }
 
-// A key that the signer has got since the keys were fetched is looked for, however recent they are.
+// The key of a signature is fetched if it is unknown, however recent the last fetch is.
 func TestNewExcludedKeysDoNotSign(t *testing.T) {
 	p := &externaltest.Process{Seconds: 3600, Hint: 3600}
 	s := dial(t, p)
@@ -135,7 +135,7 @@ func TestNewExcludedKeysDoNotSign(t *testing.T) {
 	}
 }
 
-// The time of the keys has fractions of seconds.
+// Timestamps have fractions of seconds.
 func TestDataTimestamp(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	NewMetrics(registry).fetched(time.Unix(1795412572, 250_000_000))
@@ -150,8 +150,8 @@ func TestDataTimestamp(t *testing.T) {
 	}
 }
 
-// 18,446,744,074 seconds are 0.3 s in the nanoseconds of 64 bits, after which the
-// keys would be fetched without an end.
+// 18,446,744,074 seconds overflow 64-bit nanoseconds to 0.3 s, with which the keys would be fetched
+// continuously.
 func TestLongTimes(t *testing.T) {
 	s := dial(t, &externaltest.Process{Seconds: 18_446_744_074, Hint: 18_446_744_074})
 	if again := s.current.Load().again; again < time.Hour || s.MaxLifetime < time.Hour {

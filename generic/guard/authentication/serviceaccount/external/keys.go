@@ -117,7 +117,7 @@ func newKeyList(response *externaljwtv1.FetchKeysResponse) (*keyList, error) {
 		case id == "" || len(id) > maxKeyID:
 			return nil, fmt.Errorf("key_id must have 1 to %d characters", maxKeyID)
 		case seen[id]:
-			return nil, fmt.Errorf("key_id %q is there twice", id)
+			return nil, fmt.Errorf("duplicate key_id %q", id)
 		}
 		seen[id] = true
 		public, err := serviceaccount.NewPublicKey(id, key.GetKey())
@@ -128,7 +128,7 @@ func newKeyList(response *externaljwtv1.FetchKeysResponse) (*keyList, error) {
 		list.StaticKeys = append(list.StaticKeys, public)
 	}
 	if len(list.StaticKeys) == 0 {
-		return nil, errors.New("there are none")
+		return nil, errors.New("the signer has no keys")
 	}
 	return list, nil
 }

@@ -21,11 +21,16 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	const prefix = "apiserver_externaljwt_"
 	m := &Metrics{
-		fetchedAt: prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_success_timestamp", Help: "Unix time of the last successful fetch of keys."}),
-		dataFrom:  prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_data_timestamp", Help: "Unix time of the last fetched keys according to the signer."}),
-		fetches:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "fetch_keys_request_total", Help: "Fetches of keys, by code."}, []string{"code"}),
-		signed:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "sign_request_total", Help: "Requests to sign, by code."}, []string{"code"}),
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "request_duration_seconds", Help: "Seconds that calls of the signer took, by method and code.",
+		fetchedAt: prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_success_timestamp",
+			Help: "Unix time of the last successful fetch of keys."}),
+		dataFrom: prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_data_timestamp",
+			Help: "Unix time of the last fetched keys according to the signer."}),
+		fetches: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "fetch_keys_request_total",
+			Help: "Fetches of keys, by code."}, []string{"code"}),
+		signed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "sign_request_total",
+			Help: "Requests to sign, by code."}, []string{"code"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "request_duration_seconds",
+			Help:    "Seconds that calls of the signer took, by method and code.",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"method", "code"}),
 	}
 	registry.MustRegister(m.fetchedAt, m.dataFrom, m.fetches, m.signed, m.took)
@@ -33,7 +38,8 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 }
 
 // intercept implements grpc.UnaryClientInterceptor.
-func (m *Metrics) intercept(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func (m *Metrics) intercept(ctx context.Context, method string, request, reply any, c *grpc.ClientConn,
+	invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	start := time.Now()
 	err := invoke(ctx, method, request, reply, c, options...)
 	if m == nil {

@@ -55,8 +55,10 @@ func Dial(ctx context.Context, path string, m *Metrics) (*Signer, error) {
 		target = "unix-abstract:" + name
 	}
 	connection, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithAuthority("localhost"), grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(maxMessage)),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: reconnectWithin}, MinConnectTimeout: callTimeout}),
+		grpc.WithAuthority("localhost"), grpc.WithDefaultCallOptions(grpc.WaitForReady(true),
+			grpc.MaxCallRecvMsgSize(maxMessage)),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6,
+			MaxDelay: reconnectWithin}, MinConnectTimeout: callTimeout}),
 		grpc.WithUnaryInterceptor(m.intercept))
 	if err != nil {
 		return nil, err
@@ -78,7 +80,8 @@ func (s *Signer) begin(ctx context.Context) error {
 	}
 	s.MaxLifetime = seconds(metadata.GetMaxTokenExpirationSeconds())
 	if s.MaxLifetime < shortestLifetime {
-		return fmt.Errorf("the external signer lets tokens live for %v, which must be at least %v", s.MaxLifetime, shortestLifetime)
+		return fmt.Errorf("the external signer allows a token lifetime of %v, which must be at least %v", s.MaxLifetime,
+			shortestLifetime)
 	}
 	return s.fetch(ctx)
 }
@@ -101,7 +104,7 @@ func (s *Signer) Sign(ctx context.Context, claims []byte) (string, error) {
 	payload := base64.RawURLEncoding.EncodeToString(claims)
 	signed, err := s.client.Sign(ctx, &externaljwtv1.SignJWTRequest{Claims: payload})
 	if err != nil {
-		return "", fmt.Errorf("the external signer did not sign: %w", err)
+		return "", fmt.Errorf("the external signer failed to sign: %w", err)
 	}
 	if err := s.checkHeader(ctx, signed.GetHeader()); err != nil {
 		return "", fmt.Errorf("while validating header: %w", err)

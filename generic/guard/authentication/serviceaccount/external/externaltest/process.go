@@ -64,7 +64,8 @@ func (p *Process) Metadata(context.Context, *externaljwtv1.MetadataRequest) (*ex
 }
 
 // FetchKeys implements externaljwtv1.ExternalJWTSignerServer.
-func (p *Process) FetchKeys(context.Context, *externaljwtv1.FetchKeysRequest) (*externaljwtv1.FetchKeysResponse, error) {
+func (p *Process) FetchKeys(context.Context, *externaljwtv1.FetchKeysRequest) (*externaljwtv1.FetchKeysResponse,
+	error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fetched++
@@ -86,7 +87,8 @@ func (p *Process) Sign(_ context.Context, r *externaljwtv1.SignJWTRequest) (*ext
 	if err != nil {
 		return nil, err
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: crypto.Signer(p.key), KeyID: p.id}}, (&jose.SignerOptions{}).WithType("JWT"))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256,
+		Key: jose.JSONWebKey{Key: crypto.Signer(p.key), KeyID: p.id}}, (&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"triplane/generic/storage/etcd"
 )
 
-// forward listens on a unix socket for an etcd, until it is asked to go away.
+// forward forwards a Unix socket to an etcd until away is called.
 func forward(t *testing.T, socket, endpoint string) (away func()) {
 	t.Helper()
 	l, err := net.Listen("unix", socket)
@@ -43,9 +43,9 @@ func forward(t *testing.T, socket, endpoint string) (away func()) {
 	return func() { l.Close(); cancel(); running.Wait() }
 }
 
-// An etcd on a unix socket goes away and comes back: meanwhile calls fail as
-// unavailable, and soon after all is well again.
-func TestEtcdAwayAndBack(t *testing.T) {
+// While an etcd on a Unix socket is unavailable, calls fail with ErrUnavailable. They succeed soon after it is
+// available.
+func TestUnavailableEtcd(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "etcd.sock")
 	endpoint := listen(t)

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// startOnce starts on a directory, and says what of the store is there.
+// startOnce starts a server on a directory and returns a value in the store.
 func startOnce(t *testing.T, dir string) (value string) {
 	t.Helper()
 	s, err := Start(t.Context(), Config{Dir: dir})
@@ -29,9 +29,8 @@ func startOnce(t *testing.T, dir string) (value string) {
 	return ""
 }
 
-// A process was killed when it had made the log's file, and perhaps the
-// database's, and nothing else.
-func TestBeginsAnewWhatWasNeverBegun(t *testing.T) {
+// A process was killed after it had created the file of the log, and perhaps that of the database.
+func TestIncompleteFirstStart(t *testing.T) {
 	for _, database := range []bool{false, true} {
 		dir := t.TempDir()
 		if database {
@@ -54,12 +53,12 @@ func TestBeginsAnewWhatWasNeverBegun(t *testing.T) {
 			t.Errorf("a store that was never begun holds %q", got)
 		}
 		if got := startOnce(t, dir); got != "1" {
-			t.Errorf("the store that was begun anew holds %q", got)
+			t.Errorf("the recreated store has %q", got)
 		}
 	}
 }
 
-// The database is rebuilt from the log while the log has all of it.
+// An empty database is rebuilt from the log if that is complete.
 func TestRebuildsAnEmptyDatabase(t *testing.T) {
 	dir := t.TempDir()
 	startOnce(t, dir)
@@ -71,7 +70,7 @@ func TestRebuildsAnEmptyDatabase(t *testing.T) {
 	}
 }
 
-// What the process keeps of the bytes that were written does not grow with them.
+// The memory of the process does not grow with the bytes that were written.
 func TestMemoryIsBoundedByBytes(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Start(t.Context(), Config{Dir: dir})
@@ -94,7 +93,7 @@ func TestMemoryIsBoundedByBytes(t *testing.T) {
 	if used := heap(); used > limit {
 		t.Errorf("%d MB are in use after 400 writes of 600 KB, want at most %d", used>>20, limit>>20)
 	}
-	// Nor do those that a start reads of the log.
+	// It does not grow with the bytes that a start replays either.
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +106,7 @@ func TestMemoryIsBoundedByBytes(t *testing.T) {
 	runtime.KeepAlive(again)
 }
 
-// heap is how many bytes are in use.
+// heap returns the used bytes of the heap.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A wildcard leaves the records of the server itself as they are, since kube-apiserver does. Those that an
-// older release encrypted are readable, and are plain after their next write.
-func TestWildcardsLeaveTheServersOwnRecords(t *testing.T) {
+// Wildcards do not match internal records of the server, as in kube-apiserver. Those that an older release
+// encrypted can be read, and are not encrypted after their next write.
+func TestWildcardsSkipInternalRecords(t *testing.T) {
 	for _, resource := range notEncrypted {
 		for _, wildcard := range []string{`"*."`, `"*.*"`} {
 			t.Run(resource+" "+wildcard, func(t *testing.T) {
