@@ -42,7 +42,7 @@ func TestShared(t *testing.T) {
 	if err := EnsureShared(other); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteShared(other, files); err == nil || !strings.Contains(err.Error(), "another one than the cluster has") {
+	if err := WriteShared(other, files); err == nil || !strings.Contains(err.Error(), "differs from the cluster") {
 		t.Errorf("keys are replaced: %v", err)
 	}
 	delete(files, "sa.key")
