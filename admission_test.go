@@ -32,8 +32,8 @@ limitedResources:
 - {resource: persistentvolumeclaims, matchContains: [requests.storage]}
 `
 
-// TestAdmissionConfiguration starts a server whose plugins are configured by a file, and
-// counts what they do.
+// TestAdmissionConfiguration starts a server with a configuration file of admission plugins, and checks their
+// metrics.
 func TestAdmissionConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "quota.yaml"), limitedStorage)
@@ -75,7 +75,7 @@ func TestAdmissionConfiguration(t *testing.T) {
 	failingWebhook(t, s)
 }
 
-// failingWebhook has webhooks counted that cannot be reached.
+// failingWebhook checks the metrics of webhooks that are unreachable.
 func failingWebhook(t *testing.T, s *Server) {
 	t.Helper()
 	c := client(t, s)
@@ -107,7 +107,7 @@ func failingWebhook(t *testing.T, s *Server) {
 		`apiserver_admission_match_condition_exclusions_total{kind="webhook",name="open.example.com",operation="CREATE",type="validating"} 1`)
 }
 
-// counted expects beginnings of lines in /metrics.
+// counted checks that /metrics has lines with these prefixes.
 func counted(t *testing.T, s *Server, lines ...string) {
 	t.Helper()
 	text := s.metrics(t)

@@ -17,8 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// ownAddress is an address of this machine that endpoints may have, nil if it has
-// none.
+// ownAddress returns an address of this machine that endpoints may have, nil if it has none.
 func ownAddress() net.IP {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -32,8 +31,8 @@ func ownAddress() net.IP {
 	return nil
 }
 
-// TestServiceWithoutKubeProxy reaches an external API server behind a ClusterIP
-// Service: with the embedded store nobody routes cluster IPs.
+// TestServiceWithoutKubeProxy connects to an external API server behind a ClusterIP Service: with the embedded
+// etcd there is no kube-proxy.
 func TestServiceWithoutKubeProxy(t *testing.T) {
 	ip := ownAddress()
 	if ip == nil {

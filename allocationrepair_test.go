@@ -13,8 +13,7 @@ import (
 	"triplane/generic/storage/embedded"
 )
 
-// What is wrong with the allocation of cluster IPs and node ports is repaired, and written down in
-// Events as kube-apiserver does.
+// Wrong allocations of cluster IPs and node ports are repaired, with the Events of kube-apiserver.
 func TestAllocationRepairWritesEvents(t *testing.T) {
 	broken := map[string]string{}
 	service := func(name, ip string, ports ...int) {
@@ -94,7 +93,7 @@ func TestAllocationRepairWritesEvents(t *testing.T) {
 	}
 }
 
-// A cluster IP that nobody holds is allocated as soon as its Service comes or changes, whoever wrote it.
+// A cluster IP that is not allocated is allocated when its Service is created or updated, by any writer.
 func TestClusterIPsOfServicesAreAllocatedWhenTheyCome(t *testing.T) {
 	s := startServer(t, t.TempDir())
 	c := client(t, s)

@@ -60,7 +60,7 @@ func client(t *testing.T, s *Server) kubernetes.Interface {
 }
 
 func TestStartsThatFailLeaveNothing(t *testing.T) {
-	// The one goroutine that serves the signer itself goes with its connections.
+	// The only goroutine of the signer's server ends with its connections.
 	signer := &externaltest.Process{Seconds: 3600, Hint: 3600}
 	socket := signer.Start(t)
 	before := goleak.IgnoreCurrent()

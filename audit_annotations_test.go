@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestAuditAnnotations has admission and authentication say in events what they
-// found out.
+// TestAuditAnnotations checks the annotations of admission and authentication.
 func TestAuditAnnotations(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "audit.log")
 	s := auditServer(t, func(o *Options) { o.Audit.Log.Path = log })
@@ -33,7 +32,7 @@ func TestAuditAnnotations(t *testing.T) {
 			"admissionReviewVersions":["v1"],"sideEffects":"None","failurePolicy":"Ignore","timeoutSeconds":1,"clientConfig":{"url":"https://127.0.0.1:1/"},
 			"rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]}]}]}`)
 	}
-	// Configurations are followed: the first pods may come too early.
+	// Configurations are watched: the first pods may be created before they apply.
 	const failedOpen = `"failed-open.validating.webhook.admission.k8s.io/round_0_index_0":"down.example.com"`
 	const mutationFailedOpen = `"failed-open.mutation.webhook.admission.k8s.io/round_0_index_0":"down.example.com"`
 	eventually(t, "the webhook is asked", func() bool {
@@ -73,7 +72,7 @@ func TestAuditAnnotations(t *testing.T) {
 	}
 }
 
-// lastEvent is the last of a resource, which may have a subresource.
+// lastEvent returns the last event of a resource, which may have a subresource.
 func lastEvent(log []byte, resource string) string {
 	resource, subresource, _ := strings.Cut(resource, "/")
 	last := ""

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// auditServer starts a server that records by the policy of testdata, with the
-// users admin (of system:masters) and alice.
+// auditServer starts a server with the audit policy of testdata, and with the users admin (of system:masters) and
+// alice.
 func auditServer(t *testing.T, change func(*Options)) *Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func auditServer(t *testing.T, change func(*Options)) *Server {
 	return s
 }
 
-// curl sends a request as the recordings' client did; headers are "Name: value".
+// curl sends a request like the client of the recordings; headers are "Name: value".
 func curl(t *testing.T, s *Server, token, method, path, body string, headers ...string) int {
 	t.Helper()
 	r, err := http.NewRequest(method, "https://"+s.Address()+path, strings.NewReader(body))
@@ -69,7 +69,7 @@ func curl(t *testing.T, s *Server, token, method, path, body string, headers ...
 	return response.StatusCode
 }
 
-// differing are the parts of an event that differ from one run to the next.
+// differing are the parts of an event that differ between runs.
 var differing = regexp.MustCompile(`"(auditID|requestReceivedTimestamp|stageTimestamp|time|creationTimestamp|resourceVersion)":"[^"]*"` +
 	`|"(uid)":"[0-9a-f]{8}-[^"]*"|,?"apiserver\.latency\.k8s\.io/[^"]*":"[^"]*"`)
 
@@ -77,8 +77,8 @@ func comparable(events []byte) []string {
 	return strings.Split(strings.TrimSpace(string(differing.ReplaceAll(events, []byte(`"$1$2":""`)))), "\n")
 }
 
-// TestAuditEvents sends what testdata/audit/events.jsonl was recorded of, at
-// kube-apiserver v1.36, and compares the events byte by byte.
+// TestAuditEvents sends the requests of testdata/audit/events.jsonl, a recording of kube-apiserver v1.36, and
+// compares the events byte by byte.
 func TestAuditEvents(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "audit.log")
 	s := auditServer(t, func(o *Options) { o.Audit.Log.Path = log })
@@ -120,7 +120,7 @@ func TestAuditEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The annotation with the server that answered is our own.
+	// kube-apiserver has no annotation with the server that responded.
 	server := regexp.MustCompile(`,"triplane/server":"(?:kube-aggregator|kube-apiserver|none)"`)
 	if found := server.FindAll(written, -1); len(found) < 10 {
 		t.Errorf("%d events name the server", len(found))
@@ -138,8 +138,7 @@ func TestAuditEvents(t *testing.T) {
 	}
 }
 
-// TestAuditWebhook has a receiver of batches, which get the last events when the
-// server stops.
+// TestAuditWebhook checks that batches, including the last events, are sent before the server stops.
 func TestAuditWebhook(t *testing.T) {
 	bodies := make(chan []byte, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

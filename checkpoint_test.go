@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Package testserver tests more of it, with both stores.
+// Package testserver has more tests of it, with both storages.
 func TestRestore(t *testing.T) {
 	s := startServer(t, t.TempDir())
 	ctx, maps := t.Context(), client(t, s).CoreV1().ConfigMaps("default")

@@ -65,7 +65,7 @@ func (b bearer) do(method, path, token, body string) (int, string) {
 	return answer.StatusCode, string(raw)
 }
 
-// whoami is the user that a token is, or the status code.
+// whoami returns the user of a token, or the status code.
 func (b bearer) whoami(token string) string {
 	b.t.Helper()
 	code, body := b.do(http.MethodPost, "/apis/authentication.k8s.io/v1/selfsubjectreviews", token, `{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`)
@@ -122,8 +122,8 @@ jwt:
 `, i.URL, indent(i.CA))
 }
 
-// Both configuration files are replaced while the server serves: another issuer,
-// another webhook, and contents that are not taken.
+// Both configuration files are replaced while the server runs: by another issuer, another webhook, and invalid
+// content.
 func TestConfigurationFilesAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	one, two := jwttest.New(t), jwttest.New(t)
@@ -186,8 +186,7 @@ func (s *Server) metrics(t *testing.T) string {
 	return string(raw)
 }
 
-// reviews starts a service that answers SubjectAccessReviews, and returns its
-// kubeconfig.
+// reviews starts a webhook for SubjectAccessReviews, and returns its kubeconfig.
 func reviews(t *testing.T, status func(*authorizationv1.SubjectAccessReviewSpec) string) string {
 	t.Helper()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -256,8 +255,7 @@ func TestAlwaysAllowHasNoAnonymousRequests(t *testing.T) {
 	}
 }
 
-// A token in a Secret: its use is recorded, and it is refused when it is marked
-// invalid.
+// The use of a token in a Secret is recorded, and the token is rejected when it is marked invalid.
 func TestTokenInSecret(t *testing.T) {
 	dir, ctx := t.TempDir(), context.Background()
 	s := startServer(t, dir)

@@ -12,8 +12,7 @@ import (
 	"triplane/generic/base/egress/egresstest"
 )
 
-// egressOptions are those of podOptions with an egress selector: connection is of
-// the cluster.
+// egressOptions are podOptions with an egress selector: connection is of the cluster.
 func egressOptions(t *testing.T, connection string) *Options {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "egress.yaml")
@@ -26,7 +25,7 @@ func egressOptions(t *testing.T, connection string) *Options {
 	return o
 }
 
-// TestKubeletBehindProxy reaches a kubelet that only a proxy can reach.
+// TestKubeletBehindProxy connects to a kubelet that is reachable only through a proxy.
 func TestKubeletBehindProxy(t *testing.T) {
 	srv := httptest.NewTLSServer(fakeKubelet{t})
 	defer srv.Close()

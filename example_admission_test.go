@@ -15,7 +15,7 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// owned refuses config maps in namespaces without the label "team".
+// owned rejects config maps in namespaces without the label "team".
 type owned struct{ namespaces corelisters.NamespaceLister }
 
 func (owned) Handles(op admission.Operation) bool { return op == admission.Create }
@@ -31,8 +31,8 @@ func (o owned) Validate(_ context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// A plugin of one's own, which follows namespaces by an informer of the server. Users switch
-// it on and off by its name, and configure it by --admission-control-config-file.
+// A program's plugin with an informer of namespaces. Users enable and disable it by name, and configure it with
+// --admission-control-config-file.
 func ExampleOptions_AddAdmissionPlugins() {
 	dir, err := os.MkdirTemp("", "triplane")
 	check(err)

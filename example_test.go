@@ -13,8 +13,7 @@ import (
 	"triplane"
 )
 
-// A server of one's own, with its data in a folder that goes away with it. Several
-// run side by side in one process.
+// A server with its data in a temporary directory. Several servers can run in one process.
 func Example() {
 	dir, err := os.MkdirTemp("", "triplane")
 	check(err)

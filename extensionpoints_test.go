@@ -19,7 +19,7 @@ import (
 	"triplane/generic/storage/memory"
 )
 
-// A program adds a filter behind authorization, which sees the user.
+// A program adds a filter after authorization, which sees the user.
 func TestBuildHandlerChain(t *testing.T) {
 	o := testOptions(t.TempDir())
 	o.ServerRun.BuildHandlerChain = func(defaults []filters.Filter) []filters.Filter {
@@ -58,7 +58,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A program gives the server storage of its own, and other storage, keys and encodings to single resources.
+// A program provides the storage of the server, and other storages, keys and encodings of single resources.
 func TestStorageOfTheProgram(t *testing.T) {
 	o, all, secrets := testOptions(t.TempDir()), memory.New(), memory.New()
 	t.Cleanup(func() { all.Close(); secrets.Close() })

@@ -14,22 +14,22 @@ import (
 //go:embed testdata/flags.txt
 var referenceFlags string
 
-// flagDifferences says why a flag is not as it is at kube-apiserver.
+// flagDifferences has the reason why a flag differs from kube-apiserver's.
 var flagDifferences = map[string]string{
 	"bind-address":   "blank is loopback with the embedded etcd, and all addresses else",
 	"anonymous-auth": "on by default, too: the help says so in words, since --authentication-config may decide it",
 	"cert-dir":       "blank is the data directory, which every user can write",
 }
 
-// hiddenFlags are deprecated ones that kube-apiserver parses and does not list.
+// hiddenFlags are deprecated flags that kube-apiserver accepts but does not list.
 var hiddenFlags = []string{"apiserver-count", "audit-webhook-batch-initial-backoff", "default-watch-cache-size", "kubelet-port", "kubelet-read-only-port"}
 
-// ownFlags are those that kube-apiserver does not have.
+// ownFlags are flags that kube-apiserver does not have.
 var ownFlags = map[string]string{
 	"data-dir":       "where the embedded etcd and generated keys are",
 	"advertise-port": "k3s passes it to its kube-apiserver",
 	"console":        "whether the console is served",
-	// The embedded etcd's.
+	// Flags of the embedded etcd.
 	"verify-store":                       "whether its files are verified at start",
 	"embedded-etcd-listen":               "where it serves clients of etcd",
 	"embedded-etcd-quota-bytes":          "how much it holds",
@@ -44,7 +44,7 @@ var ownFlags = map[string]string{
 	"snapshot-interval":                  "when it is saved",
 	"snapshot-retention":                 "how many of these are kept",
 	"snapshot-dir":                       "and where",
-	// Those of kube-controller-manager, for the controllers that run in the server.
+	// Flags of kube-controller-manager, for the built-in controllers.
 	"controllers":  "which of them",
 	"root-ca-file": "what kube-root-ca.crt holds",
 	"legacy-service-account-token-clean-up-period": "when unused Secrets with tokens go",
@@ -61,7 +61,7 @@ var (
 
 type flagText struct{ kind, def string }
 
-// parseHelp reads the flags in a help text.
+// parseHelp parses the flags in a help text.
 func parseHelp(help string) map[string]flagText {
 	flags, name, text := map[string]flagText{}, "", ""
 	end := func() {

@@ -32,7 +32,7 @@ func TestTracingMayBeOff(t *testing.T) {
 	startWith(t, "--emulated-version=1.33", "--feature-gates=APIServerTracing=false", "--tracing-config-file=/nosuch")
 }
 
-// Scrapers that take protobuf get native buckets, with the gate, and others what they got before.
+// With the feature gate, scrapers that accept protobuf get native buckets; others get the same as before.
 func TestNativeHistograms(t *testing.T) {
 	const family = "apiserver_request_duration_seconds"
 	for flag, want := range map[string]bool{"--feature-gates=NativeHistograms=true": true, "--feature-gates=NativeHistograms=false": false} {
@@ -50,7 +50,7 @@ func TestNativeHistograms(t *testing.T) {
 	}
 }
 
-// scrapeProtobuf is scrape as Prometheus does it for native histograms.
+// scrapeProtobuf scrapes like Prometheus with native histograms.
 func scrapeProtobuf(t *testing.T, s *Server) map[string]*dto.MetricFamily {
 	t.Helper()
 	config, err := s.AdminConfig()

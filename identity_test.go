@@ -16,7 +16,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 )
 
-// claims adds what a front proxy would say of its user.
+// claims adds a front proxy's headers of a user.
 type claims struct{ inner http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -27,8 +27,7 @@ func (c claims) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.inner.RoundTrip(r)
 }
 
-// claiming makes a client that shows a certificate ("" for none) and says in a
-// front proxy's headers that it is alice.
+// claiming returns a client with a certificate ("" for none) and with a front proxy's headers of alice.
 func claiming(t *testing.T, s *Server, dir, cert string) kubernetes.Interface {
 	t.Helper()
 	admin, err := s.AdminConfig()

@@ -30,9 +30,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// fakeKubelet is as much of a kubelet's API as clients reach through the server:
-// exec and attach echo their input in capitals and end with 3 where the command is
-// "fail", forwarded ports echo.
+// fakeKubelet implements the parts of a kubelet's API that clients use through the server. exec and attach echo
+// their input in capitals, and exit with 3 if the command is "fail"; forwarded ports echo.
 type fakeKubelet struct{ t *testing.T }
 
 func (k fakeKubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +49,7 @@ func (k fakeKubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// accept upgrades to SPDY and hands over the streams that the client makes.
+// accept upgrades to SPDY and passes on the streams that the client creates.
 func (k fakeKubelet) accept(w http.ResponseWriter, r *http.Request, protocol string) (httpstream.Connection, <-chan httpstream.Stream) {
 	if _, err := httpstream.Handshake(r, w, []string{protocol}); err != nil {
 		k.t.Error(err)
@@ -156,8 +155,7 @@ func TestKubelet(t *testing.T) {
 	kubeletStories(t, port, podOptions(t))
 }
 
-// kubeletStories reads logs, runs commands and forwards ports on a node whose kubelet
-// listens on port.
+// kubeletStories reads logs, runs commands and forwards ports on a node whose kubelet listens on port.
 func kubeletStories(t *testing.T, port int, o *Options) {
 	t.Helper()
 	config, c := startPod(t, port, o)
@@ -199,8 +197,8 @@ func kubeletStories(t *testing.T, port int, o *Options) {
 	})
 }
 
-// WebSockets reach kubelets as they are where those declare to know them, and where a gate says
-// that nothing is translated.
+// WebSockets are passed through to kubelets that declare support for them, and to all if a feature gate disables
+// translation.
 func TestWebSocketsOfKubelets(t *testing.T) {
 	for name, c := range map[string]struct {
 		gates    string
@@ -276,7 +274,7 @@ func newWebSocket(t *testing.T, config *restclient.Config, location *url.URL) re
 	return e
 }
 
-// execute runs a command that succeeds and, where there are commands, one that fails.
+// execute runs a command that succeeds and, if it is exec, one that fails.
 func execute(t *testing.T, sub string, succeeds, fails remotecommand.Executor) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -325,7 +323,7 @@ func forwardPort(t *testing.T, dialer httpstream.Dialer) {
 	}
 }
 
-// TestKubeletUnreachable sees errors name the URL and the cause.
+// TestKubeletUnreachable checks that errors contain the URL and the cause.
 func TestKubeletUnreachable(t *testing.T) {
 	_, c := startPod(t, 1, podOptions(t))
 	_, err := c.CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).Stream(t.Context())

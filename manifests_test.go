@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// A policy that refuses names, with its binding: of config maps, and of webhooks of the API.
+// A policy that rejects names, with its binding: of config maps, and of webhooks of the API.
 const refusingManifest = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: refuse.static.k8s.io}
@@ -42,7 +42,7 @@ items:
 - {apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: mark.static.k8s.io}, spec: {policyName: mark.static.k8s.io}}
 `
 
-// Nobody listens where the webhook is.
+// The webhook's address has no listener.
 const unreachableManifest = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata: {name: ask.static.k8s.io}
@@ -54,7 +54,7 @@ webhooks:
   admissionReviewVersions: [v1]
 `
 
-// manifestOptions are of a server whose admission plugins read manifests below dir.
+// manifestOptions are the options of a server whose admission plugins read manifests below dir.
 func manifestOptions(t *testing.T, dir string, flags ...string) *Options {
 	t.Helper()
 	config := "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n"
@@ -75,8 +75,8 @@ func manifestOptions(t *testing.T, dir string, flags ...string) *Options {
 	return o
 }
 
-// Policies and webhooks of files are in force from the start, see what changes those of the API,
-// and follow the files.
+// Policies and webhooks of files are in effect from the start, apply to changes of those in the API, and are
+// reloaded.
 func TestAdmissionManifests(t *testing.T) {
 	dir := t.TempDir()
 	o := manifestOptions(t, dir, "--feature-gates=ManifestBasedAdmissionControlConfig=true")
@@ -122,7 +122,7 @@ func TestAdmissionManifests(t *testing.T) {
 	}
 }
 
-// Without the gate there are no manifests.
+// Without the feature gate, manifests are not read.
 func TestAdmissionManifestsNeedTheirGate(t *testing.T) {
 	if _, err := Start(t.Context(), manifestOptions(t, t.TempDir())); err == nil ||
 		!strings.Contains(err.Error(), `couldn't init admission plugin "MutatingAdmissionPolicy": staticManifestsDir: Forbidden: staticManifestsDir requires the ManifestBasedAdmissionControlConfig feature gate to be enabled`) {
@@ -139,7 +139,7 @@ func policyBinding(name string) *admissionv1.ValidatingAdmissionPolicyBinding {
 		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "p", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}}}
 }
 
-// tryConfigMap is a dry run.
+// tryConfigMap creates a config map with dry run.
 func tryConfigMap(t *testing.T, c kubernetes.Interface, name string) error {
 	t.Helper()
 	_, err := c.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}},

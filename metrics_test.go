@@ -24,7 +24,7 @@ import (
 //go:embed testdata/metrics.txt
 var referenceMetrics string
 
-// absentMetrics says why metrics of kube-apiserver are not here, by how their names begin.
+// absentMetrics has the reasons why metrics of kube-apiserver are missing here, by prefix of their names.
 var absentMetrics = map[string]string{
 	"aggregator_discovery_aggregation_count_total":             "documents are made when something changes",
 	"pod_security_evaluations_total":                           "there is no pod in this test",
@@ -50,7 +50,7 @@ var absentMetrics = map[string]string{
 	"apiserver_flowcontrol_request_queue_length_after_enqueue": "nothing is queued in this test",
 }
 
-// ownMetrics are those that kube-apiserver does not have, or did not show.
+// ownMetrics are metrics that kube-apiserver does not have, or that were not recorded.
 var ownMetrics = []string{"apiserver_authorization_decisions_total", "apiserver_audit_error_total", "triplane_worker_panics_total",
 	"triplane_chain_requests_total", "triplane_chain_request_duration_seconds",
 	"triplane_embedded_etcd_quota_bytes", "triplane_embedded_etcd_used_bytes", "triplane_embedded_etcd_refused_writes_total", "triplane_embedded_etcd_defragmentations_total",
@@ -71,7 +71,7 @@ func scrape(t *testing.T, c restclient.Interface) map[string]*dto.MetricFamily {
 	return families
 }
 
-// use does a little of everything that is counted.
+// use sends requests of all kinds that are counted.
 func use(t *testing.T, c kubernetes.Interface) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,8 +134,8 @@ func TestMetricsAreThoseOfKubeAPIServer(t *testing.T) {
 	}
 }
 
-// What lists from storage read, what clients of the process send and what rules of custom resources
-// take is counted.
+// Storage reads of lists, bytes that clients in the process send, and the cost of custom resources' rules are
+// counted.
 func TestMetricsOfStorageClientsAndRules(t *testing.T) {
 	s := startServer(t, t.TempDir())
 	admin := client(t, s).CoreV1().RESTClient()
@@ -179,7 +179,7 @@ func TestMetricsOfStorageClientsAndRules(t *testing.T) {
 	}
 }
 
-// reason finds the prefix that explains the absence of a metric.
+// reason returns the prefix that explains the absence of a metric.
 func reason(name string) string {
 	for prefix := range absentMetrics {
 		if strings.HasPrefix(name, prefix) {
@@ -189,7 +189,7 @@ func reason(name string) string {
 	return ""
 }
 
-// labels are the names of a metric's labels, as the reference writes them.
+// labels returns the label names of a metric, in the format of the reference.
 func labels(f *dto.MetricFamily) string {
 	names := map[string]bool{}
 	for _, m := range f.Metric {

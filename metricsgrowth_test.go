@@ -17,8 +17,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestMetricsOfDeletedObjectsAreRemoved creates objects whose names are labels, and expects none of them when they
-// were deleted.
+// TestMetricsOfDeletedObjectsAreRemoved creates objects whose names are metric labels, and expects that their
+// series are removed after their deletion.
 func TestMetricsOfDeletedObjectsAreRemoved(t *testing.T) {
 	s := startServer(t, t.TempDir())
 	config, err := s.AdminConfig()
@@ -46,7 +46,7 @@ func TestMetricsOfDeletedObjectsAreRemoved(t *testing.T) {
 	awaitSeries(t, c, func(n int) bool { return n == 0 })
 }
 
-// nameInMetrics creates objects of a name, and a request that uses all of them.
+// nameInMetrics creates objects with a name, and sends a request that uses all of them.
 func nameInMetrics(t *testing.T, config *restclient.Config, c kubernetes.Interface, name string) {
 	t.Helper()
 	ctx, meta := context.Background(), metav1.ObjectMeta{Name: name}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What /livez?verbose, /readyz?verbose and / of a fresh kube-apiserver v1.36 list, a
-// check or a path a line.
+// The checks and paths that /livez?verbose, /readyz?verbose and / of a fresh kube-apiserver v1.36 list, one per
+// line.
 var (
 	//go:embed testdata/livez.txt
 	referenceLivez string
@@ -19,8 +19,8 @@ var (
 	referencePaths string
 )
 
-// checkDifferences and pathDifferences say why a check or a path is only at
-// kube-apiserver, or only here.
+// checkDifferences and pathDifferences have the reasons why a check or a path exists only in kube-apiserver, or
+// only here.
 var (
 	checkDifferences = map[string]string{
 		"loopback-serving-certificate":    "loopback requests are function calls, which need none",

@@ -16,7 +16,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 )
 
-// startEtcd runs an etcd that listens, and returns its URL.
+// startEtcd starts an etcd with a listener, and returns its URL.
 func startEtcd(t *testing.T) string {
 	t.Helper()
 	config := embed.NewConfig()
@@ -42,8 +42,7 @@ func startEtcd(t *testing.T) string {
 	return "http://" + e.Clients[0].Addr().String()
 }
 
-// TestReplicas runs two servers on one etcd, with the keys of one, as the same
-// flags give them.
+// TestReplicas runs two servers on one etcd with the same keys.
 func TestReplicas(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -80,7 +79,7 @@ func TestReplicas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The other replica knows a token at once, whether or not its cache does.
+	// The other replica accepts a token at once, even if it is not in its cache yet.
 	review, err := b.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: request.Status.Token}}, metav1.CreateOptions{})
 	if err != nil || !review.Status.Authenticated {
 		t.Errorf("%v, %v", review, err)
@@ -88,7 +87,7 @@ func TestReplicas(t *testing.T) {
 	if _, err := b.CoreV1().ServiceAccounts("default").Get(ctx, "sa", metav1.GetOptions{}); err != nil {
 		t.Errorf("what one wrote the other does not read: %v", err)
 	}
-	// The administrator of one is that of the other.
+	// Both replicas accept the administrator's certificate.
 	admin, err := first.AdminConfig()
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +98,7 @@ func TestReplicas(t *testing.T) {
 	if _, err := kubernetes.NewForConfigOrDie(other).CoreV1().Secrets("").List(ctx, metav1.ListOptions{}); err != nil {
 		t.Error(err)
 	}
-	// Both hand out addresses, and none twice.
+	// Both allocate addresses, and none twice.
 	taken := map[string]bool{}
 	for i := range 10 {
 		c := []kubernetes.Interface{a, b}[i%2]

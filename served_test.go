@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestRuntimeConfigOfPartsThatRun starts servers without APIs: each becomes ready or says what is in conflict.
+// TestRuntimeConfigOfPartsThatRun starts servers without APIs: each becomes ready or reports the conflict.
 func TestRuntimeConfigOfPartsThatRun(t *testing.T) {
 	const extensions = ",apiregistration.k8s.io/v1=true,apiextensions.k8s.io/v1=true"
 	for _, c := range []struct {

@@ -9,8 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Services keep the ranges that the first start was given, but for a second family that a later
-// one adds.
+// Services keep the ranges of the first start, except for a second family that a later start adds.
 func TestServiceRangesChangeBetweenStarts(t *testing.T) {
 	const old, both = "10.0.0.0/16", "10.0.0.0/16,fd00::/108"
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// startWithGates starts a server with features switched on or off.
+// startWithGates starts a server with feature gates.
 func startWithGates(t *testing.T, gates string) *Server {
 	t.Helper()
 	o := testOptions(t.TempDir())
@@ -62,7 +62,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// watched counts the objects that a watch of a shard begins with.
+// watched counts the initial objects of a watch of a shard.
 func watched(t *testing.T, begin func(context.Context, metav1.ListOptions) (watch.Interface, error), selector string) (n int) {
 	t.Helper()
 	yes := true

@@ -20,7 +20,7 @@ import (
 	"triplane/generic/storage/etcd"
 )
 
-// withKeys writes an encryption configuration for secrets; the first key writes.
+// withKeys writes an encryption configuration for secrets; the first key encrypts.
 func withKeys(t *testing.T, path string, names ...string) {
 	t.Helper()
 	config := "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\n" +
@@ -34,8 +34,8 @@ func withKeys(t *testing.T, path string, names ...string) {
 	}
 }
 
-// Secrets are encrypted in the embedded store, an update that changes nothing
-// moves them to a new key, and config maps are in an etcd of their own.
+// Secrets are encrypted in the embedded etcd, an update without changes re-encrypts them with a new key, and
+// config maps are in a separate etcd.
 func TestResourcesAreStoredAsTheFlagsSay(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -124,8 +124,8 @@ func TestResourcesAreStoredAsTheFlagsSay(t *testing.T) {
 	})
 }
 
-// Objects are stored in the media type that is asked for, also those that the server keeps for
-// itself, and what kube-apiserver stored in others is read.
+// All objects, including the server's own, are stored in the configured media type, and objects that
+// kube-apiserver stored in others are readable.
 func TestStorageMediaType(t *testing.T) {
 	for mediaType, begin := range map[string]string{
 		"application/json": `{"kind":"KIND","apiVersion":"VERSION"`,

@@ -19,7 +19,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 )
 
-// receiver collects spans as a collector of OTLP does.
+// receiver receives spans like an OTLP collector.
 type receiver struct {
 	collector.UnimplementedTraceServiceServer
 	mu    sync.Mutex
@@ -50,7 +50,7 @@ func (r *receiver) find(name, trace string) *tracev1.Span {
 	return nil
 }
 
-// startTraced starts a server that exports spans of a rate of its requests.
+// startTraced starts a server with a sampling rate.
 func startTraced(t *testing.T, perMillion int) (*Server, *receiver) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -108,7 +108,7 @@ func TestSpansOfRequests(t *testing.T) {
 	}
 }
 
-// TestTracesAreContinued sends requests of an administrator and of nobody in a trace.
+// TestTracesAreContinued sends requests of an administrator and of an anonymous user in a trace.
 func TestTracesAreContinued(t *testing.T) {
 	s, spans := startTraced(t, 0)
 	config, err := s.AdminConfig()

@@ -30,7 +30,7 @@ func custom(gv schema.GroupVersion) discovery.Version {
 
 func localOf(v discovery.Version) *apiregistrationv1.APIService { return localAPIService(&v) }
 
-// registrar runs an autoregister over a client that keeps objects in memory.
+// registrar runs an autoregister with a client that stores objects in memory.
 type registrar struct {
 	t        *testing.T
 	client   *fake.Clientset
@@ -77,7 +77,7 @@ func (r *registrar) until(what string, f func() error) {
 	}
 }
 
-// is waits until an APIService is, or is not, there.
+// is waits until an APIService exists, or does not exist.
 func (r *registrar) is(name string, there bool) {
 	r.t.Helper()
 	r.until(name, func() error {
@@ -108,7 +108,7 @@ func TestAutoregister(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 
-	// A version of a built-in group that a CRD has, comes and goes with it.
+	// The APIService of a CRD's version of a built-in group is created and deleted with the CRD.
 	later := schema.GroupVersion{Group: "apps", Version: "v3"}
 	served.Set(custom(later))
 	r.is("v3.apps", true)

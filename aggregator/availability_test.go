@@ -42,7 +42,7 @@ func endpointSlice(name, portName string, ready bool) *discoveryv1.EndpointSlice
 	}
 }
 
-// newTestBackends returns backends that know some objects, and what ends them.
+// newTestBackends returns backends with some objects, and a function that stops them.
 func newTestBackends(t *testing.T, objects ...runtime.Object) (*backends, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -131,8 +131,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestOwnChangesAreNoReason: an error's text is another one each time (it names
-// ports); that the check wrote it down must not cause the next check.
+// TestOwnChangesAreNoReason checks that writing the condition does not cause another check, even though the text
+// of an error differs each time (it contains ports).
 func TestOwnChangesAreNoReason(t *testing.T) {
 	b, stop := newTestBackends(t)
 	defer stop()

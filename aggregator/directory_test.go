@@ -21,7 +21,7 @@ func newTestDirectory() (d *directory, local, public *discovery.Groups) {
 	}, nil), local, public
 }
 
-// served lists discovery: group/version, priority, stale or not, and
+// served lists discovery: group/version, priority, stale or not, and resources.
 // resources.
 func served(public *discovery.Groups) string {
 	var out []string
@@ -119,7 +119,7 @@ func TestDirectoryRoutes(t *testing.T) {
 	}
 }
 
-// BenchmarkLocalChanged is what each CRD costs when there are many.
+// BenchmarkLocalChanged measures the cost of each CRD when there are many.
 func BenchmarkLocalChanged(b *testing.B) {
 	d, local, _ := newTestDirectory()
 	for i := range 10000 {

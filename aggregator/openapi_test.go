@@ -14,12 +14,12 @@ import (
 	"triplane/generic/api/openapi/models"
 )
 
-// external answers as an external API server does for its OpenAPI.
+// external serves OpenAPI like an external API server.
 type external struct {
 	hash      string // of /openapi/v3; "" where only v2 is known
 	none      bool   // knows no OpenAPI at all
 	requested []string
-	// meanwhile is called before an answer, if it is not nil.
+	// meanwhile is called before a response, if it is not nil.
 	meanwhile func()
 }
 
@@ -110,8 +110,7 @@ func TestRemoteDocuments(t *testing.T) {
 	}
 }
 
-// TestLocalDocumentsStay leaves the documents alone that are not of an external
-// server.
+// TestLocalDocumentsStay checks that local documents are not replaced.
 func TestLocalDocumentsStay(t *testing.T) {
 	service := openapi.NewService(openapi.NewBuilder(&models.Source{}, runtime.NewScheme(), "1.36"))
 	d := &documents{ctx: t.Context(), service: service, fetcher: &fetcher{}}
@@ -144,7 +143,7 @@ func TestCheckOfWhatHasGone(t *testing.T) {
 	}
 }
 
-// localSource is a document that is none of an external server.
+// localSource is a local document.
 type localSource struct{}
 
 func (localSource) V3(*openapi.Draft) error { return nil }

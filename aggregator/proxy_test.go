@@ -54,7 +54,7 @@ const auditID = "5f0c"
 
 var alice = &user.Info{Name: "alice", UID: "7", Groups: []string{"dev", "ops"}, Extra: map[string][]string{"example.com/Team": {"a b", "c"}}}
 
-// front serves a proxy to backend as a server would, for alice.
+// front serves a proxy to backend for alice.
 func front(t *testing.T, h *proxyHandler, backend http.Handler, change func(*apiregistrationv1.APIService)) *httptest.Server {
 	t.Helper()
 	if backend != nil {
@@ -84,7 +84,7 @@ func front(t *testing.T, h *proxyHandler, backend http.Handler, change func(*api
 	return f
 }
 
-// send returns the status, the header and the body of the answer.
+// send returns the status, the header and the body of the response.
 func send(t *testing.T, r *http.Request) (int, http.Header, string) {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}
@@ -162,7 +162,7 @@ func TestForwardedRequest(t *testing.T) {
 	}
 }
 
-// Behind informational answers the headers of this server are there as before.
+// This server's headers are still set after informational responses.
 func TestInformationalAnswers(t *testing.T) {
 	h := &proxyHandler{}
 	front(t, h, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -182,7 +182,7 @@ func TestInformationalAnswers(t *testing.T) {
 	}
 }
 
-// A server behind this one continues the trace of a request that is sampled here.
+// An external server continues the trace of a sampled request.
 func TestForwardedTrace(t *testing.T) {
 	ctx, span := sdktrace.NewTracerProvider().Tracer("test").Start(t.Context(), "request")
 	defer span.End()
@@ -238,8 +238,7 @@ func TestProxyRefuses(t *testing.T) {
 	}
 }
 
-// TestDeadline leaves the answer to a request whose deadline has passed to the filter that
-// set it.
+// TestDeadline checks that the filter that set the deadline responds after it.
 func TestDeadline(t *testing.T) {
 	h := &proxyHandler{}
 	front(t, h, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), nil)
@@ -253,8 +252,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestAuthority reaches a server by the name of its Service, with the front-proxy
-// certificate.
+// TestAuthority connects to a server by the name of its Service, with the front-proxy certificate.
 func TestAuthority(t *testing.T) {
 	var shown int
 	b := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -288,8 +286,8 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
-// TestWatchStreams gets events as they are sent, and ends the backend's request
-// as the client leaves.
+// TestWatchStreams receives events as they are sent, and checks that the backend's request ends when the client
+// disconnects.
 func TestWatchStreams(t *testing.T) {
 	ended := make(chan struct{})
 	next := make(chan string)
@@ -413,7 +411,7 @@ func TestUpgradeRefused(t *testing.T) {
 	}
 }
 
-// A server that does not take part in the upgrade is no server that cannot be reached.
+// A server that ignores the upgrade is not reported as unreachable.
 func TestUpgradeIgnored(t *testing.T) {
 	f := front(t, &proxyHandler{}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }), nil)
 	r := newRequest(t, "GET", f.URL+"/apis/ext.example.com/v1/things/a/exec", "")

@@ -15,7 +15,7 @@ import (
 	"triplane/generic/serve/filters"
 )
 
-// limited serves a proxy behind the filters of a server that executes one request at a time.
+// limited serves a proxy after the filters of a server that executes one request at a time.
 func limited(t *testing.T, backend http.HandlerFunc, timeout time.Duration) *httptest.Server {
 	t.Helper()
 	h := &proxyHandler{}
@@ -46,7 +46,7 @@ func othersAreServed(t *testing.T, s *httptest.Server) {
 	}
 }
 
-// A client that takes nothing of an external server's response does not keep others from theirs.
+// A client that does not read an external server's response does not block others.
 func TestProxiedResponsesThatAreNotTaken(t *testing.T) {
 	requested := make(chan struct{}, 1)
 	s := limited(t, func(w http.ResponseWriter, r *http.Request) {
@@ -69,8 +69,8 @@ func TestProxiedResponsesThatAreNotTaken(t *testing.T) {
 	othersAreServed(t, s)
 }
 
-// An external server that stops in the middle of a response keeps others from theirs no longer than
-// the request's deadline, and its client learns that the response is not complete.
+// An external server that stops in the middle of a response does not block others longer than the request's
+// deadline, and its client notices that the response is incomplete.
 func TestBackendsThatStall(t *testing.T) {
 	for _, begins := range []bool{false, true} {
 		requested := make(chan struct{}, 1)

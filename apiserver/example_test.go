@@ -18,7 +18,7 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// Tree is a kind of our own.
+// Tree is an example kind.
 type Tree struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -26,13 +26,13 @@ type Tree struct {
 	Status            TreeStatus `json:"status,omitempty"`
 }
 
-// TreeSpec is what a gardener wants.
+// TreeSpec is the spec of a tree.
 type TreeSpec struct {
 	Species string `json:"species" doc:"What is planted."`
 	Height  int32  `json:"height,omitempty" doc:"How tall it is to grow, in metres."`
 }
 
-// TreeStatus is what has become of it.
+// TreeStatus is the status of a tree.
 type TreeStatus struct {
 	Rings int32 `json:"rings,omitempty" doc:"How many years it has lived."`
 }
@@ -77,7 +77,7 @@ func validate(t *Tree) field.ErrorList {
 	return nil
 }
 
-// forester declares the server. A program is apiserver.Main(forester()).
+// forester declares the server. The main function of a program calls apiserver.Main(forester()).
 func forester() apiserver.Server {
 	return apiserver.Server{
 		Name: "forester",
@@ -95,7 +95,7 @@ func forester() apiserver.Server {
 	}
 }
 
-// plant is a post-start hook: the server is ready when it has returned.
+// plant is a post-start hook: the server is ready after it has returned.
 func plant(hook server.HookContext) error {
 	client, err := dynamic.NewForConfig(hook.LoopbackClientConfig)
 	if err != nil {
@@ -108,7 +108,7 @@ func plant(hook server.HookContext) error {
 	return err
 }
 
-// An API server with a kind, a hook and a path of its own, in a test or a program.
+// An API server with a kind, a hook and an additional path, in a test or a program.
 func Example() {
 	dir, err := os.MkdirTemp("", "forester")
 	check(err)

@@ -23,7 +23,7 @@ import (
 	"triplane/generic/api/rest"
 )
 
-// standalone starts a server until the test ends.
+// standalone starts a server that is stopped at the end of the test.
 func standalone(t *testing.T, s apiserver.Server) *apiserver.Running {
 	t.Helper()
 	o := apiserver.NewOptions(&s)
@@ -65,7 +65,7 @@ func TestServersRunSideBySideAndLeaveNothing(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-// TestSpecAndStatus writes each through its own endpoint, over TLS.
+// TestSpecAndStatus writes each through its endpoint, over TLS.
 func TestSpecAndStatus(t *testing.T) {
 	r, ctx := standalone(t, forester()), t.Context()
 	config, err := clientcmd.BuildConfigFromFlags("", r.Kubeconfig())
@@ -105,7 +105,7 @@ func TestSpecAndStatus(t *testing.T) {
 	if err != nil || len(list.Items) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
-	// The administrator's certificate alone opens the door.
+	// Only the administrator's certificate grants access.
 	config.CertData, config.KeyData = nil, nil
 	if _, err := dynamic.NewForConfigOrDie(config).Resource(forest.WithResource("trees")).List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("anybody lists: %v", err)
@@ -144,7 +144,7 @@ func TestPathsAndDocuments(t *testing.T) {
 	}
 }
 
-// Count is a kind that is nowhere stored.
+// Count is a kind that is not stored.
 type Count struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -154,7 +154,7 @@ type Count struct {
 // DeepCopyObject implements runtime.Object.
 func (c *Count) DeepCopyObject() runtime.Object { return apiserver.DeepCopy(c) }
 
-// counts answers gets.
+// counts serves gets.
 func counts() rest.Resource {
 	return rest.Resource{
 		New: func() runtime.Object { return &Count{} }, Kind: forest.WithKind("Count"),

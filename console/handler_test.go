@@ -16,7 +16,7 @@ func get(method, path string, header http.Header) *httptest.ResponseRecorder {
 	return w
 }
 
-// The policy of the pages does not let them run what they do not load, so they must not try.
+// The pages do not use what their Content-Security-Policy forbids.
 func TestPagesKeepTheirPolicy(t *testing.T) {
 	inline := regexp.MustCompile(`(?i)<script>|<style| style="| on\w+="|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|localStorage|sessionStorage|document\.cookie|https?://(?:[a-z]+\.)`)
 	for _, files := range []fs.FS{assets, swagger} {
@@ -37,7 +37,7 @@ func TestPagesKeepTheirPolicy(t *testing.T) {
 	}
 }
 
-// What is compressed in the program is the same for those who do not take that.
+// Compressed files have the same content for clients that do not accept gzip.
 func TestCompressedFiles(t *testing.T) {
 	packed := get("GET", "/swagger-ui/swagger-ui.css", http.Header{"Accept-Encoding": {"br, gzip;q=1"}})
 	plain := get("GET", "/swagger-ui/swagger-ui.css", http.Header{})
@@ -53,7 +53,7 @@ func TestCompressedFiles(t *testing.T) {
 	}
 }
 
-// All that the program carries for the pages.
+// The files of the pages are small.
 func TestAssetsAreSmall(t *testing.T) {
 	var total int64
 	for _, files := range []fs.FS{assets, swagger} {

@@ -14,7 +14,7 @@ import (
 	"triplane/generic/base/user"
 )
 
-// bearer returns who a token says that it is, "" for nobody, and whether it was refused.
+// bearer returns the user of a token, "" for none, and the error.
 func bearer(tokens *Tokens, token string) (string, error) {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Authorization", "Bearer "+token)
@@ -54,8 +54,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// However many are issued, as many are known as there may be: a user's oldest make room for his own, and nobody's
-// for others.
+// The number of valid tokens is bounded: a user's new token replaces only that user's oldest one.
 func TestTokensAreBounded(t *testing.T) {
 	tokens, now := NewTokens(anybody), time.Unix(1e9, 0)
 	tokens.now = func() time.Time { return now }
@@ -119,7 +118,7 @@ func TestTokensEndWithTheirUsers(t *testing.T) {
 	}
 }
 
-// Whoever has a token of the console, or acts as another, gets none.
+// Requests with a console token, or with impersonation, get no token.
 func TestTokensAreNotProlonged(t *testing.T) {
 	tokens := NewTokens(anybody)
 	token, _, _ := tokens.Issue(&user.Info{Name: "jane"})
@@ -145,5 +144,5 @@ func TestTokensAreNotProlonged(t *testing.T) {
 	}
 }
 
-// anybody exists.
+// anybody accepts all users.
 func anybody(context.Context, *user.Info) error { return nil }

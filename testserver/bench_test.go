@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// stores are where a server of a benchmark keeps objects.
+// stores are the storages of a benchmark's servers.
 var stores = map[string][]Option{"memory": nil, "etcd": {WithEtcd()}}
 
-// ending is a test that ends before the one that it is part of.
+// ending is a test that ends before the test that contains it.
 type ending struct {
 	testing.TB
 	cleanups []func()
@@ -26,7 +26,7 @@ func (e *ending) end() {
 	}
 }
 
-// From nothing to the first object.
+// BenchmarkStart measures the time to the first object.
 func BenchmarkStart(b *testing.B) {
 	for name, opts := range stores {
 		b.Run(name, func(b *testing.B) {
@@ -55,7 +55,7 @@ func BenchmarkStop(b *testing.B) {
 	}
 }
 
-// Drops a number of objects.
+// BenchmarkReset measures Reset with a number of objects.
 func BenchmarkReset(b *testing.B) {
 	for name, opts := range stores {
 		for _, objects := range []int{10, 1000} {
@@ -75,8 +75,8 @@ func BenchmarkReset(b *testing.B) {
 	}
 }
 
-// BenchmarkServers has 20 servers in the process, each with a client that has listed
-// something: what one adds to the heap after a collection, and to the memory of the process.
+// BenchmarkServers measures 20 servers in the process, each with a client that has listed objects: what one server
+// adds to the heap after a collection, and to the memory of the process.
 func BenchmarkServers(b *testing.B) {
 	const servers = 20
 	for b.Loop() {
@@ -98,7 +98,7 @@ func BenchmarkServers(b *testing.B) {
 	}
 }
 
-// memory is what the heap holds after a collection, and the process in RAM, in bytes.
+// memory returns the bytes of the heap after a collection, and of the process in RAM.
 func memory(b *testing.B) (heap, resident float64) {
 	b.Helper()
 	runtime.GC()

@@ -21,7 +21,7 @@ import (
 	"triplane/testserver"
 )
 
-// A test with client-go: nobody but members of a group may read secrets.
+// A test with client-go: only members of a group may read secrets.
 func TestClientGo(t *testing.T) {
 	t.Parallel()
 	srv := testserver.Start(t)

@@ -24,7 +24,7 @@ import (
 	"triplane"
 )
 
-// klog's flush daemon is the process's.
+// klog's flush daemon is global to the process.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("k8s.io/klog/v2.(*flushDaemon).run.func1"))
 }
@@ -50,7 +50,7 @@ func createMap(t testing.TB, client kubernetes.Interface, name string) {
 	}
 }
 
-// All ways to be a client lead to the same server.
+// All client configurations connect to the same server.
 func TestConfigs(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
@@ -94,7 +94,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// eventually waits for what follows objects, of which there is no event.
+// eventually polls for conditions without events.
 func eventually(t testing.TB, f func() error) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -142,7 +142,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// change makes, changes and deletes objects, with finalizers on some.
+// change creates, changes and deletes objects, some with finalizers.
 func change(t *testing.T, client kubernetes.Interface, objects dynamic.ResourceInterface) {
 	t.Helper()
 	ctx := t.Context()
@@ -188,7 +188,7 @@ func wantAsAtStart(t *testing.T, client kubernetes.Interface, objects dynamic.Re
 	}
 }
 
-// Definitions that were installed after the start go, and may come again.
+// Definitions that were installed after the start are removed, and can be installed again.
 func TestResetDropsDefinitions(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
@@ -212,8 +212,7 @@ func TestResetDropsDefinitions(t *testing.T) {
 	}
 }
 
-// Nothing that the server makes by itself comes after the start, so that Reset drops none
-// of it.
+// The server creates all its objects before Start returns, so that Reset removes none of them.
 func TestStartIsComplete(t *testing.T) {
 	t.Parallel()
 	s := Start(t, WithOptions(func(o *triplane.Options) { o.Kube.ServiceClusterIPs = "10.7.0.0/24" }))

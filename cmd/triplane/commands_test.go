@@ -18,7 +18,7 @@ import (
 	"triplane/kubeapi/controllers"
 )
 
-// The server of an export has the ranges of the one whose data directory it is.
+// The server of an export has the service ranges of the data directory's server.
 func TestExportKnowsTheRanges(t *testing.T) {
 	const ranges = "10.9.0.0/16"
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func TestExportKnowsTheRanges(t *testing.T) {
 	}
 }
 
-// The status says which check fails, however many others pass before it.
+// The status contains the failed check, however many checks pass before it.
 func TestStatusOfFailingChecks(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/readyz" {

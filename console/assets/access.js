@@ -1,4 +1,4 @@
-// Who can do what: one's own rules in a namespace, and questions about anybody.
+// Permissions: the user's rules in a namespace, and access reviews for any user.
 import { h, fill, field, failure, note, table } from './dom.js';
 import { post } from './api.js';
 

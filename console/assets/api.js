@@ -1,8 +1,8 @@
-// Requests to the API, with the user's own credential: a token, or nothing where the
-// browser shows a certificate or a proxy adds one.
+// Requests to the API, with the user's credential: a token, or none if the browser sends a
+// certificate or a proxy adds a credential.
 
-// The token is kept in memory only. Everything that the API server proxies, pods among
-// it, has this page's origin and could read what a page stores.
+// The token is stored in memory only. All proxied pages, for example of pods, have the origin
+// of this page and could read cookies and storage.
 let token = null;
 let onSignedOut = () => {};
 
@@ -11,7 +11,7 @@ export function hasToken() { return token !== null; }
 export function currentToken() { return token; }
 export function whenSignedOut(f) { onSignedOut = f; }
 
-// ApiError is an answer of 400 or more.
+// ApiError is a response of 400 or more.
 export class ApiError extends Error {
   constructor(code, status, text) {
     super(status?.message || text || `the server responds ${code}`);
@@ -35,8 +35,8 @@ export async function send(path, { method = 'GET', body, type, accept = 'applica
   throw err;
 }
 
-// parse reads JSON. Integers that a number of the browser cannot hold become BigInts, so that an
-// object is written with the values that it was read with.
+// parse parses JSON. Integers that exceed the browser's numbers become BigInts, so that an
+// object is written with the values with which it was read.
 export function parse(text) {
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_, v, context) => (typeof v === 'number' && !Number.isSafeInteger(v) && /^-?\d+$/.test(context?.source ?? '') ? BigInt(context.source) : v));
@@ -53,7 +53,7 @@ export const asMetadata = 'application/json;as=PartialObjectMetadataList;v=v1;g=
 export const asOneMetadata = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
 
 // watch calls f with each event until the signal aborts. It returns when the server
-// ends the watch, and throws an ApiError where that is an error, as one of 410.
+// ends the watch, and throws an ApiError for an error such as 410.
 export async function watch(path, accept, signal, f) {
   const response = await send(path, { accept, signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -72,8 +72,8 @@ export async function watch(path, accept, signal, f) {
   }
 }
 
-// follow watches again whenever a watch ends, until the signal aborts. start returns
-// the path to watch; it lists anew where it has to.
+// follow restarts a watch whenever it ends, until the signal aborts. start returns
+// the path to watch; it lists again if necessary.
 export async function follow(start, accept, signal, f, failed) {
   for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, 15000)) {
     try {
@@ -93,7 +93,7 @@ export async function whoAmI() {
   return review.status.userInfo;
 }
 
-// allowed asks whether the user may do something.
+// allowed reports whether the user may do something.
 export async function allowed(attributes) {
   const review = await post('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
     { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: attributes });

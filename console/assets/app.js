@@ -1,4 +1,4 @@
-// The shell: signing in, the list of resources, and which view a fragment names.
+// The shell: login, the list of resources, and the view that the fragment selects.
 import { h, fill, link, field, failure, button } from './dom.js';
 import { signIn, hasToken, currentToken, whenSignedOut, whoAmI } from './api.js';
 import { discover, onDiscovery, followDiscovery, preferred, tableHref } from './discovery.js';
@@ -13,8 +13,8 @@ import { definitions } from './definitions.js';
 const views = { '': overview, r: objects, o: object, new: create, schema, access, audit, apis: definitions };
 const titles = { '': 'Chain', new: 'Apply', schema: 'Schema', access: 'Access', audit: 'Audit', apis: 'APIs' };
 
-let session = null; // ends with signing out
-let view = null; // ends with the next view
+let session = null; // ends at logout
+let view = null; // ends when another view opens
 let user = null;
 
 const main = h('main', { id: 'main', tabindex: '-1' });
@@ -30,8 +30,8 @@ async function start() {
   return shell();
 }
 
-// takeToken takes the token that "triplane console" put into the fragment, which never
-// leaves the browser, and removes it from the address and the history.
+// takeToken reads the token that "triplane console" has put into the fragment, which browsers
+// do not send, and removes it from the address and the history.
 function takeToken() {
   const m = /^#token=(.+)$/.exec(location.hash);
   if (!m) return;
@@ -95,7 +95,7 @@ async function shell() {
   route();
 }
 
-// openSwagger hands the token over in the fragment, as it came here.
+// openSwagger passes the token in the fragment, as it was received.
 function openSwagger(e) {
   if (!hasToken()) return;
   e.preventDefault();

@@ -1,4 +1,4 @@
-// The last audit events, as far as the server keeps them.
+// The latest audit events that the server has in memory.
 import { h, fill, failure, note, ago } from './dom.js';
 import { get } from './api.js';
 

@@ -1,4 +1,4 @@
-// The groups of the API, and what serves them: APIServices and definitions, with their
+// The groups of the API, and their servers: APIServices and definitions, with their
 // conditions.
 import { h, fill, failure, note, table, link, ago } from './dom.js';
 import { get, asTable } from './api.js';
@@ -21,7 +21,7 @@ function groupsTable() {
     h('span', { class: 'kinds' }, g.versions[0]?.resources.map(r => [r.verbs.includes('list') ? link(tableHref(r), r.kind) : h('span', { class: 'dim' }, r.kind), ' ']) ?? [])]));
 }
 
-// external asks for those alone that are not local: there is one for each group version.
+// external requests only the remote ones: there is one for each group version.
 async function external(root, signal) {
   const r = find('apiregistration.k8s.io', 'v1', 'apiservices');
   const t = await get('/apis/apiregistration.k8s.io/v1/apiservices', { accept: asTable, signal });
@@ -33,7 +33,7 @@ async function external(root, signal) {
 
 const status = text => h('span', { class: String(text).startsWith('True') ? 'ok' : 'bad-text' }, text);
 
-// most bounds the definitions whose conditions are fetched, which come with their schemas.
+// most bounds the definitions whose conditions are fetched, because they include schemas.
 const most = 50;
 
 async function custom(root, signal) {
@@ -50,7 +50,7 @@ async function custom(root, signal) {
   });
   fill(root, table(['Definition', 'Age', 'Conditions'], rows.map(x => x.row)));
   for (const x of rows.slice(0, most)) {
-    const crd = await get(`${path}/${x.name}`, { signal }).catch(() => null); // it may have gone
+    const crd = await get(`${path}/${x.name}`, { signal }).catch(() => null); // it may have been deleted
     if (crd) fill(x.conditions, (crd.status?.conditions ?? []).map(c => [h('span', { class: (c.status === 'True') === (c.type !== 'Terminating' && c.type !== 'NonStructuralSchema') ? 'tag ok' : 'tag bad-text', title: c.message ?? '' }, c.status === 'True' ? c.type : `not ${c.type}: ${c.reason}`), ' ']));
   }
 }

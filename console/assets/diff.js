@@ -33,7 +33,7 @@ function middle(a, b) {
   return out;
 }
 
-// hunks leaves of a comparison what changed, with lines around it; gaps are null.
+// hunks returns the changes of a comparison, with lines around them; gaps are null.
 export function hunks(lines, around = 3) {
   const keep = new Set();
   lines.forEach(([mark], n) => {

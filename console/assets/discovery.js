@@ -2,7 +2,7 @@ import { get, follow, asMetadata } from './api.js';
 
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-// resources are all that the server has, by group; listeners hear of changes.
+// resources are all resources of the server, by group; listeners are called after changes.
 export const groups = [];
 const listeners = new Set();
 
@@ -33,7 +33,7 @@ function toGroup(item) {
   };
 }
 
-// preferred lists each resource in the first version that has it.
+// preferred returns each resource in the first version that has it.
 export function preferred() {
   const seen = new Set(), all = [];
   for (const r of everything()) {
@@ -59,7 +59,7 @@ export function findKind(apiVersion, kind) {
 export function versionPath(r) { return r.group ? `/apis/${r.group}/${r.version}` : `/api/${r.version}`; }
 export function apiVersion(r) { return r.group ? `${r.group}/${r.version}` : r.version; }
 
-// pathOf is where a resource, or an object of it, is.
+// pathOf returns the path of a resource, or of an object.
 export function pathOf(r, namespace, name) {
   const ns = r.namespaced && namespace ? `/namespaces/${encodeURIComponent(namespace)}` : '';
   return `${versionPath(r)}${ns}/${r.resource}${name ? `/${encodeURIComponent(name)}` : ''}`;
@@ -70,8 +70,8 @@ export function objectHref(r, namespace, name) {
   return `#/o/${r.group || 'core'}/${r.version}/${r.resource}/${encodeURIComponent(r.namespaced ? namespace : '-')}/${encodeURIComponent(name)}`;
 }
 
-// followDiscovery discovers again when definitions or external servers come and go;
-// who may not watch them looks every half minute.
+// followDiscovery reads discovery after changes of definitions and APIServices;
+// users who may not watch them poll every half minute.
 export function followDiscovery(signal) {
   let due = null;
   const soon = () => {

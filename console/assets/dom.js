@@ -1,10 +1,10 @@
-// Elements are made by functions and text nodes: no string becomes HTML anywhere, so
-// that what objects hold stays text.
+// Elements are created by functions and text nodes: no string becomes HTML, so that
+// content of objects remains text.
 
 const svgTags = new Set(['svg', 'path', 'polyline', 'line', 'circle']);
 
-// h makes an element. Attributes that begin with "on" are listeners; null and false
-// children and attributes are left out.
+// h creates an element. Attributes that start with "on" are listeners; null and false
+// children and attributes are omitted.
 export function h(tag, attributes, ...children) {
   const e = svgTags.has(tag) ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
@@ -21,7 +21,7 @@ function flat(children) {
   return children.flat(Infinity).filter(c => c !== null && c !== undefined && c !== false);
 }
 
-// fill replaces what an element holds.
+// fill replaces the content of an element.
 export function fill(e, ...children) {
   e.replaceChildren(...flat(children));
   return e;
@@ -29,28 +29,28 @@ export function fill(e, ...children) {
 
 export function link(href, ...children) { return h('a', { href }, ...children); }
 
-// button is one that does something, with what goes wrong shown beside nothing else.
+// button returns a button with an action; it shows errors of the action.
 export function button(label, onclick, attributes) {
   return h('button', { type: 'button', onclick, ...attributes }, label);
 }
 
 export function field(label, input) { return h('label', { class: 'field' }, h('span', null, label), input); }
 
-// failure shows an error where something was expected.
+// failure returns an element with an error.
 export function failure(err) {
   return h('div', { class: 'note bad', role: 'alert' }, err.message || String(err));
 }
 
 export function note(...children) { return h('div', { class: 'note' }, ...children); }
 
-// table makes a plain table of few rows.
+// table returns a plain table for few rows.
 export function table(columns, rows, caption) {
   return h('div', { class: 'scroll' }, h('table', null, caption ? h('caption', { class: 'hidden' }, caption) : null,
     h('thead', null, h('tr', null, columns.map(c => h('th', { scope: 'col' }, c)))),
     h('tbody', null, rows.map(r => h('tr', null, r.map(c => h('td', null, c)))))));
 }
 
-// ago is how long ago a time was, as kubectl shows it.
+// ago returns the time since a time, in the format of kubectl.
 export function ago(time) {
   const s = Math.max(0, Math.floor((Date.now() - Date.parse(time)) / 1000));
   if (Number.isNaN(s)) return '';

@@ -1,4 +1,4 @@
-// An editor of YAML: a text area over the same text in colours, with numbers of lines, and
+// An editor of YAML: a text area over the same text with colours, line numbers, and
 // errors at their lines.
 import { h, fill } from './dom.js';
 import { tokens, lineOf } from './yaml.js';
@@ -50,7 +50,7 @@ export class Editor {
     this.marks.firstChild?.scrollIntoView({ block: 'center' });
   }
 
-  // key has Tab indent; Escape first leaves the text, so that Tab moves on.
+  // key makes Tab indent; after Escape, Tab moves the focus.
   key(e) {
     if (e.key === 'Escape') this.area.blur();
     if (e.key !== 'Tab' || e.shiftKey) return;
@@ -64,7 +64,7 @@ export function coloured(lines) {
   return lines.flatMap(l => [...tokens(l).map(([c, text]) => (c ? h('span', { class: c }, text) : text)), '\n']);
 }
 
-// errorsOf are what an answer says of fields and lines.
+// errorsOf returns the errors of a response by field or line.
 export function errorsOf(err) {
   const errors = err.causes?.filter(c => c.field).map(c => ({ field: c.field, message: `${c.field}: ${c.message}` })) ?? [];
   for (const m of err.message.matchAll(/(unknown|duplicate) field "([^"]+)"/g)) errors.push({ field: m[2], message: `${m[1]} field ${m[2]}` });

@@ -1,5 +1,5 @@
-// One object: its YAML, which can be changed after a look at what would change, its
-// events, owners and managers; and the page that applies what is pasted.
+// One object: its YAML, which can be edited with a review of the changes, its
+// events, owners and managers; and the page that applies pasted YAML.
 import { h, fill, field, failure, note, table, ago, button, link } from './dom.js';
 import { get, parse, send, watch, asMetadata } from './api.js';
 import { find, findKind, discover, pathOf, objectHref, preferred } from './discovery.js';
@@ -32,7 +32,7 @@ export async function object(root, [groupName, version, resource, ns, name], que
   show('YAML');
 }
 
-// shownOf is an object as the editor shows it.
+// shownOf returns an object as the editor shows it.
 function shownOf(o) {
   const { apiVersion, kind, metadata: { managedFields, ...metadata }, ...rest } = o;
   return emit({ apiVersion, kind, metadata, ...rest });
@@ -120,7 +120,7 @@ function nodeOf(kind, group, r, ns, name, ...more) {
   return [h('span', { class: 'dim' }, group ? `${kind}.${group}` : kind), ' ', r ? link(objectHref(r, ns, name), name) : name, ...more];
 }
 
-// owners shows whom the object belongs to, upwards, and who belongs to it.
+// owners shows the owners of an object and its dependents.
 async function owners(root, path, signal) {
   const o = await get(path, { signal });
   const above = h('ul', { class: 'tree' }), below = h('div');
@@ -167,7 +167,7 @@ async function managers(root, path, signal) {
   }
 }
 
-// fieldsOf are the paths of a set of fields.
+// fieldsOf returns the paths of a set of fields.
 function fieldsOf(set, above) {
   return Object.entries(set).flatMap(([k, below]) => {
     if (k === '.') return above ? [above] : [];
@@ -176,7 +176,7 @@ function fieldsOf(set, above) {
   });
 }
 
-// create applies what is pasted, one document after the other.
+// create applies pasted documents one after the other.
 export async function create(root, _path, query) {
   const kind = query.get('kind'), ns = query.get('ns');
   const text = kind ? emit({ apiVersion: query.get('gv'), kind, metadata: { name: 'new', ...(ns ? { namespace: ns } : {}) }, ...(kind === 'ConfigMap' ? { data: { key: 'value' } } : { spec: {} }) }) : '';

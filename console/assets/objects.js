@@ -1,5 +1,5 @@
-// A table of the objects of a kind: made by the server, a page at a time, and kept up by
-// a watch. Only the rows in sight are in the document, however many there are.
+// A table of the objects of a kind: rendered by the server, a page at a time, and updated by
+// a watch. The document contains only visible rows, however many there are.
 import { h, fill, field, note, ago, link } from './dom.js';
 import { get, follow, asTable } from './api.js';
 import { find, discover, pathOf, objectHref, apiVersion, groups } from './discovery.js';
@@ -72,7 +72,7 @@ function load(grid, r, query, signal) {
   return follow(list, asTable, signal, event => grid.event(event), err => { if (err.code !== 410) grid.failed(err); });
 }
 
-// Grid shows rows of a Table.
+// Grid shows the rows of a Table.
 class Grid {
   constructor(r, namespace) {
     this.resource = r;
@@ -151,7 +151,7 @@ class Grid {
     this.changed();
   }
 
-  // changed has the table drawn once, however much changed until the next frame.
+  // changed schedules one redraw for the next frame.
   changed() {
     if (this.pending) return;
     this.pending = true;

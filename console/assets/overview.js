@@ -1,4 +1,4 @@
-// The chain as a picture, who would answer a request, and how the server does.
+// The chain as a picture, the server that responds to a request, and the status of the server.
 import { h, fill, field, failure, note, table, bytes } from './dom.js';
 import { get, send } from './api.js';
 
@@ -37,7 +37,7 @@ export async function overview(page, _path, _query, signal) {
   repeat(signal, 5000, () => showFigures(figures, busiest, before, signal));
 }
 
-// repeat does something now and every so often; what fails is tried again.
+// repeat calls a function now and periodically; failures are retried.
 async function repeat(signal, pause, f) {
   while (!signal.aborted) {
     if (!document.hidden) await f().catch(() => {});
@@ -85,7 +85,7 @@ function node(s, external) {
 
 const short = n => (n === 0 ? '0' : n < 10 ? n.toFixed(1) : String(Math.round(n)));
 
-// percentile estimates from what came to each bucket between two readings.
+// percentile estimates from the growth of each bucket between two readings.
 function percentile(before, after, p) {
   const counts = after.map((b, i) => ({ seconds: b.seconds, count: b.count - (before[i]?.count ?? 0) }));
   const total = counts[counts.length - 1]?.count ?? 0;

@@ -1,4 +1,4 @@
-// The schema of a kind, from the OpenAPI documents, opened field by field.
+// The schema of a kind, from the OpenAPI documents, expandable by field.
 import { h, fill, field, note } from './dom.js';
 import { get } from './api.js';
 import { everything, versionPath } from './discovery.js';
@@ -21,7 +21,7 @@ export async function schema(root, [groupName, version, kind], _query, signal) {
 
 const label = r => `${r.kind} ${r.group ? `${r.group}/` : ''}${r.version}`;
 
-// resolve follows references, of which some stand in allOf to have a description.
+// resolve follows references, some of which are in allOf to have a description.
 function resolve(s, schemas) {
   const ref = s?.$ref ?? s?.allOf?.[0]?.$ref;
   return ref ? { ...schemas[ref.replace('#/components/schemas/', '')], ...(s.description ? { description: s.description } : {}) } : s;
@@ -34,7 +34,7 @@ function typeOf(s, schemas) {
   return s.format ? `${s.type} (${s.format})` : s.type ?? (s.properties ? 'object' : 'any');
 }
 
-// inner is the object that a field holds, one or many.
+// inner returns the object schema of a field, single or list.
 function inner(s, schemas) {
   for (let at = s; at;) {
     if (at.properties) return at;

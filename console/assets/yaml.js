@@ -1,9 +1,9 @@
-// What the console needs of YAML: to write objects, and to find the line of a field.
-// Reading YAML is the server's part, which takes it as it is.
+// The console's YAML: it writes objects, and finds the line of a field.
+// The server parses YAML.
 
-// Strings that mean something else, or nothing, when they stand without quotes.
+// Strings that need quotes, because they have another meaning without.
 const plain = /^[A-Za-z_./][\w./ @%+=,()<>;*$^!~\\-]*(?::[\w./@%+=,;*$~\\-]+)*$/;
-// Quantities and ids begin with a digit; numbers, dates and times are not among them.
+// Quantities and ids start with a digit; numbers, dates and times do not match.
 const mixed = /^(?!0[xob])(?![\d.]+e[+-]?\d+$)(?!\d{4}-\d)(?=.*[A-Za-z])\d[\w.-]*$/i;
 const special = /^(?:null|true|false|yes|no|on|off|y|n|~|\.inf|\.nan)$/i;
 
@@ -26,7 +26,7 @@ const isBlock = v => typeof v === 'string' && v.includes('\n') && !/(^[\s])|[ \t
 
 const isEmpty = v => typeof v === 'object' && v !== null && Object.keys(v).length === 0;
 
-// emit writes a value, as kubectl does.
+// emit writes a value, like kubectl.
 export function emit(value) { return `${node(value, 0).replace(/^\n/, '')}\n`; }
 
 function node(v, indent) {
@@ -81,7 +81,7 @@ export function scan(text) {
   return out;
 }
 
-// lineOf is the line of a field, or of what is nearest above it.
+// lineOf returns the line of a field, or of its nearest ancestor.
 export function lineOf(text, path) {
   const fields = scan(text);
   for (let p = path; p; p = p.replace(/(\.[^.[\]]+|\[[^\]]*\])$|^[^.[\]]+$/, '')) {
@@ -92,12 +92,12 @@ export function lineOf(text, path) {
   return 0;
 }
 
-// valueOf is the text behind a field; '' where there is none in block style.
+// valueOf returns the text after a field; '' if it is not in block style.
 export function valueOf(text, path) {
   return (scan(text).find(f => f.path === path)?.value ?? '').replace(/\s+#.*$/, '').replace(/^["']|["']$/g, '');
 }
 
-// without drops fields with all that is below them.
+// without removes fields and everything below them.
 export function without(text, paths) {
   const lines = text.split('\n'), drop = new Set();
   for (const f of scan(text)) {
@@ -112,12 +112,12 @@ export function without(text, paths) {
   return lines.filter((_, n) => !drop.has(n)).join('\n');
 }
 
-// split cuts a stream of documents; empty ones are left out.
+// split splits a stream of documents; it omits empty ones.
 export function split(text) {
   return text.split(/^---.*$/m).filter(d => /^[^#\s]/m.test(d));
 }
 
-// tokens cuts a line for colours: [class, text].
+// tokens splits a line for colours: [class, text].
 export function tokens(line) {
   const m = /^(\s*(?:- )*)(?:("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#:"'][^:]*?)(:)(?=\s|$))?(.*)$/.exec(line);
   const out = [['', m[1]]];

@@ -1,5 +1,5 @@
-// Swagger UI over the OpenAPI documents of the server, a group version at a time, with
-// the token of the user, which stays in the memory of this page.
+// Swagger UI for the OpenAPI documents of the server, one group version at a time, with
+// the token of the user, which is stored only in the memory of this page.
 const group = document.querySelector('#group'), token = document.querySelector('#token'), error = document.querySelector('#error');
 
 const handed = /^#token=(.+)$/.exec(location.hash);
@@ -32,7 +32,7 @@ function show() {
     dom_id: '#ui', url: `/openapi/v3/${group.value}`, docExpansion: 'list', filter: true, deepLinking: false, validatorUrl: null,
     syntaxHighlight: { activated: false }, defaultModelsExpandDepth: 0, showExtensions: false, supportedSubmitMethods: ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'],
     requestInterceptor: request => {
-      // Nobody else gets the token, whatever a document says.
+      // The token is sent only to this server, whatever a document says.
       if (new URL(request.url, location.href).origin === location.origin) Object.assign(request.headers, headers());
       return request;
     },

@@ -2,13 +2,13 @@ package main
 
 import (
 	"bytes"
-	_ "embed"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 )
 
-// limit is what a row shall not take more than.
+// limit is the aim of a row: the most that it may take.
 type limit struct {
 	work, unit string
 	most       float64
@@ -58,13 +58,11 @@ func limits() []limit {
 	}
 }
 
-// obstacles say for each limit what stands in the way, should it not be held.
-//
-//go:embed obstacles.md
-var obstacles string
+// obstaclesFile has a section for each limit, with the reasons if it is not held. The path is relative to the
+// module's root, where make runs the program.
+const obstaclesFile = "docs/performance/obstacles.md"
 
-// writeLimits writes the table of limits, and what stands in the way of those that are not
-// held.
+// writeLimits writes the table of limits, and the reasons of those that are not held.
 func (r *results) writeLimits(w *bytes.Buffer) {
 	hour := 1.0
 	if etcd, ok := r.cpu(rowKey{"key of 0.5 KB", rawCreate}, etcdName); ok {
@@ -97,13 +95,17 @@ func (r *results) writeLimits(w *bytes.Buffer) {
 	writeObstacles(w, missed)
 }
 
-// writeObstacles writes the sections of obstacles.md of the rows that miss their aim.
+// writeObstacles writes the sections of obstaclesFile for the rows that miss their aim.
 func writeObstacles(w *bytes.Buffer, missed []string) {
 	if len(missed) == 0 {
 		return
 	}
+	obstacles, err := os.ReadFile(obstaclesFile)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench: reasons of missed aims: %v\n", err)
+	}
 	sections := map[string]string{}
-	for section := range strings.SplitSeq(obstacles, "\n### ") {
+	for section := range strings.SplitSeq(string(obstacles), "\n### ") {
 		title, text, _ := strings.Cut(section, "\n")
 		sections[title] = strings.TrimSpace(text)
 	}

@@ -26,8 +26,8 @@
 // none shows. The server has a processor of its own, and all clients have another:
 // with shared ones the kernel's scheduling of the processes is most of the p99.
 //
-// aims.go has the table of aims, and obstacles.md what stands in the way of those that
-// are not held: what of it applies goes into the results.
+// aims.go has the table of aims. docs/performance/obstacles.md has the reasons of those that are not held; the
+// results include them.
 //
 // main.go runs the servers (target.go) in turn; phases.go has the rows of load,
 // fanout.go those of watches, controllers.go those of deletions that controllers

@@ -73,7 +73,7 @@ func TestControllersStepAside(t *testing.T) {
 		_, err := client.CoreV1().Namespaces().Get(ctx, "waits", metav1.GetOptions{})
 		return err
 	})
-	if !strings.Contains(s.Output(), "A kube-controller-manager has taken its lease") {
+	if !strings.Contains(s.Output(), "kube-controller-manager acquired its lease") {
 		t.Error("the log does not say why the controllers stopped")
 	}
 }

@@ -142,7 +142,7 @@ func (c *embeddedCluster) checkReplicas() {
 	})
 	running := 0
 	for _, s := range c.Servers {
-		running += strings.Count(s.Output(), "Controllers begin")
+		running += strings.Count(s.Output(), "Started controllers")
 	}
 	if running != 1 {
 		c.t.Errorf("controllers run in %d servers", running)

@@ -30,7 +30,7 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// A write that fails leaves the file as it was, and nothing else behind.
+// A failed write leaves the file unchanged, and no temporary file.
 func TestWriteThatFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

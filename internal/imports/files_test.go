@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// writers may write files by themselves: the mechanism, a log that is appended to, a lock that is
-// empty, and what is of use while a test runs.
+// writers may write files directly: package durable, an appended log, an empty lock file, and files that are used
+// only during tests.
 var writers = []string{"internal/durable/durable.go", "generic/guard/audit/backend/rotate.go", "generic/run/host/datadir.go",
 	"kubeapi/kindtest/story.go", "testserver/server.go"}
 
-// What is written by package durable survives a power failure.
+// All other files are written by package durable.
 func TestFilesAreWrittenDurably(t *testing.T) {
 	eachServedFile(t, func(rel string) {
 		if slices.Contains(writers, rel) {
@@ -23,7 +23,7 @@ func TestFilesAreWrittenDurably(t *testing.T) {
 	})
 }
 
-// fileWrites are the calls in a file that make or name files.
+// fileWrites returns the calls in a file that create or rename files.
 func fileWrites(t *testing.T, rel string) (found []string) {
 	t.Helper()
 	f, files := parse(t, rel)

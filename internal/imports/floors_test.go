@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// floors are the folders of generic, the highest first. A package imports its own floor and those below.
+// floors are the folders of generic, the highest first. A package may import its own floor and lower ones.
 var floors = []string{"run", "serve", "api", "guard", "storage", "base"}
 
 // edges are the imports between folders, by importing folder.
@@ -46,7 +46,7 @@ func readEdges(t *testing.T) edges {
 	return all
 }
 
-// floorOf returns the index of the floor that a package below generic is on, -1 for none.
+// floorOf returns the index of a package's floor, -1 for none.
 func floorOf(pkg string) int {
 	parts := strings.Split(pkg, "/")
 	if len(parts) < 2 {
@@ -55,7 +55,7 @@ func floorOf(pkg string) int {
 	return slices.Index(floors, parts[1])
 }
 
-// Imports between the floors of generic go downwards only.
+// Imports between the floors of generic only go down.
 func TestFloorsImportDownwards(t *testing.T) {
 	all := readEdges(t)
 	if len(all) < 40 {
@@ -74,7 +74,7 @@ func TestFloorsImportDownwards(t *testing.T) {
 	}
 }
 
-// roomEdges returns the imports between the rooms of generic: generic/FLOOR/ROOM with all that is below it.
+// roomEdges returns the imports between the rooms of generic: generic/FLOOR/ROOM with everything below.
 func roomEdges(all edges) edges {
 	room := func(pkg string) string {
 		parts := strings.Split(pkg, "/")
@@ -94,7 +94,7 @@ func roomEdges(all edges) edges {
 	return between
 }
 
-// cycle returns rooms that import each other in a circle, nil if there are none.
+// cycle returns rooms with circular imports, nil if there are none.
 func cycle(between edges) []string {
 	const visiting, done = 1, 2
 	state := map[string]int{}
@@ -127,7 +127,7 @@ func cycle(between edges) []string {
 	return nil
 }
 
-// Rooms of generic do not import each other in a circle, not even by different packages.
+// Rooms of generic have no circular imports, not even through different packages.
 func TestRoomsAreAcyclic(t *testing.T) {
 	if found := cycle(roomEdges(readEdges(t))); found != nil {
 		t.Errorf("a cycle of rooms: %s", strings.Join(found, " → "))

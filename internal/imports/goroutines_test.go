@@ -7,13 +7,12 @@ import (
 	"testing"
 )
 
-// starters may start goroutines by themselves: the mechanism, and what only tests
-// run.
+// starters may start goroutines directly: package worker, and code of tests.
 var starters = []string{"internal/worker", "generic/base/egress/egresstest",
 	"generic/guard/authentication/serviceaccount/external/externaltest", "generic/storage/encryption/kmstest"}
 
-// A panic in a goroutine ends the process unless the goroutine recovers, so all are
-// started by package worker, whose goroutines do.
+// A panic in a goroutine terminates the process unless it recovers. All goroutines are therefore started by
+// package worker.
 func TestGoroutinesAreStartedByWorker(t *testing.T) {
 	eachServedFile(t, func(rel string) {
 		if slices.Contains(starters, path.Dir(rel)) {
@@ -25,8 +24,8 @@ func TestGoroutinesAreStartedByWorker(t *testing.T) {
 	})
 }
 
-// bareGoroutines are what a file starts without package worker. A sync.WaitGroup is
-// refused whole: whether Go is called on it cannot be seen without its type.
+// bareGoroutines returns the goroutines that a file starts without package worker. It rejects any sync.WaitGroup,
+// because calls of its Go cannot be detected without types.
 func bareGoroutines(t *testing.T, rel string) (found []string) {
 	t.Helper()
 	f, files := parse(t, rel)

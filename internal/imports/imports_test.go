@@ -14,7 +14,7 @@ import (
 // module is the room of the files at the module's root.
 const module = "triplane"
 
-// allowed are the rooms that a room may import beside itself.
+// allowed are the rooms that a room may import in addition to itself.
 var allowed = map[string][]string{
 	module:          {"generic", "internal", "kubeapi", "apiextensions", "aggregator", "console"},
 	"generic":       {"internal"},
@@ -31,20 +31,19 @@ var allowed = map[string][]string{
 	"testserver":    {module, "internal"},
 }
 
-// shared are the folders of kubeapi that its other folders may import. API groups
-// are not among them: what one needs of another it finds in group.Stores.
+// shared are the folders of kubeapi that its other folders may import. API groups are not among them: they read
+// each other's objects through group.Stores.
 var shared = []string{
 	"bootstrap", "check", "defaults", "event", "fieldgates", "group", "kindtest", "kubelet", "nodeauthorizer", "podspec", "quota", "show", "specdiff", "strategy", "workload",
 }
 
-// refused are import paths, with those below, that are ours to write. Those of
-// excepted are types and clients.
+// refused are forbidden import paths, with everything below. Those of excepted are types and clients.
 var (
 	refused = []string{
 		"k8s.io/apiserver", "k8s.io/kubernetes",
 		"k8s.io/apiextensions-apiserver/pkg", "k8s.io/kube-aggregator/pkg",
 	}
-	// onlyInTests are what users' programs are made of, and the server is not.
+	// onlyInTests are libraries of users' programs, which the server does not use.
 	onlyInTests = []string{"sigs.k8s.io/controller-runtime"}
 	excepted    = []string{
 		"k8s.io/apiextensions-apiserver/pkg/apis", "k8s.io/apiextensions-apiserver/pkg/client",
@@ -99,7 +98,7 @@ func checkFile(t *testing.T, path, rel string) {
 	}
 }
 
-// wrong returns what is wrong with a file's import, "" if nothing is.
+// wrong returns why a file's import is forbidden, "" if it is allowed.
 func wrong(file, imported string) string {
 	room := roomOf(file)
 	if below(imported, refused) && !below(imported, excepted) && room != "e2e" {
@@ -120,14 +119,14 @@ func wrong(file, imported string) string {
 	if to == room {
 		return wrongInside(file, inner)
 	}
-	// Tests of the module's package are its users, too.
+	// Tests of the module's package are also its users.
 	if slices.Contains(rooms, to) || room == module && strings.HasSuffix(file, "_test.go") {
 		return ""
 	}
 	return room + " may not import " + to
 }
 
-// roomOf returns the first folder of a path from the module's root, or module for what is in the root itself.
+// roomOf returns the first folder of a path from the module's root, or module for files in the root.
 func roomOf(path string) string {
 	room, _, nested := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if !nested || room == "" {
@@ -136,7 +135,7 @@ func roomOf(path string) string {
 	return room
 }
 
-// wrongInside says what is wrong with an import within a room, "" if nothing is.
+// wrongInside returns why an import within a room is forbidden, "" if it is allowed.
 func wrongInside(file, inner string) string {
 	from, to := strings.Split(file, "/"), strings.Split(inner, "/")
 	if from[0] != "kubeapi" || len(from) < 3 || len(to) < 2 || from[1] == to[1] || slices.Contains(shared, to[1]) {
@@ -195,7 +194,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// Every package of the server says its idea and contract in a doc.go.
+// Every package of the server has a doc.go with its idea and contract.
 func TestPackagesAreDocumented(t *testing.T) {
 	for _, room := range []string{"generic", "kubeapi", "apiextensions", "aggregator", "cmd", "testserver", "apiserver"} {
 		folders := map[string]bool{} // with Go files that are no tests

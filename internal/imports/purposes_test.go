@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// explained are the folders of e2e whose files begin with a sentence about what they test.
+// explained are the folders of e2e whose files start with a sentence about their test.
 var explained = []string{"admission", "clients", "controllers", "deploy", "extensions", "kine", "kubectl", "replicas", "serving", "store"}
 
 func TestFilesOfTestsSayWhatTheyTest(t *testing.T) {

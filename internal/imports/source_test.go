@@ -12,11 +12,11 @@ import (
 
 const root = "../.."
 
-// served are the rooms that the server is made of.
+// served are the rooms of the server.
 var served = []string{"aggregator", "apiextensions", "apiserver", "cmd", "console", "generic", "internal", "kubeapi", "testserver"}
 
-// eachServedFile calls f for each file of the module's package and of the served rooms that is not a
-// test, with its path from the root.
+// eachServedFile calls f for each file of the module's package and of the served rooms that is not a test, with
+// its path from the root.
 func eachServedFile(t *testing.T, f func(rel string)) {
 	t.Helper()
 	own, err := filepath.Glob(filepath.Join(root, "*.go"))
@@ -46,7 +46,7 @@ func eachServedFile(t *testing.T, f func(rel string)) {
 	}
 }
 
-// parse reads a file of the project, and returns where its nodes stand.
+// parse parses a file of the project, and returns its file set.
 func parse(t *testing.T, rel string) (*ast.File, *token.FileSet) {
 	t.Helper()
 	files := token.NewFileSet()

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// ahead are the modules of whose libraries a program of the tests needs newer versions than the server has.
+// ahead are the modules whose programs need newer versions of libraries than the server.
 var ahead = map[string][]string{
 	"e2e/tools/kine/go.mod": {"github.com/prometheus/client_golang", "github.com/prometheus/common", "github.com/prometheus/procfs"},
 }
 
-// A library of another version is compiled again, with all that imports it.
+// A library in another version is compiled again, with all packages that import it.
 func TestToolsHaveTheServersVersions(t *testing.T) {
 	server := requirements(t, "go.mod")
 	for _, file := range []string{"e2e/tools/go.mod", "e2e/tools/kine/go.mod", "e2e/tools/promql/go.mod"} {
@@ -25,7 +25,7 @@ func TestToolsHaveTheServersVersions(t *testing.T) {
 	}
 }
 
-// requirements are the versions of the modules that a go.mod requires.
+// requirements returns the versions of the modules that a go.mod requires.
 func requirements(t *testing.T, file string) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(root, file))

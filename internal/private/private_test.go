@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// stranger is an id that nobody has.
+// stranger is an id without a user.
 const stranger = 54321
 
 func TestKey(t *testing.T) {
@@ -43,7 +43,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// What belongs to another user is refused, be it a directory, a link to one, or a key. Only root can give
+// Directories, links to directories, and keys of other users are rejected. Only root can change owners; other
+// users test with files of root.
 // files away; others can look at what is root's.
 func TestOtherOwners(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// long has a digit too many.
+// long has one digit too many.
 var long = strings.Repeat("1", maxDigits+1)
 
-// Numbers are too long by their digits, wherever they stand.
+// Numbers with too many digits are found anywhere.
 func TestIsTooLong(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": false, "e": false, "1e": false, "1E": false, "1e3": false, "1e999": false, "1e-999": false, "1e0000000999": false, "1Ei": false,
@@ -30,8 +30,8 @@ func TestIsTooLong(t *testing.T) {
 	}
 }
 
-// A document is refused for a quantity, not for other texts of the same form. A quantity that is twice in it is
-// read twice.
+// A document is rejected for a quantity, not for other texts of the same form. A duplicate quantity is parsed
+// twice.
 func TestCheck(t *testing.T) {
 	for doc, want := range map[string]bool{
 		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e999999999"}}}]}}`:                                                 true,
@@ -55,7 +55,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Whatever the number looks like, and whatever stands around it.
+// Numbers are found in all forms and contexts.
 func TestCheckFindsNumbers(t *testing.T) {
 	type amounts struct {
 		A []resource.Quantity `json:"a"`
@@ -77,7 +77,7 @@ func TestCheckFindsNumbers(t *testing.T) {
 	}
 }
 
-// What is wrong before a quantity, or looks like it, does not hide it.
+// Errors before a quantity, or similar texts, do not hide it.
 func TestCheckBehindErrors(t *testing.T) {
 	const limits = `"spec":{"containers":[{"resources":{"limits":{"cpu":"1e99999"}}}]}}`
 	for _, before := range []string{

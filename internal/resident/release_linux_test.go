@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapped is how many kilobytes of a mapping are in the page tables: mincore would count those of
-// the kernel's cache.
+// mapped returns how many kilobytes of a mapping are in the page tables. mincore would also count those of the
+// kernel's cache.
 func mapped(t *testing.T, path string) (kilobytes string) {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/smaps")
@@ -30,7 +30,7 @@ func mapped(t *testing.T, path string) (kilobytes string) {
 	return ""
 }
 
-// inMemory reports whether a file is nowhere else, so that it cannot be dropped.
+// inMemory reports whether a file is only in memory, so that it cannot be dropped.
 func inMemory(t *testing.T, path string) bool {
 	t.Helper()
 	var fs unix.Statfs_t
@@ -75,7 +75,7 @@ func TestPagesOfAFileAreReleased(t *testing.T) {
 	}
 }
 
-// What was written to a private mapping is nowhere else.
+// Data written to a private mapping exists only there.
 func TestPagesOfTheProcessStay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, make([]byte, 64<<10), 0o600); err != nil {

@@ -20,7 +20,7 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// authorizerFunc allows what the function says and has no opinion else.
+// authorizerFunc allows what the function returns true for, and has no opinion otherwise.
 type authorizerFunc func(a *authorizer.Attributes) bool
 
 func (f authorizerFunc) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {

@@ -16,8 +16,8 @@ import (
 	"triplane/generic/guard/admission"
 )
 
-// imageReviewer is a service that answers with a status, or with another text; it keeps the images
-// that it is asked about.
+// imageReviewer starts a webhook that responds with a status, or with another text, and records the images of
+// requests.
 func imageReviewer(t *testing.T, answer string) (kubeconfig string, asked *[]string) {
 	asked = new([]string)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

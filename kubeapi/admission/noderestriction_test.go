@@ -27,11 +27,10 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// objects is a resource that can only be read.
+// objects is a read-only resource.
 type objects map[string]runtime.Object
 
-// restriction is the plugin, which asks authz for nodes.
-// byDefault has all features but those that take a restriction away.
+// byDefault enables all feature gates except those that remove a restriction.
 func byDefault(gate string) bool { return gate != "AllowInsecureKubeletCertificateSigningRequests" }
 
 func restriction(authz authorizer.Authorizer) *nodeRestriction {
@@ -124,7 +123,7 @@ func mirror(change func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
-// certificate is a request of node a for the pod "certified".
+// certificate returns a request of node a for the pod "certified".
 func certificate(
 	change func(*certificatesv1beta1.PodCertificateRequestSpec),
 ) *certificatesv1beta1.PodCertificateRequest {

@@ -40,7 +40,7 @@ func TestTableOfPlugins(t *testing.T) {
 
 func loopback() *restclient.Config { return &restclient.Config{Host: "http://loopback.invalid"} }
 
-// read reads an AdmissionConfiguration.
+// read parses an AdmissionConfiguration.
 func read(t *testing.T, text string, enabled ...string) *configuration.Plugins {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "admission.yaml")
@@ -54,7 +54,7 @@ func read(t *testing.T, text string, enabled ...string) *configuration.Plugins {
 	return c
 }
 
-// newPlugins makes the plugins of the names.
+// newPlugins returns the named plugins.
 func newPlugins(names ...string) (*Plugins, error) {
 	return New(Dependencies{Stores: testStores(), Loopback: loopback(),
 		FeatureEnabled: func(string) bool { return true }},
@@ -87,7 +87,7 @@ func allNames() []string {
 	return all
 }
 
-// chainOf is a chain of plugins that have no names.
+// chainOf returns a chain of unnamed plugins.
 func chainOf(plugins ...admission.Interface) admission.Chain {
 	var named []admission.Named
 	for _, p := range plugins {

@@ -231,7 +231,7 @@ func (s *serviceAccount) validateEphemeral(ctx context.Context, a *admission.Att
 	for i := range p.Spec.EphemeralContainers {
 		c := &p.Spec.EphemeralContainers[i]
 		if what := foreignSecret(c.Env, c.EnvFrom, secretsOf(account)); what != "" {
-			// A bare error, as recorded: the answer is a 500.
+			// kube-apiserver returns a plain error here, so the response is a 500.
 			return errors.New("ephemeral container " + c.Name + " with " + notReferenced(what, account))
 		}
 	}

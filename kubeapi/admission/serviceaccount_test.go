@@ -13,7 +13,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// arriving returns objects that are not there when they are first asked for.
+// arriving returns objects that do not exist at the first read.
 func arriving(o objects) *rest.Resource {
 	var asked atomic.Int32
 	return &rest.Resource{Get: func(ctx context.Context, r rest.GetRequest) (runtime.Object, error) {

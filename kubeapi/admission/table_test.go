@@ -26,17 +26,17 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// pluginCase is an operation that a plugin changes or refuses. Objects are YAML.
+// pluginCase is an operation that a plugin mutates or rejects. Objects are YAML.
 type pluginCase struct {
 	name, plugin string
 	config       string // of the plugin
 	resource     string // with its subresource; pods
 	object, old  string
-	// changed is what the object is to contain, as JSON; refused is in the error.
+	// changed must be contained in the object, as JSON; refused must be contained in the error.
 	changed, refused string
 }
 
-// stock is what plugins find, by resource.
+// stock are the objects that plugins read, by resource.
 var stock = map[string]map[string]string{
 	"namespaces": {
 		"n": `{metadata: {name: n, annotations: {scheduler.alpha.kubernetes.io/node-selector: "zone=a"}}}`,
@@ -76,7 +76,7 @@ func stocked(t *testing.T) *group.Stores {
 	return stores
 }
 
-// listed is a resource that also lists the objects of a namespace.
+// listed returns a resource that can also list the objects of a namespace.
 func (o objects) listed() *rest.Resource { return &rest.Resource{Get: o.get, List: o.list} }
 
 func (o objects) list(ctx context.Context, _ *metainternalversion.ListOptions) (runtime.Object, error) {
@@ -97,7 +97,7 @@ type decodable struct {
 
 func (d decodable) Decode() (runtime.Object, error) { return d.obj.DeepCopyObject(), nil }
 
-// parsed reads an object of a resource.
+// parsed parses an object of a resource.
 func parsed(t *testing.T, resource, text string) runtime.Object {
 	t.Helper()
 	if text == "" {
@@ -145,7 +145,7 @@ func (c *pluginCase) attributes(t *testing.T) *admission.Attributes {
 	return a
 }
 
-// security is the configuration of PodSecurity with some fields.
+// security returns the configuration of PodSecurity with some fields.
 func security(version, fields string) string {
 	return "apiVersion: pod-security.admission.config.k8s.io/" + version + "\nkind: PodSecurityConfiguration\n" +
 		strings.ReplaceAll(fields, "}, ", "}\n") + "\n"
@@ -398,7 +398,7 @@ limits: [{type: Namespace, qps: 1, burst: 2}, {type: SourceAndObject, qps: 1, bu
 		{"a", "x", "limit reached on type SourceAndObject for key x"},
 		{"a", "y", "limit reached on type Namespace for key a"},
 	} {
-		// However slow this is, at some point tokens are used faster than they come.
+		// At some rate tokens are used faster than they are refilled.
 		refused := false
 		for range 10000 {
 			if err := event(c.namespace, c.object); err != nil && strings.Contains(err.Error(), c.want) {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// coversAll reports whether one toleration tolerates all that another one does.
+// coversAll reports whether one toleration tolerates everything that another one does.
 func coversAll(by, t *corev1.Toleration) bool {
 	switch exists := by.Operator == corev1.TolerationOpExists; {
 	case by.Key != t.Key && (by.Key != "" || !exists), by.Effect != t.Effect && by.Effect != "":
@@ -23,7 +23,7 @@ func coversAll(by, t *corev1.Toleration) bool {
 
 func pick[T any](of ...T) T { return of[rand.IntN(len(of))] }
 
-// Of each list those stay that no other one covers, of equal ones the first.
+// The merged list contains the tolerations that no other one covers, and the first of equal ones.
 func TestMergedTolerations(t *testing.T) {
 	for range 2000 {
 		all := make([]corev1.Toleration, 1+rand.IntN(6))

@@ -13,17 +13,15 @@ import (
 	"triplane/kubeapi/controllers/control"
 )
 
-// How long a lease lasts, for how long its holder tries to renew it, and how often
-// the others look. A replica that stops gives its lease back; one that dies is
-// followed by another within a lease and a look.
+// Durations of the lease. A replica that stops releases its lease. After a crash another replica takes over within
+// leaseDuration and retryPeriod.
 const (
 	leaseDuration = 8 * time.Second
 	renewDeadline = 5 * time.Second
 	retryPeriod   = 2 * time.Second
 )
 
-// elect works while this replica holds the lease, until ctx ends or the lease is
-// lost.
+// elect runs work while this replica holds the lease, until ctx is done or the lease is lost.
 func (m *Manager) elect(ctx context.Context, work func(context.Context)) {
 	client, err := coordinationv1client.NewForConfig(m.config.Loopback)
 	if err != nil {
@@ -33,7 +31,7 @@ func (m *Manager) elect(ctx context.Context, work func(context.Context)) {
 	}
 	m.metrics.Leading(false)
 	m.set(nil)
-	// The lease is given back only when the work has ended.
+	// The lease must be released only after the work has stopped.
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	var acquired control.Acquisition
@@ -41,7 +39,8 @@ func (m *Manager) elect(ctx context.Context, work func(context.Context)) {
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: control.LeaseName},
-			Client:    client, LockConfig: resourcelock.ResourceLockConfig{Identity: m.config.ID, EventRecorder: &acquired},
+			Client:    client, LockConfig: resourcelock.ResourceLockConfig{Identity: m.config.ID,
+				EventRecorder: &acquired},
 		},
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
 		ReleaseOnCancel: true, Name: control.LeaseName,
@@ -59,12 +58,12 @@ func (m *Manager) elect(ctx context.Context, work func(context.Context)) {
 	})
 	if err != nil {
 		m.set(err)
-		klog.ErrorS(err, "Replicas cannot elect one for the controllers")
+		klog.ErrorS(err, "Failed to run leader election of the controllers")
 		<-ctx.Done()
 		return
 	}
 	defer context.AfterFunc(ctx, func() {
-		if !acquired.Load() { // else work ends first, and releases
+		if !acquired.Load() { // otherwise work stops first, and then releases
 			release()
 		}
 	})()

@@ -24,43 +24,40 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// Options are what the flags say of controllers.
+// Options are the options of controllers.
 type Options struct {
-	// Selection is --controllers.
+	// Selection is the value of --controllers.
 	Selection []string
-	// RootCA is the authority of the server's certificate, in PEM; nil publishes
-	// none.
+	// RootCA is the CA of the server's certificate in PEM; nil disables its publication.
 	RootCA []byte
-	// TokenSigner signs the tokens of Secrets; nil fills none.
+	// TokenSigner signs the tokens of Secrets; nil disables the token controller.
 	TokenSigner serviceaccount.Signer
-	// LegacyTokenCleanUpPeriod is for how long an automatic Secret's token may be
-	// without use.
+	// LegacyTokenCleanUpPeriod is how long a token in an automatic Secret may be unused.
 	LegacyTokenCleanUpPeriod time.Duration
-	// SigningAuthority returns what certificates are signed with; nil signs none.
+	// SigningAuthority returns the CA that signs certificates; nil disables signing.
 	SigningAuthority func() (*certificates.Authority, error)
-	// TerminatedPods is how many pods that have ended are kept; 0 keeps all.
+	// TerminatedPods is how many terminated pods are kept; 0 keeps all.
 	TerminatedPods int
 }
 
-// Config is what a Manager is made from.
+// Config is the configuration of a Manager.
 type Config struct {
 	Options
-	// Stores, and the storage of all resources, are the server's.
+	// Stores and Storages are the server's, for all resources.
 	Stores       *group.Stores
 	Storages     registry.RESTOptionsGetter
 	Multiplexers []*cache.Multiplexer
-	// Public lists what the server serves; Local reports which versions of it this
-	// process keeps, rather than a server behind an APIService.
+	// Public is the discovery of the server. Local reports whether this process serves a version, rather than an
+	// external server.
 	Public *discovery.Groups
 	Local  func(schema.GroupVersion) bool
 	Scheme *runtime.Scheme
-	// Loopback is privileged; controllers use it as their service accounts.
+	// Loopback is privileged; controllers impersonate their service accounts.
 	Loopback *restclient.Config
-	// Elect has the replicas agree on one of them whose controllers work. ID names
-	// this replica.
+	// Elect enables leader election between replicas. ID is the identity of this replica.
 	Elect bool
 	ID    string
-	// Queues measures the work queues.
+	// Queues has the metrics of work queues.
 	Queues workqueue.MetricsProvider
 }
 
@@ -70,14 +67,14 @@ type Manager struct {
 	resources *control.Resources
 	metrics   *control.Metrics
 
-	failure atomic.Pointer[error] // why controllers that should work do not
+	failure atomic.Pointer[error] // why controllers that should run do not
 	stop    context.CancelCauseFunc
 	ctx     context.Context
 	ended   chan struct{}
 	begun   atomic.Bool
 }
 
-// New makes a manager. Its metrics are to be registered.
+// New returns a manager. Its metrics must be registered.
 func New(c Config) (*Manager, error) {
 	resources, err := control.NewResources(c.Public, c.Local, c.Stores, c.Storages)
 	if err != nil {
@@ -88,11 +85,11 @@ func New(c Config) (*Manager, error) {
 	return m, nil
 }
 
-// Metrics are those of the controllers.
+// Metrics returns the metrics of the controllers.
 func (m *Manager) Metrics() prometheus.Collector { return m.metrics }
 
-// Check reports why controllers that should work do not. That they wait for another
-// replica's, or for a kube-controller-manager, is no failure.
+// Check returns an error if controllers that should run do not. Waiting for another replica or for a
+// kube-controller-manager is not an error.
 func (m *Manager) Check() error {
 	if err := m.failure.Load(); err != nil {
 		return *err
@@ -100,12 +97,12 @@ func (m *Manager) Check() error {
 	return nil
 }
 
-// set notes why controllers that should work do not; nil where they do, or need not.
+// set sets the result of Check.
 func (m *Manager) set(err error) { m.failure.Store(&err) }
 
-var errStopped = errors.New("the server stops")
+var errStopped = errors.New("the server is stopping")
 
-// Stop ends the controllers and returns when nothing of them runs any more.
+// Stop stops the controllers and returns when none of their goroutines runs.
 func (m *Manager) Stop() error {
 	m.stop(errStopped)
 	if m.begun.Load() {
@@ -114,8 +111,7 @@ func (m *Manager) Stop() error {
 	return nil
 }
 
-// Run has the controllers work, once ready is closed, until ctx ends or Stop is
-// called. It may be called once.
+// Run runs the controllers after ready was closed, until ctx is done or Stop is called. It may be called once.
 func (m *Manager) Run(ctx context.Context, ready <-chan struct{}) {
 	m.begun.Store(true)
 	defer close(m.ended)
@@ -128,7 +124,7 @@ func (m *Manager) Run(ctx context.Context, ready <-chan struct{}) {
 		return
 	}
 	for ctx.Err() == nil {
-		m.stepAside(ctx, func(ctx context.Context) {
+		m.runBesideForeign(ctx, func(ctx context.Context) {
 			if m.config.Elect {
 				m.elect(ctx, m.work)
 				return
@@ -138,7 +134,7 @@ func (m *Manager) Run(ctx context.Context, ready <-chan struct{}) {
 	}
 }
 
-// work runs all selected controllers until ctx ends.
+// work runs all selected controllers until ctx is done.
 func (m *Manager) work(ctx context.Context) {
 	env := m.environment()
 	defer env.Close()
@@ -152,11 +148,11 @@ func (m *Manager) work(ctx context.Context) {
 		r, err := c.make(env, &m.config.Options)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", c.name, err))
-			klog.ErrorS(err, "A controller cannot be made", "controller", c.name)
+			klog.ErrorS(err, "Failed to create controller", "controller", c.name)
 			continue
 		}
 		if r == nil {
-			klog.V(2).InfoS("A controller has nothing to work with", "controller", c.name)
+			klog.V(2).InfoS("Disabled controller: its options are not set", "controller", c.name)
 			continue
 		}
 		names, runs = append(names, c.name), append(runs, r)
@@ -164,7 +160,7 @@ func (m *Manager) work(ctx context.Context) {
 	m.metrics.Leading(true)
 	defer m.metrics.Leading(false)
 	m.set(errors.Join(failures...))
-	klog.InfoS("Controllers begin", "controllers", names)
+	klog.InfoS("Started controllers", "controllers", names)
 	var running worker.Group
 	running.Go(func() { env.Feed.Run(ctx) })
 	for i, r := range runs {
@@ -175,10 +171,11 @@ func (m *Manager) work(ctx context.Context) {
 		})
 	}
 	running.Wait()
-	klog.InfoS("Controllers have ended")
+	klog.InfoS("Stopped controllers")
 }
 
 func (m *Manager) environment() *control.Env {
 	c := &m.config
-	return control.NewEnv(c.Stores, control.NewFeed(c.Multiplexers, m.resources), m.resources, m.metrics, c.Scheme, c.Loopback)
+	return control.NewEnv(c.Stores, control.NewFeed(c.Multiplexers, m.resources), m.resources, m.metrics, c.Scheme,
+		c.Loopback)
 }

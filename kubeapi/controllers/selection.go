@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// Everything selects the controllers that are on by default; None, or nothing,
-// selects none.
+// Everything selects the controllers that are enabled by default. None, or an empty selection, selects none.
 const (
 	Everything = "*"
 	None       = "none"
 )
 
-// Names are those of all controllers, sorted.
+// Names returns the names of all controllers, sorted.
 func Names() []string {
 	var names []string
 	for _, c := range table() {
@@ -23,7 +22,7 @@ func Names() []string {
 	return names
 }
 
-// ValidateSelection returns an error for a name that no controller has.
+// ValidateSelection returns an error for an unknown controller.
 func ValidateSelection(selection []string) error {
 	known := Names()
 	for _, s := range selection {
@@ -31,13 +30,13 @@ func ValidateSelection(selection []string) error {
 		if s == Everything || s == None && len(selection) == 1 || slices.Contains(known, name) {
 			continue
 		}
-		return fmt.Errorf("--controllers: there is no controller %q; there are %s", name, strings.Join(known, ", "))
+		return fmt.Errorf("--controllers: unknown controller %q; available: %s", name, strings.Join(known, ", "))
 	}
 	return nil
 }
 
-// selected reports whether a controller is to run: it is named, or "*" is and it is
-// not taken out by "-NAME". Of several entries for a name the first counts.
+// selected reports whether a controller is enabled: by name, or by "*" without "-NAME". The first entry for a name
+// takes precedence.
 func selected(selection []string, name string) bool {
 	for _, s := range selection {
 		switch s {
@@ -50,7 +49,7 @@ func selected(selection []string, name string) bool {
 	return slices.Contains(selection, Everything)
 }
 
-// Selects reports whether any controller is to run.
+// Selects reports whether any controller is enabled.
 func Selects(selection []string) bool {
 	return slices.ContainsFunc(Names(), func(name string) bool { return selected(selection, name) })
 }

@@ -22,18 +22,17 @@ import (
 	"triplane/kubeapi/controllers/ttl"
 )
 
-// run works until its context ends, and has no goroutine left when it returns.
+// run runs a controller until its context is done. When it returns, none of its goroutines runs.
 type run = func(context.Context)
 
-// controller is a row of the table. make enters what it follows in the feed of the
-// environment, and returns how it works; nil where the options leave it without
-// what it needs.
+// controller is a row of the table. make registers handlers in the environment's feed, and returns the function
+// that runs the controller; nil if the options disable it.
 type controller struct {
 	name string
 	make func(e *control.Env, o *Options) (run, error)
 }
 
-// table lists all controllers.
+// table returns all controllers.
 func table() []controller {
 	return []controller{
 		{"certificatesigningrequest-approving-controller", plain(certificates.NewApprover)},
@@ -78,7 +77,7 @@ func table() []controller {
 	}
 }
 
-// plain makes a controller that no flag is about.
+// plain adapts the constructor of a controller without options.
 func plain(make func(*control.Env) (run, error)) func(*control.Env, *Options) (run, error) {
 	return func(e *control.Env, _ *Options) (run, error) { return make(e) }
 }

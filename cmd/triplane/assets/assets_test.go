@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// The directory is complete after the first time and after a second one, with a kubectl
-// in PATH and without.
+// The directory is complete after the first and the second run, with a kubectl in PATH and without.
 func TestWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	path := t.TempDir()

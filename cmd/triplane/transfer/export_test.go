@@ -24,7 +24,7 @@ func configMap(namespace string) *unstructured.Unstructured {
 	return o
 }
 
-// Of some namespaces nothing is asked for but what is in them: whoever exports may read no others.
+// An export of some namespaces requests only their objects, because its user may not read others.
 func TestExportAsksForTheNamespacesAlone(t *testing.T) {
 	configMaps := resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, namespaced: true}
 	namespaces := resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}}
@@ -48,7 +48,7 @@ func TestExportAsksForTheNamespacesAlone(t *testing.T) {
 	}
 }
 
-// A group that another server keeps need not be available; one that is kept here must be.
+// A group that another server stores need not be available; a local one must be.
 func TestResourcesOfUnavailableGroups(t *testing.T) {
 	d := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{}}
 	for _, gv := range []string{"v1", "metrics.k8s.io/v1"} {

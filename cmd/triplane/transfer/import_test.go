@@ -12,7 +12,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// A status is written to the object as the server has changed it in between.
+// The status is updated on the current object after a conflict.
 func TestStatusIsWrittenAfterConflicts(t *testing.T) {
 	r := schema.GroupVersionResource{Version: "v1", Resource: "things"}
 	thing := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Thing", "metadata": map[string]any{"name": "a", "resourceVersion": "1"}}}

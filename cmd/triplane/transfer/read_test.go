@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Numbers of YAML and JSON documents stay what they are: integers have 64 bits.
+// Integers of YAML and JSON documents have 64 bits.
 func TestReadPreservesIntegers(t *testing.T) {
 	const documents = `apiVersion: example.com/v1
 kind: Widget

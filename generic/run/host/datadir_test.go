@@ -14,7 +14,7 @@ func TestDataDirOfEverybody(t *testing.T) {
 	}
 }
 
-// triesModes has a data directory opened, a part of which has all sorts of modes.
+// triesModes opens a data directory while a part of it has various modes.
 func triesModes(t *testing.T, dir, part string) {
 	t.Helper()
 	if err := os.MkdirAll(part, 0o700); err != nil {

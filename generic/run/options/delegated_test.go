@@ -20,7 +20,7 @@ import (
 	"triplane/generic/base/user"
 )
 
-// coreServer is an API server that knows one token and one user, and counts what it is asked.
+// coreServer is an API server that authenticates one token and authorizes one user, and counts requests.
 type coreServer struct {
 	*httptest.Server
 	tokens, accesses atomic.Int32

@@ -67,8 +67,7 @@ func TestFeatureGates(t *testing.T) {
 	}
 }
 
-// TestGateTable reads the table: each row is in order, says what the gate does here,
-// and is of no gate that was removed.
+// TestGateTable checks the table: rows are sorted, have an effect, and contain no removed gate.
 func TestGateTable(t *testing.T) {
 	before := ""
 	for _, g := range gates() {

@@ -21,7 +21,7 @@ func TestMember(t *testing.T) {
 		"without TLS":               {member: Member{Name: "a", Listen: "http://10.0.0.1:2380"}, wrong: "--embedded-etcd-peer-listen"},
 		"without a port":            {member: Member{Name: "a", Listen: "https://10.0.0.1"}, wrong: "--embedded-etcd-peer-listen"},
 		"a name and no listener":    {member: Member{Name: "a"}, wrong: "need --embedded-etcd-peer-listen"},
-		"not among its own":         {member: Member{Name: "d", Listen: "https://10.0.0.4:2380", Initial: three}, wrong: `no member "d"`},
+		"not among its own":         {member: Member{Name: "d", Listen: "https://10.0.0.4:2380", Initial: three}, wrong: `does not contain this member, "d"`},
 		"two places":                {member: Member{Name: "a", Listen: "https://10.0.0.1:2380", Advertise: "https://10.0.0.9:2380", Initial: three}, wrong: "has this member at https://10.0.0.1:2380"},
 		"a name twice":              {member: Member{Name: "a", Listen: "https://10.0.0.1:2380", Initial: three + ",a=https://10.0.0.4:2380"}, wrong: "twice"},
 		"a URL twice":               {member: Member{Name: "a", Listen: "https://10.0.0.1:2380", Initial: three + ",d=https://10.0.0.1:2380"}, wrong: "twice"},

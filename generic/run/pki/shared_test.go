@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestShared has two directories share what servers of a cluster have in common, and not with one that has
-// keys of its own.
+// TestShared copies the shared files of a cluster to a second directory, but not to one with other keys.
 func TestShared(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	if err := EnsureShared(first); err != nil {
@@ -42,7 +41,7 @@ func TestShared(t *testing.T) {
 	if err := EnsureShared(other); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteShared(other, files); err == nil || !strings.Contains(err.Error(), "another one than the cluster has") {
+	if err := WriteShared(other, files); err == nil || !strings.Contains(err.Error(), "differs from the cluster") {
 		t.Errorf("keys are replaced: %v", err)
 	}
 	delete(files, "sa.key")

@@ -35,7 +35,7 @@ func TestServingCertificatesSuitClientsOfRSA(t *testing.T) {
 	}
 }
 
-// TestEarlierServingKeysAreKept: data directories of releases that generated ECDSA keys.
+// TestEarlierServingKeysAreKept starts with a data directory of a release that generated ECDSA keys.
 func TestEarlierServingKeysAreKept(t *testing.T) {
 	dir := t.TempDir()
 	earlier := Config{Names: []string{"localhost"}, ECDSA: true}

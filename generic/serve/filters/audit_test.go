@@ -13,7 +13,7 @@ import (
 	"triplane/generic/guard/audit"
 )
 
-// events keeps what it gets, in short.
+// events records a summary of each event.
 type events struct {
 	mu    sync.Mutex
 	all   []*audit.Event
@@ -88,7 +88,7 @@ func TestAuditOfTheChain(t *testing.T) {
 	}
 }
 
-// What is answered before anybody is authenticated is recorded, too.
+// Responses to unauthenticated requests are recorded.
 func TestAuditOfWhatNeedsNoUser(t *testing.T) {
 	h, k := audited(audit.LevelMetadata, func(http.ResponseWriter, *http.Request) {}, func(o *Options) {
 		o.CrossSiteOptions = CrossSiteOptions{RejectCrossSite: true}
@@ -194,8 +194,8 @@ func (e encoded) Process(events ...*audit.Event) bool {
 
 func (encoded) Close(context.Context) {}
 
-// BenchmarkAudit is BenchmarkChain at the levels of auditing. The cost of None is
-// that of a policy that does not want the request; Off is no policy.
+// BenchmarkAudit is like BenchmarkChain at each audit level. None is a policy that omits the request; Off is no
+// policy.
 func BenchmarkAudit(b *testing.B) {
 	object := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"n"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
 	for _, level := range []audit.Level{"Off", audit.LevelNone, audit.LevelMetadata, audit.LevelRequestResponse} {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// deadlineRecorder is an answer over a connection whose read deadline is recorded.
+// deadlineRecorder is a response over a connection whose read deadline is recorded.
 type deadlineRecorder struct {
 	*httptest.ResponseRecorder
 	deadline time.Time

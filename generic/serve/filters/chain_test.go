@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tokens of the tests: the name is the token.
+// testTokens authenticates each token as the user of that name.
 var testTokens = authentication.TokenFunc(func(_ context.Context, token string) (*authentication.Response, error) {
 	switch token {
 	case "admin":
@@ -54,12 +54,12 @@ func testOptions() Options {
 	}
 }
 
-// within is settings with nothing but a deadline.
+// within returns settings with only a deadline.
 func within(timeout time.Duration) Settings {
 	return Settings{DeadlineOptions: DeadlineOptions{RequestTimeout: timeout}}
 }
 
-// granted lets the user "granted" impersonate jane, and jane list pods.
+// granted allows the user "granted" to impersonate jane, and jane to list pods.
 type granted struct{}
 
 func (granted) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -85,7 +85,7 @@ func serve(h http.Handler, method, url string, header ...string) *httptest.Respo
 	return w
 }
 
-// echo answers who asks.
+// echo responds with the user.
 var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	request.AddWarning(r.Context(), `say "hi"`)
 	u := request.UserFrom(r.Context())
@@ -358,7 +358,7 @@ func TestAuditIDIsKept(t *testing.T) {
 	}
 }
 
-// Handlers find Flush and Hijack where the connection has them.
+// Handlers see Flush and Hijack if the connection has them.
 func TestWriterShapes(t *testing.T) {
 	server := httptest.NewServer(Chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		c, _, err := w.(http.Hijacker).Hijack()
@@ -459,8 +459,7 @@ func BenchmarkChain(b *testing.B) {
 	}
 }
 
-// TestTerminationLeavesLoopback sees a watch of the server's own clients outlive
-// the event that ends all others.
+// Watches of the server's own clients do not end at termination.
 func TestTerminationLeavesLoopback(t *testing.T) {
 	terminating := make(chan struct{})
 	close(terminating)
@@ -475,7 +474,7 @@ func TestTerminationLeavesLoopback(t *testing.T) {
 	h.ServeHTTP(httptest.NewRecorder(), r.WithContext(authentication.WithLoopback(r.Context())))
 }
 
-// An exchange is allocated for each request: a larger one than this would occupy 128 bytes more.
+// An exchange is allocated for each request: a larger one would need 128 bytes more.
 func TestSizeOfExchange(t *testing.T) {
 	if size := unsafe.Sizeof(exchange{}); size > 1272 {
 		t.Errorf("an exchange has %d bytes, want 1272 at most: with the allocator's header a size class", size)

@@ -63,7 +63,7 @@ func TestPublicFiles(t *testing.T) {
 	}
 }
 
-// What is proxied has no part in the console's origin where a browser asks for it, and is what was sent elsewhere.
+// Browsers get proxied responses sandboxed, other clients get them unchanged.
 func TestProxiedPagesAreSandboxed(t *testing.T) {
 	for _, c := range []struct {
 		name                            string

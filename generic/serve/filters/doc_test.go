@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The chain that doc.go describes is the one that Chain builds.
+// doc.go lists the filters that Chain uses.
 func TestDocListsTheChain(t *testing.T) {
 	names := func(file, pattern string) []string {
 		b, err := os.ReadFile(file)

@@ -13,7 +13,7 @@ import (
 	"triplane/generic/base/user"
 )
 
-// constrained allows all that constrained impersonation asks, and nothing else.
+// constrained allows all permissions of constrained impersonation, and nothing else.
 type constrained struct{ asked []authorizer.Attributes }
 
 func (c *constrained) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -24,7 +24,7 @@ func (c *constrained) Authorize(_ context.Context, a *authorizer.Attributes) (au
 	return authorizer.NoOpinion, "", nil
 }
 
-// impersonate returns the user that headers lead to, nil where they are refused.
+// impersonate returns the user that headers impersonate, nil if they are rejected.
 func impersonate(authz authorizer.Authorizer, requestor *user.Info, h http.Header) (as *user.Info, code int) {
 	e := &exchange{}
 	e.info = request.Info{Verb: "list", Resource: "pods", IsResourceRequest: true}
@@ -75,7 +75,7 @@ func TestConstrainedImpersonation(t *testing.T) {
 	}
 }
 
-// ownNode allows whoever asks to act as the node that they run on.
+// ownNode allows users to impersonate the node on which they run.
 type ownNode struct{}
 
 func (ownNode) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -85,7 +85,7 @@ func (ownNode) Authorize(_ context.Context, a *authorizer.Attributes) (authorize
 	return authorizer.NoOpinion, "", nil
 }
 
-// Who may act as the node of its pod is not allowed to act as others.
+// A user who may impersonate its pod's node may not impersonate other users.
 func TestAssociatedNode(t *testing.T) {
 	const account, key = "system:serviceaccount:n:agent", user.NodeNameKey
 	for _, c := range []struct {
@@ -106,8 +106,8 @@ func TestAssociatedNode(t *testing.T) {
 	}
 }
 
-// FuzzImpersonation: whatever the headers, constrained permissions lead to nobody
-// who may do everything, and all that the user becomes has been asked about.
+// FuzzImpersonation checks for any headers that constrained permissions lead to no user with all permissions, and
+// that all attributes of the user were authorized.
 func FuzzImpersonation(f *testing.F) {
 	f.Add("bob", "g", "k", "v", "u")
 	f.Add("system:node:n", "", "", "", "")

@@ -12,7 +12,7 @@ import (
 	"triplane/generic/base/request"
 )
 
-// hostile is a request with names that nobody has.
+// hostile returns a request with random names.
 func hostile(random *rand.Rand) *http.Request {
 	word := func() string {
 		return strings.Repeat(string(rune('a'+random.IntN(26))), 1+random.IntN(300)) + fmt.Sprint(random.Uint32())
@@ -35,7 +35,7 @@ func hostile(random *rand.Rand) *http.Request {
 	return r
 }
 
-// size is how many series there are of metrics of the server, and their bytes.
+// size returns the number of series of the server's metrics, and their bytes.
 func size(t *testing.T, m *metrics.Registry) (series, bytes int) {
 	t.Helper()
 	families, err := m.Gather()
@@ -49,7 +49,7 @@ func size(t *testing.T, m *metrics.Registry) (series, bytes int) {
 	return series, bytes
 }
 
-// However many resources are invented, metrics do not grow: 20,000 requests leave
+// Unknown resources do not add series: 20,000 requests leave as many as one round of all kinds of requests.
 // no more than those of one round over all that a request may be.
 func TestHostileRequestsMakeNoSeries(t *testing.T) {
 	o := testOptions()
@@ -68,8 +68,7 @@ func TestHostileRequestsMakeNoSeries(t *testing.T) {
 	}
 }
 
-// A remote server that knows whatever it is asked for makes no long labels and
-// not more series than the bound.
+// A remote server that serves any resource adds neither long labels nor more series than the bound.
 func TestAnswersToAnythingMakeBoundedSeries(t *testing.T) {
 	o := testOptions()
 	chain := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { request.MarkServed(r.Context()) }), o)
@@ -88,8 +87,8 @@ func TestAnswersToAnythingMakeBoundedSeries(t *testing.T) {
 	}
 }
 
-// FuzzLabels sends whatever request to a server that knows of nothing. None of what
-// it says becomes a label, and there are not more series than of those before it.
+// FuzzLabels sends arbitrary requests to a server without resources. Their values do not become labels, and the
+// number of series does not grow.
 func FuzzLabels(f *testing.F) {
 	for _, seed := range [][5]string{
 		{"GET", "/api/v1/namespaces/n/pods/p/log", "watch=1", "agent", "admin"}, {"POST", "/apis/g/v/r", "dryRun=All&fieldValidation=Strict", "kube-scheduler/v1", "alice"},

@@ -13,8 +13,7 @@ import (
 	"triplane/generic/guard/flowcontrol"
 )
 
-// flowOptions are testOptions with flow control that has so many seats, and does
-// not queue.
+// flowOptions are testOptions with flow control with so many seats and no queues.
 func flowOptions(seats int) Options {
 	all := []string{"*"}
 	schema := func(name string, precedence int32, group string) *flowv1.FlowSchema {
@@ -43,8 +42,8 @@ func flowOptions(seats int) Options {
 	return o
 }
 
-// While a request of one user holds the only seat, others are asked to come back;
-// exempt ones, and long-running ones but watches, are not controlled.
+// While a request of one user holds the only seat, requests of others get 429. Exempt requests, and long-running
+// ones except watches, are not controlled.
 func TestPriorityAndFairness(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	o := flowOptions(1)
@@ -86,7 +85,7 @@ func TestPriorityAndFairness(t *testing.T) {
 	}
 }
 
-// A watch gives its seat back when it has initialized, and goes on.
+// A watch releases its seat when it has initialized.
 func TestWatchesAreControlledWhileTheyInitialize(t *testing.T) {
 	entered, initialize, initialized, leave := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	o := flowOptions(1)

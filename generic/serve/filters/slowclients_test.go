@@ -22,7 +22,7 @@ const (
 	slowSize  = 2 << 20
 )
 
-// slowServer serves with a short limit, and with buffers that hold little.
+// slowServer serves with a short limit and small buffers.
 func slowServer(t *testing.T) string {
 	o := testOptions()
 	o.Authorization, o.stalledLimit = nil, slowLimit
@@ -62,7 +62,7 @@ func answerSlowly(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// exchangeSlowly sends a request over HTTP/1.1; between has the client do something before the response is read.
+// exchangeSlowly sends a request over HTTP/1.1; it calls between before it reads the response.
 func exchangeSlowly(t *testing.T, address, head string, between func(net.Conn)) (*http.Response, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -88,7 +88,7 @@ func exchangeSlowly(t *testing.T, address, head string, between func(net.Conn)) 
 
 func end(conn net.Conn) { _, _ = io.WriteString(conn, "\r\n") }
 
-// Clients that are idle, or slow, are served over HTTP/1.1; one that takes nothing of a list is not.
+// Idle and slow clients are served over HTTP/1.1; a client that reads nothing of a list is not.
 func TestSlowClientsAreServed(t *testing.T) {
 	address := slowServer(t)
 	for _, c := range []struct {
@@ -125,7 +125,7 @@ func TestSlowClientsAreServed(t *testing.T) {
 	}
 }
 
-// A body that comes a byte at a time is read.
+// A body that arrives byte by byte is read.
 func TestSlowUploads(t *testing.T) {
 	const size = 40
 	resp, _ := exchangeSlowly(t, slowServer(t), "PUT /api/v1/nodes/a HTTP/1.1", func(conn net.Conn) {
@@ -142,7 +142,7 @@ func TestSlowUploads(t *testing.T) {
 	}
 }
 
-// Connections that were taken over may be idle.
+// Hijacked connections may be idle.
 func TestIdleUpgrades(t *testing.T) {
 	address := slowServer(t)
 	for _, subresource := range []string{"exec", "portforward"} {

@@ -31,7 +31,7 @@ func TestTraceOfSlowRequest(t *testing.T) {
 	}
 }
 
-// A method that is no verb of the API is logged as it is.
+// A method without an API verb is logged unchanged.
 func TestTraceOfOtherMethods(t *testing.T) {
 	e := &exchange{}
 	e.State.Init(t.Context())

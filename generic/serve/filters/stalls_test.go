@@ -17,7 +17,7 @@ import (
 	"triplane/generic/base/user"
 )
 
-// slowClient is a connection whose client takes nothing until it is told to.
+// slowClient is a connection whose client reads nothing until it is released.
 type slowClient struct {
 	*httptest.ResponseRecorder
 	begun chan struct{}
@@ -49,7 +49,7 @@ func (c *slowClient) SetWriteDeadline(d time.Time) error {
 	return nil
 }
 
-// eventually waits until the condition holds.
+// eventually waits until the condition is true.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
@@ -59,7 +59,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// A response that waits for its client occupies nothing that others need.
+// A response that waits for its client holds no seats.
 func TestStalledResponsesGiveSeatsBack(t *testing.T) {
 	limits := testOptions()
 	limits.MaxRequestsInFlight = 1
@@ -107,7 +107,7 @@ func TestStalledResponsesGiveSeatsBack(t *testing.T) {
 	}
 }
 
-// Clients that take none of the console's files do not keep others from them.
+// Clients that do not read the console's files do not block others.
 func TestStalledFilesDoNotCount(t *testing.T) {
 	o := testOptions()
 	o.PublicFilesOptions = PublicFilesOptions{PublicPrefixes: []string{"/console/"}, PublicFiles: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -127,7 +127,7 @@ func TestStalledFilesDoNotCount(t *testing.T) {
 	all.Wait()
 }
 
-// A request for a file waits for a place rather than being rejected at once, and is rejected while there is none.
+// A request for a file waits for a place before it is rejected.
 func TestFilesWaitForAPlace(t *testing.T) {
 	files := &limiter{limit: 1, freed: make(chan struct{}, 1)}
 	var first exchange
@@ -157,7 +157,7 @@ func TestFilesWaitForAPlace(t *testing.T) {
 	}
 }
 
-// waits begins a write that is not taken, and returns when it counts.
+// waits starts a write that blocks, and returns when it counts as stalled.
 func (s *stalls) waits(t *testing.T, e *exchange, bytes int64) (*stall, *slowClient) {
 	t.Helper()
 	client := newSlowClient()
@@ -180,7 +180,7 @@ func (c *slowClient) isCut() bool {
 	}
 }
 
-// from is a request by a user, or from an address.
+// from returns a request of a user, or from an address.
 func from(name, address string) *exchange {
 	e := &exchange{client: &http.Request{RemoteAddr: address + ":1234", ProtoMajor: 2}}
 	if name != "" {
@@ -189,7 +189,7 @@ func from(name, address string) *exchange {
 	return e
 }
 
-// What stalled responses keep is bounded, per user and together, and the oldest of a user goes first.
+// The memory of stalled responses is bounded, per user and in total; the oldest of a user is aborted first.
 func TestStalledResponsesAreBounded(t *testing.T) {
 	s := newStalls(metrics.New(), StalledLimit)
 	s.perUser, s.together = 100, 250
@@ -228,7 +228,7 @@ func TestStalledResponsesAreBounded(t *testing.T) {
 	}
 }
 
-// A client of HTTP/1.1 that takes nothing loses its connection; one that reads a log may take its time.
+// A client of HTTP/1.1 that reads nothing loses its connection; a client of a log does not.
 func TestStalledResponsesEnd(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -257,7 +257,7 @@ func TestStalledResponsesEnd(t *testing.T) {
 	}
 }
 
-// Writes that end while their timers fire leave nothing behind.
+// Writes that end while their timers fire leave no state.
 func TestStallsRace(t *testing.T) {
 	s := newStalls(nil, StalledLimit)
 	s.perUser = 500
@@ -283,7 +283,7 @@ func TestStallsRace(t *testing.T) {
 	}
 }
 
-// A request whose body does not come occupies nothing, and waits for its turn again when the body is there.
+// A request whose body does not arrive holds no seats, and queues again when it arrives.
 func TestBodiesThatDoNotComeHoldNoSeats(t *testing.T) {
 	fair := flowOptions(1)
 	limits := testOptions()
@@ -336,7 +336,7 @@ func TestBodiesThatDoNotComeHoldNoSeats(t *testing.T) {
 	}
 }
 
-// A proxy may read on when its handler has ended: nothing is taken that nobody gives back.
+// A proxy may read the body after its handler has returned: no seats remain held.
 func TestBodiesReadAfterTheHandler(t *testing.T) {
 	o := testOptions()
 	o.Authorization, o.MaxMutatingRequestsInFlight = nil, 1

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A long-running request that comes while those before it end is ended as well.
+// A long-running request that starts while previous ones are cancelled is cancelled as well.
 func TestTerminationOfLateRequests(t *testing.T) {
 	terminating := make(chan struct{})
 	all := &termination{terminating: terminating, cancels: map[uint64]context.CancelFunc{}}

@@ -21,7 +21,7 @@ import (
 	"triplane/generic/storage/embedded"
 )
 
-// Tree is a kind of our own.
+// Tree is an example kind.
 type Tree struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -54,7 +54,7 @@ func (l *TreeList) DeepCopyObject() runtime.Object {
 
 var forest = schema.GroupVersion{Group: "forest.example.com", Version: "v1"}
 
-// trees declares the kind; nil functions mean nothing special.
+// trees declares the kind; nil functions select the defaults.
 func trees() *registry.Kind[*Tree] {
 	return &registry.Kind[*Tree]{
 		Hub: forest.WithKind("Tree"), Namespaced: true,
@@ -72,8 +72,8 @@ func trees() *registry.Kind[*Tree] {
 	}
 }
 
-// An API server with one kind of its own, on an embedded etcd. Clients in the same
-// process call its handler directly; config.Serving would make it listen.
+// An API server with one additional kind, on an embedded etcd. Clients in the process call its handler directly;
+// config.Serving would make it listen.
 func Example() {
 	dir, err := os.MkdirTemp("", "forest")
 	check(err)

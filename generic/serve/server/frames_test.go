@@ -16,8 +16,8 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// TestFrameScheduler has many bodies share a connection, some of which nobody
-// reads and some of which are given up, and checks that the others arrive whole.
+// TestFrameScheduler sends many bodies over a connection. Some are not read and some are cancelled; the others
+// arrive completely.
 func TestFrameScheduler(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 40_000)
 	idle := make(chan struct{}, 64)

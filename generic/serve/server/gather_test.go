@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// gatheredPair is a gathered connection and its client, behind their handshake.
+// gatheredPair returns a gathered connection and its client, after their handshake.
 func gatheredPair(t testing.TB) (*gathered, *gatedConn, *tls.Conn) {
 	t.Helper()
 	files := selfSigned(t, t.TempDir(), "gather")
@@ -50,7 +50,7 @@ func gatheredPair(t testing.TB) (*gathered, *gatedConn, *tls.Conn) {
 	return gather(server), gate, client
 }
 
-// gatedConn lets no write through while it is shut.
+// gatedConn blocks writes while it is shut.
 type gatedConn struct {
 	net.Conn
 	shut    atomic.Bool
@@ -97,7 +97,7 @@ func TestSmallWritesGoOutTogether(t *testing.T) {
 	if n := gate.writes.Load(); n != 2 {
 		t.Errorf("%d system calls for two batches", n)
 	}
-	// What is large keeps its place behind what is small.
+	// Large writes keep their position after small ones.
 	want.Reset()
 	write("small ")
 	write(string(bytes.Repeat([]byte("large "), gatherMax)))
@@ -108,12 +108,13 @@ func TestSmallWritesGoOutTogether(t *testing.T) {
 		t.Errorf("%d bytes of %d, %v", len(all), want.Len(), err)
 	}
 	if _, err := conn.Write([]byte("x")); err == nil {
-		// It waits, and finds out.
+		// The write is buffered, and its error is reported later.
 		eventually(t, "an error of a closed connection", func() bool { _, err := conn.Write([]byte("x")); return err != nil })
 	}
 }
 
-// Who reads nothing holds a record's bytes, and writers; the end of the connection frees them.
+// A client that reads nothing occupies one record's bytes, and blocks writers; closing the connection releases
+// them.
 func TestGatheredBytesAreBounded(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	conn, gate, _ := gatheredPair(t)
@@ -137,14 +138,13 @@ func TestGatheredBytesAreBounded(t *testing.T) {
 	if err := <-stuck; err == nil {
 		t.Error("a write to a closed connection succeeded")
 	}
-	// One lot is being written, the other waits.
+	// One batch is being written, the other is buffered.
 	if n := accepted.Load(); n > 2*gatherMax {
 		t.Errorf("%d bytes were accepted of which none went out", n)
 	}
 }
 
-// What ends an answer is with the client when it is written, however busy the processors are, in one
-// piece with what waits.
+// The end of a response is written at once together with the buffered bytes, however busy the processors are.
 func TestAnEndOfAnAnswerGoesOutAtOnce(t *testing.T) {
 	conn, gate, client := gatheredPair(t)
 	var b bytes.Buffer
@@ -165,7 +165,7 @@ func TestAnEndOfAnAnswerGoesOutAtOnce(t *testing.T) {
 		{frame(false, 5000)[:4096], frame(false, 5000)[4096:], frame(true, 5000)[:4096], frame(true, 5000)[4096:]},
 		{slices.Concat(frame(true, 10), frame(false, 10))},
 	} {
-		// Nobody flushes what waits but who writes the end.
+		// Only the writer of the end flushes the buffer.
 		conn.mu.Lock()
 		conn.due = true
 		conn.mu.Unlock()

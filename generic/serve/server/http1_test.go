@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Clients of HTTP/1.1 that send one request after the other on open connections have each one answered that
-// they could send, when the server shuts down: afterwards they cannot connect.
+// At shutdown, clients of HTTP/1.1 with open connections get a response to each request that they could send.
+// Afterwards they cannot connect.
 func TestShutdownAnswersHTTP1(t *testing.T) {
 	const clients, rounds = 16, 3
 	for range rounds {

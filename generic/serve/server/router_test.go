@@ -9,7 +9,7 @@ import (
 	"github.com/emicklei/go-restful/v3"
 )
 
-// testHandler has the routes that a server with the core group and apps has.
+// testHandler has the routes of a server with the core group and apps.
 func testHandler(notFound http.Handler) *APIServerHandler {
 	h := newAPIServerHandler("test", notFound)
 	says := func(text string) restful.RouteFunction {
@@ -84,7 +84,7 @@ func TestDirector(t *testing.T) {
 	}
 }
 
-// A request that fits a route takes it, and the service has no routes: neither then nor for documents.
+// A request that matches a deferred route is served, and the route is not added to the service.
 func TestDeferredRoutes(t *testing.T) {
 	h := newAPIServerHandler("test", http.NotFoundHandler())
 	ws := new(restful.WebService)
@@ -125,7 +125,7 @@ func TestDeferredRoutes(t *testing.T) {
 	}
 }
 
-// The router must choose what the library's own router would.
+// The router must select the same route as the library's own router.
 func FuzzRouterAgreesWithTheLibrary(f *testing.F) {
 	for _, path := range []string{"/api/v1", "/api/v1/namespaces/a/pods/p/proxy/x//y/", "/api/v1//", "/apis/apps/", "/api/v1/watch/pods/"} {
 		f.Add("GET", path, "application/json")

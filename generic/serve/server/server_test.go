@@ -37,8 +37,7 @@ func newTestServer(t *testing.T, change func(*Config)) *GenericAPIServer {
 	return s
 }
 
-// run runs a prepared server until the returned function is called, which
-// returns what Run did.
+// run runs a prepared server until the returned function is called, which returns the result of Run.
 func run(t *testing.T, p *PreparedServer) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -52,7 +52,7 @@ func selfSigned(t testing.TB, dir, name string) CertificateFiles {
 	return f
 }
 
-// presented returns the serial number of the certificate that a server shows.
+// presented returns the serial number of the certificate that a server sends.
 func presented(t *testing.T, address, name string) *big.Int {
 	t.Helper()
 	conn, err := tls.Dial("tcp", address, &tls.Config{ServerName: name, InsecureSkipVerify: true})
@@ -114,7 +114,7 @@ func TestServingCertificates(t *testing.T) {
 		}
 	}
 
-	// Replaced files are shown to the next who connects, broken ones to nobody.
+	// Replaced files apply to new connections, invalid ones to none.
 	before := presented(t, address, "other")
 	fresh := selfSigned(t, dir, "fresh")
 	for from, to := range map[string]string{fresh.CertFile: def.CertFile, fresh.KeyFile: def.KeyFile} {
@@ -188,7 +188,7 @@ func TestServingShutsDownGracefully(t *testing.T) {
 	}
 }
 
-// Clients whose connection is open are told to go elsewhere while requests in flight still finish.
+// During shutdown, responses close their connections while requests in flight complete.
 func TestShutdownSendsNewRequestsElsewhere(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	p, _, stop := serveTLS(t, nil, map[string]http.HandlerFunc{"/slow": func(w http.ResponseWriter, _ *http.Request) {
@@ -253,7 +253,7 @@ func TestListenerThatBreaksEndsTheServer(t *testing.T) {
 	}
 }
 
-// brokenListener accepts nothing.
+// brokenListener is a listener whose Accept fails.
 type brokenListener struct{ net.Listener }
 
 func (brokenListener) Accept() (net.Conn, error) { return nil, errors.New("broken") }

@@ -25,7 +25,7 @@ import (
 	"triplane/internal/worker"
 )
 
-// seats has one level for everybody, with queues.
+// seats returns flow control with one level for all users, with queues.
 func seats(n int) *flowcontrol.Controller {
 	all := []string{"*"}
 	return flowcontrol.New(flowcontrol.Config{
@@ -48,7 +48,7 @@ func seats(n int) *flowcontrol.Controller {
 	})
 }
 
-// named has clients be who their token says.
+// named makes each token authenticate as the user of that name.
 func named(c *Config) {
 	c.Authentication = authentication.RequestFunc(func(r *http.Request) (*authentication.Response, error) {
 		name := authentication.BearerToken(r.Header.Get("Authorization"))
@@ -56,7 +56,7 @@ func named(c *Config) {
 	})
 }
 
-// rawClient speaks HTTP/2 as it likes.
+// rawClient sends arbitrary HTTP/2 frames.
 type rawClient struct {
 	conn   *tls.Conn
 	framer *http2.Framer
@@ -126,8 +126,8 @@ func (c *rawClient) closed(within time.Duration) bool {
 	}
 }
 
-// Six connections with all the streams that they may have, none of which takes its response, keep nobody else of
-// the level waiting. (They held all seats for a minute, and all other requests got 429.)
+// Six connections with all permitted streams, none of which reads its response, do not block other clients of the
+// level. (Previously they held all seats for a minute, and other requests got 429.)
 func TestStalledStreamsHoldNoSeats(t *testing.T) {
 	body := bytes.Repeat([]byte("x"), 300_000)
 	var asked atomic.Int64
@@ -176,8 +176,8 @@ func TestStalledStreamsHoldNoSeats(t *testing.T) {
 	}
 }
 
-// A connection that takes nothing is closed, for large responses and for those that net/http keeps; one that takes
-// something, has nothing to take, or serves what people read slowly, stays.
+// A connection that reads nothing is closed, for large responses and for those that net/http buffers. It remains
+// open if it reads something, if there is nothing to read, or if it serves data that people read slowly.
 func TestStalledConnectionsAreClosed(t *testing.T) {
 	const limit = 400 * time.Millisecond
 	body := bytes.Repeat([]byte("x"), 300_000)
@@ -227,7 +227,7 @@ func TestStalledConnectionsAreClosed(t *testing.T) {
 		if err := client.get("/large", "jane"); err != nil {
 			t.Fatal(err)
 		}
-		// A frame's bytes in a quarter of the limit; all in several limits.
+		// One frame is read in a quarter of the limit; the whole body takes several limits.
 		for client.data.Load() < int64(len(body)) {
 			for _, id := range []uint32{0, 1} {
 				if err := client.framer.WriteWindowUpdate(id, 16<<10); err != nil {
@@ -241,7 +241,7 @@ func TestStalledConnectionsAreClosed(t *testing.T) {
 	})
 }
 
-// idleWatch sends its header and perhaps an event, and waits for its client to go.
+// idleWatch writes its header and optionally an event, and waits until the client disconnects.
 func idleWatch(event string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)

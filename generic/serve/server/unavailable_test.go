@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A listener whose server is not there yet responds with 503, and is the server's afterwards.
+// The listener responds 503 until the server starts, and then belongs to the server.
 func TestServeUnavailable(t *testing.T) {
 	certs, err := NewCertificates(selfSigned(t, t.TempDir(), "x"))
 	if err != nil {

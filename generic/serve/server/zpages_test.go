@@ -47,7 +47,7 @@ type zanswer struct {
 	warned          bool
 }
 
-// check compares the answer of a page to an Accept header.
+// check compares the response of a page for an Accept header.
 func (want zanswer) check(t *testing.T, accept string, cbor bool) {
 	t.Helper()
 	p := &zpage{name: "statusz", kind: "Statusz",

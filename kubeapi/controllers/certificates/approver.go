@@ -27,7 +27,7 @@ type approver struct {
 	reviews authorizationv1client.SubjectAccessReviewInterface
 }
 
-// NewApprover makes the controller that approves, and returns how it works.
+// NewApprover returns the controller that approves requests.
 func NewApprover(e *control.Env) (func(context.Context), error) {
 	client, err := certificatesv1client.NewForConfig(e.As(serviceAccount))
 	if err != nil {
@@ -43,7 +43,7 @@ func NewApprover(e *control.Env) (func(context.Context), error) {
 	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
 }
 
-// follow enters all requests that there are, and that change.
+// follow adds all existing and changed requests to the queue.
 func follow(e *control.Env, queue *control.Queue[string]) {
 	e.Feed.On(csrs, func(o *control.Object) {
 		if !o.Deleted() {
@@ -52,22 +52,24 @@ func follow(e *control.Env, queue *control.Queue[string]) {
 	})
 }
 
-// sync approves a kubelet's request for its client certificate, if the user may ask
-// for it.
+// sync approves a kubelet's request for its client certificate, if the user is authorized.
 func (a *approver) sync(ctx context.Context, name string) error {
 	csr, err := control.Get[*certificatesv1.CertificateSigningRequest](ctx, a.env, csrs, "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil || csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName || len(csr.Status.Certificate) > 0 ||
-		condition(csr, certificatesv1.CertificateApproved) != nil || condition(csr, certificatesv1.CertificateDenied) != nil {
+	if err != nil || csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName ||
+		len(csr.Status.Certificate) > 0 ||
+		condition(csr, certificatesv1.CertificateApproved) != nil ||
+		condition(csr, certificatesv1.CertificateDenied) != nil {
 		return err
 	}
 	r, err := check.CertificateRequest(csr.Spec.Request)
 	if err != nil || kubeletClient(r, csr.Spec.Usages) != nil {
-		return nil //nolint:nilerr // it is for an administrator to decide
+		return nil //nolint:nilerr // left to an administrator
 	}
-	kinds := []struct{ subresource, message string }{{"nodeclient", "Auto approving kubelet client certificate after SubjectAccessReview."}}
+	kinds := []struct{ subresource, message string }{{"nodeclient",
+		"Auto approving kubelet client certificate after SubjectAccessReview."}}
 	if r.Subject.CommonName == csr.Spec.Username {
 		kinds = append([]struct{ subresource, message string }{
 			{"selfnodeclient", "Auto approving self kubelet client certificate after SubjectAccessReview."},
@@ -96,18 +98,22 @@ func (a *approver) approve(ctx context.Context, csr *certificatesv1.CertificateS
 	return nil
 }
 
-// allowed reports whether who made the request may create such certificates.
-func (a *approver) allowed(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, subresource string) (bool, error) {
+// allowed reports whether the request's creator may create such certificates.
+func (a *approver) allowed(
+	ctx context.Context, csr *certificatesv1.CertificateSigningRequest, subresource string,
+) (bool, error) {
 	extra := map[string]authorizationv1.ExtraValue{}
 	for key, values := range csr.Spec.Extra {
 		extra[strings.ToLower(key)] = authorizationv1.ExtraValue(values)
 	}
-	review, err := a.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: csr.Spec.Username, UID: csr.Spec.UID, Groups: csr.Spec.Groups, Extra: extra,
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Group: certificatesv1.GroupName, Version: "*", Resource: csrs.Resource, Subresource: subresource, Verb: "create",
-		},
-	}}, metav1.CreateOptions{})
+	review, err := a.reviews.Create(ctx,
+		&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: csr.Spec.Username, UID: csr.Spec.UID, Groups: csr.Spec.Groups, Extra: extra,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Group: certificatesv1.GroupName, Version: "*", Resource: csrs.Resource, Subresource: subresource,
+				Verb: "create",
+			},
+		}}, metav1.CreateOptions{})
 	if err != nil {
 		return false, err
 	}

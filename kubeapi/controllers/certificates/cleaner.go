@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// settled is how long requests stay that are signed, denied or failed.
+	// settled is how long signed, denied and failed requests are kept.
 	settled = time.Hour
-	// pending is how long requests wait for a decision, or a signature.
+	// pending is how long requests are kept that wait for approval or a signature.
 	pending = 24 * time.Hour
 )
 
@@ -28,7 +28,7 @@ type cleaner struct {
 	now    func() time.Time
 }
 
-// NewCleaner makes the controller that deletes requests, and returns how it works.
+// NewCleaner returns the controller that deletes old requests.
 func NewCleaner(e *control.Env) (func(context.Context), error) {
 	client, err := certificatesv1client.NewForConfig(e.As(serviceAccount))
 	if err != nil {
@@ -52,14 +52,15 @@ func (c *cleaner) sync(ctx context.Context, name string) error {
 		c.queue.AddAfter(name, left)
 		return nil
 	}
-	err = c.client.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &csr.UID, ResourceVersion: &csr.ResourceVersion}})
+	err = c.client.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &csr.UID,
+		ResourceVersion: &csr.ResourceVersion}})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
 }
 
-// expiry is when a request is of no use any more.
+// expiry returns when a request is deleted.
 func expiry(csr *certificatesv1.CertificateSigningRequest) time.Time {
 	at := csr.CreationTimestamp.Add(pending)
 	soonest := func(t time.Time) {

@@ -21,7 +21,9 @@ const (
 )
 
 // condition returns the condition of a type, nil if there is none.
-func condition(csr *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequestCondition {
+func condition(
+	csr *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType,
+) *certificatesv1.CertificateSigningRequestCondition {
 	for i := range csr.Status.Conditions {
 		if csr.Status.Conditions[i].Type == t {
 			return &csr.Status.Conditions[i]
@@ -31,7 +33,8 @@ func condition(csr *certificatesv1.CertificateSigningRequest, t certificatesv1.R
 }
 
 func approved(csr *certificatesv1.CertificateSigningRequest) bool {
-	return condition(csr, certificatesv1.CertificateApproved) != nil && condition(csr, certificatesv1.CertificateDenied) == nil
+	return condition(csr, certificatesv1.CertificateApproved) != nil &&
+		condition(csr, certificatesv1.CertificateDenied) == nil
 }
 
 // kubeletClient validates a request for the client certificate of a kubelet.
@@ -44,7 +47,8 @@ func kubeletClient(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage)
 	case len(r.DNSNames)+len(r.EmailAddresses)+len(r.IPAddresses)+len(r.URIs) > 0:
 		return errors.New("subject alternative names are not allowed")
 	}
-	return only(usages, certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment)
+	return only(usages, certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature,
+		certificatesv1.UsageKeyEncipherment)
 }
 
 // kubeletServing validates a request for the serving certificate of a kubelet.
@@ -53,22 +57,26 @@ func kubeletServing(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage
 	case !slices.Equal(r.Subject.Organization, []string{nodesGroup}):
 		return fmt.Errorf("subject organization is not %s", nodesGroup)
 	case !strings.HasPrefix(r.Subject.CommonName, nodeUserPrefix) || r.Subject.CommonName != user:
-		return errors.New("subject common name is not the node that asks")
+		return errors.New("subject common name is not the requesting node")
 	case len(r.DNSNames)+len(r.IPAddresses) == 0:
 		return errors.New("at least one DNS or IP subject alternative name is required")
 	case len(r.EmailAddresses)+len(r.URIs) > 0:
 		return errors.New("email and URI subject alternative names are not allowed")
 	}
-	return only(usages, certificatesv1.UsageServerAuth, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment)
+	return only(usages, certificatesv1.UsageServerAuth, certificatesv1.UsageDigitalSignature,
+		certificatesv1.UsageKeyEncipherment)
 }
 
 // apiClient validates a request for a client certificate of the API server.
 func apiClient(usages []certificatesv1.KeyUsage) error {
-	return only(usages, certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment)
+	return only(usages, certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature,
+		certificatesv1.UsageKeyEncipherment)
 }
 
-// only wants the first usage, and none but the given ones.
-func only(usages []certificatesv1.KeyUsage, required certificatesv1.KeyUsage, allowed ...certificatesv1.KeyUsage) error {
+// only requires the first usage, and rejects all but it and the allowed ones.
+func only(
+	usages []certificatesv1.KeyUsage, required certificatesv1.KeyUsage, allowed ...certificatesv1.KeyUsage,
+) error {
 	if !slices.Contains(usages, required) {
 		return fmt.Errorf("usage %q is missing", required)
 	}
@@ -80,16 +88,17 @@ func only(usages []certificatesv1.KeyUsage, required certificatesv1.KeyUsage, al
 	return nil
 }
 
-// signs reports whether certificates of a signer are signed here. Requests to others are theirs.
+// signs reports whether this controller signs certificates for a signer.
 func signs(signer string) bool {
 	switch signer {
-	case certificatesv1.KubeAPIServerClientSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName, legacySigner:
+	case certificatesv1.KubeAPIServerClientSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName,
+		certificatesv1.KubeletServingSignerName, legacySigner:
 		return true
 	}
 	return false
 }
 
-// validate reads a request that is to be signed here, and validates it by the rules of its signer.
+// validate parses a request, and validates it by the rules of its signer.
 func validate(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
 	r, err := check.CertificateRequest(csr.Spec.Request)
 	if err != nil {

@@ -19,18 +19,17 @@ import (
 )
 
 const (
-	// backdate is how far before the signing a certificate begins, for clocks that
-	// differ.
+	// backdate is how long before signing a certificate becomes valid, for clocks that differ.
 	backdate = 5 * time.Minute
-	// shortest is the shortest life of a certificate, whatever is asked for.
+	// shortest is the minimum lifetime of a certificate.
 	shortest = 10 * time.Minute
 )
 
-// Authority is what certificates are signed with.
+// Authority is a CA that signs certificates.
 type Authority struct {
 	Certificate *x509.Certificate
 	Key         crypto.Signer
-	// Duration is how long certificates live at most.
+	// Duration is the maximum lifetime of certificates.
 	Duration time.Duration
 }
 
@@ -41,8 +40,7 @@ type signer struct {
 	now       func() time.Time
 }
 
-// NewSigner makes the controller that signs, and returns how it works. authority is
-// called for each certificate.
+// NewSigner returns the controller that signs. authority is called for each certificate.
 func NewSigner(e *control.Env, authority func() (*Authority, error)) (func(context.Context), error) {
 	client, err := certificatesv1client.NewForConfig(e.As(serviceAccount))
 	if err != nil {
@@ -54,19 +52,21 @@ func NewSigner(e *control.Env, authority func() (*Authority, error)) (func(conte
 	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
 }
 
-// sync signs an approved request, or says why it cannot be signed.
+// sync signs an approved request, or sets the condition Failed.
 func (s *signer) sync(ctx context.Context, name string) error {
 	csr, err := control.Get[*certificatesv1.CertificateSigningRequest](ctx, s.env, csrs, "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil || !signs(csr.Spec.SignerName) || !approved(csr) || len(csr.Status.Certificate) > 0 || condition(csr, certificatesv1.CertificateFailed) != nil {
+	if err != nil || !signs(csr.Spec.SignerName) || !approved(csr) || len(csr.Status.Certificate) > 0 ||
+		condition(csr, certificatesv1.CertificateFailed) != nil {
 		return err
 	}
 	r, err := validate(csr)
 	if err != nil {
 		csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
-			Type: certificatesv1.CertificateFailed, Status: conditionTrue, Reason: "SignerValidationFailure", Message: err.Error(),
+			Type: certificatesv1.CertificateFailed, Status: conditionTrue, Reason: "SignerValidationFailure",
+			Message: err.Error(),
 		})
 	} else if csr.Status.Certificate, err = s.sign(csr, r); err != nil {
 		return fmt.Errorf("signing %s: %w", name, err)
@@ -111,7 +111,7 @@ func (s *signer) sign(csr *certificatesv1.CertificateSigningRequest, r *x509.Cer
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
-// life is how long a certificate lives.
+// life returns the lifetime of a certificate.
 func life(csr *certificatesv1.CertificateSigningRequest, most time.Duration) time.Duration {
 	if csr.Spec.ExpirationSeconds == nil {
 		return most
@@ -121,24 +121,32 @@ func life(csr *certificatesv1.CertificateSigningRequest, most time.Duration) tim
 }
 
 var keyUsages = map[certificatesv1.KeyUsage]x509.KeyUsage{
-	certificatesv1.UsageSigning: x509.KeyUsageDigitalSignature, certificatesv1.UsageDigitalSignature: x509.KeyUsageDigitalSignature,
-	certificatesv1.UsageContentCommitment: x509.KeyUsageContentCommitment, certificatesv1.UsageKeyEncipherment: x509.KeyUsageKeyEncipherment,
-	certificatesv1.UsageKeyAgreement: x509.KeyUsageKeyAgreement, certificatesv1.UsageDataEncipherment: x509.KeyUsageDataEncipherment,
-	certificatesv1.UsageCRLSign: x509.KeyUsageCRLSign, certificatesv1.UsageEncipherOnly: x509.KeyUsageEncipherOnly,
+	certificatesv1.UsageSigning:           x509.KeyUsageDigitalSignature,
+	certificatesv1.UsageDigitalSignature:  x509.KeyUsageDigitalSignature,
+	certificatesv1.UsageContentCommitment: x509.KeyUsageContentCommitment,
+	certificatesv1.UsageKeyEncipherment:   x509.KeyUsageKeyEncipherment,
+	certificatesv1.UsageKeyAgreement:      x509.KeyUsageKeyAgreement,
+	certificatesv1.UsageDataEncipherment:  x509.KeyUsageDataEncipherment,
+	certificatesv1.UsageCRLSign:           x509.KeyUsageCRLSign, certificatesv1.UsageEncipherOnly: x509.KeyUsageEncipherOnly,
 	certificatesv1.UsageDecipherOnly: x509.KeyUsageDecipherOnly,
 }
 
 var extendedUsages = map[certificatesv1.KeyUsage]x509.ExtKeyUsage{
 	certificatesv1.UsageAny: x509.ExtKeyUsageAny, certificatesv1.UsageServerAuth: x509.ExtKeyUsageServerAuth,
-	certificatesv1.UsageClientAuth: x509.ExtKeyUsageClientAuth, certificatesv1.UsageCodeSigning: x509.ExtKeyUsageCodeSigning,
-	certificatesv1.UsageEmailProtection: x509.ExtKeyUsageEmailProtection, certificatesv1.UsageSMIME: x509.ExtKeyUsageEmailProtection,
-	certificatesv1.UsageIPsecEndSystem: x509.ExtKeyUsageIPSECEndSystem, certificatesv1.UsageIPsecTunnel: x509.ExtKeyUsageIPSECTunnel,
-	certificatesv1.UsageIPsecUser: x509.ExtKeyUsageIPSECUser, certificatesv1.UsageTimestamping: x509.ExtKeyUsageTimeStamping,
-	certificatesv1.UsageOCSPSigning: x509.ExtKeyUsageOCSPSigning, certificatesv1.UsageMicrosoftSGC: x509.ExtKeyUsageMicrosoftServerGatedCrypto,
-	certificatesv1.UsageNetscapeSGC: x509.ExtKeyUsageNetscapeServerGatedCrypto,
+	certificatesv1.UsageClientAuth:      x509.ExtKeyUsageClientAuth,
+	certificatesv1.UsageCodeSigning:     x509.ExtKeyUsageCodeSigning,
+	certificatesv1.UsageEmailProtection: x509.ExtKeyUsageEmailProtection,
+	certificatesv1.UsageSMIME:           x509.ExtKeyUsageEmailProtection,
+	certificatesv1.UsageIPsecEndSystem:  x509.ExtKeyUsageIPSECEndSystem,
+	certificatesv1.UsageIPsecTunnel:     x509.ExtKeyUsageIPSECTunnel,
+	certificatesv1.UsageIPsecUser:       x509.ExtKeyUsageIPSECUser,
+	certificatesv1.UsageTimestamping:    x509.ExtKeyUsageTimeStamping,
+	certificatesv1.UsageOCSPSigning:     x509.ExtKeyUsageOCSPSigning,
+	certificatesv1.UsageMicrosoftSGC:    x509.ExtKeyUsageMicrosoftServerGatedCrypto,
+	certificatesv1.UsageNetscapeSGC:     x509.ExtKeyUsageNetscapeServerGatedCrypto,
 }
 
-// usages translates the usages of a request. None makes an authority.
+// usages converts the usages of a request.
 func usages(names []certificatesv1.KeyUsage) (usage x509.KeyUsage, extended []x509.ExtKeyUsage, err error) {
 	for _, name := range names {
 		if u, ok := keyUsages[name]; ok {

@@ -6,8 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Acquisition notes that a lease was acquired: the elector records an event of it
-// before the work begins.
+// Acquisition records that a lease was acquired: the elector records an event for it before the work starts.
 type Acquisition struct{ atomic.Bool }
 
 // Eventf implements resourcelock.EventRecorder.

@@ -16,7 +16,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// Env is what controllers are made from. It lives as long as they do.
+// Env has the dependencies of controllers. It lives as long as they do.
 type Env struct {
 	Stores    *group.Stores
 	Feed      *Feed
@@ -30,20 +30,22 @@ type Env struct {
 }
 
 // NewEnv returns an environment whose clients use a loopback configuration.
-func NewEnv(stores *group.Stores, feed *Feed, resources *Resources, metrics *Metrics, scheme *runtime.Scheme, loopback *restclient.Config) *Env {
+func NewEnv(
+	stores *group.Stores, feed *Feed, resources *Resources, metrics *Metrics, scheme *runtime.Scheme,
+	loopback *restclient.Config,
+) *Env {
 	return &Env{Stores: stores, Feed: feed, Resources: resources, Metrics: metrics, Scheme: scheme, loopback: loopback}
 }
 
-// serviceAccountPrefix is what the users of service accounts of kube-system have.
+// serviceAccountPrefix is the prefix of users of service accounts in kube-system.
 const serviceAccountPrefix = "system:serviceaccount:" + metav1.NamespaceSystem + ":"
 
-// As returns the configuration of clients that act as a service account of
-// kube-system.
+// As returns the configuration of clients that impersonate a service account in kube-system.
 func (e *Env) As(serviceAccount string) *restclient.Config {
 	return e.AsUser(serviceAccountPrefix + serviceAccount)
 }
 
-// AsUser returns the configuration of clients that act as a user.
+// AsUser returns the configuration of clients that impersonate a user.
 func (e *Env) AsUser(name string) *restclient.Config {
 	c := restclient.CopyConfig(e.loopback)
 	c.Impersonate.UserName = name
@@ -51,13 +53,14 @@ func (e *Env) AsUser(name string) *restclient.Config {
 	return c
 }
 
-// Reading returns a context in which Stores are read. Objects that nobody can read are
-// left out: one of them must not stop what is done for others.
+// Reading returns a context for reads of Stores. They omit objects that cannot be decoded, so that one of them
+// does not block the others.
 func Reading(ctx context.Context) context.Context {
-	return request.WithUser(request.SkippingUnreadable(ctx), &user.Info{Name: user.APIServerUser, Groups: []string{user.SystemPrivileged}})
+	return request.WithUser(request.SkippingUnreadable(ctx),
+		&user.Info{Name: user.APIServerUser, Groups: []string{user.SystemPrivileged}})
 }
 
-// Recorder returns what creates the events of a controller, as its service account.
+// Recorder returns a recorder of a controller's events, with its service account.
 func (e *Env) Recorder(component, serviceAccount string) (record.EventRecorder, error) {
 	client, err := corev1client.NewForConfig(e.As(serviceAccount))
 	if err != nil {
@@ -74,7 +77,7 @@ func (e *Env) Recorder(component, serviceAccount string) (record.EventRecorder, 
 	return broadcaster.NewRecorder(e.Scheme, corev1.EventSource{Component: component}), nil
 }
 
-// Close frees what the environment has made.
+// Close releases the resources of the environment.
 func (e *Env) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

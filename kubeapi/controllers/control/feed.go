@@ -22,24 +22,24 @@ type Object struct {
 	Resource        schema.GroupResource
 	Namespace, Name string
 	Key             string
-	// Value is as storage holds it, decrypted; nil where the object is gone.
+	// Value is the stored value, decrypted; nil for a deletion.
 	Value    []byte
 	Revision int64
 }
 
-// Deleted reports whether the object is gone.
+// Deleted reports whether the object was deleted.
 func (o *Object) Deleted() bool { return o.Value == nil }
 
-// Handler gets the objects of a resource: those that exist, and then each change. It may
-// be called again for an object without a change, and of several changes it may get the
-// last one only. Handlers are called one after the other, and must not block.
+// Handler receives the objects of a resource: those that exist, and then each change. It may be called for an
+// unchanged object, and of several changes it may receive only the last. Handlers are called one at a time, and
+// must not block.
 type Handler func(o *Object)
 
-// Listed is called when handlers got all objects of a resource as they were
-// at a revision; present reports whether a key was among them. It is called as handlers are.
+// Listed is called after handlers have received all objects of a resource as of a revision. present reports
+// whether a key was among them. It is called like handlers.
 type Listed func(resource schema.GroupResource, revision int64, present func(key string) bool)
 
-// Feed follows the stored objects of a server. Handlers are entered before Run.
+// Feed follows the stored objects of a server. Handlers must be registered before Run.
 type Feed struct {
 	taps    func() []*cache.Tap
 	routes  *routes
@@ -51,13 +51,13 @@ type Feed struct {
 	ignored map[schema.GroupResource]bool
 
 	synced   chan struct{}
-	reported map[schema.GroupResource]bool // of followResources: failures in the log
+	reported map[schema.GroupResource]bool // logged failures of followResources
 
 	mu   sync.Mutex // held while handlers are called
 	seen map[schema.GroupResource]int64
 }
 
-// NewFeed follows the multiplexers' changes. resources says what there is to follow.
+// NewFeed returns a feed of the multiplexers' changes. resources lists the resources to follow.
 func NewFeed(multiplexers []*cache.Multiplexer, resources *Resources) *Feed {
 	return &Feed{
 		taps: func() []*cache.Tap {
@@ -68,31 +68,32 @@ func NewFeed(multiplexers []*cache.Multiplexer, resources *Resources) *Feed {
 			return taps
 		},
 		routes: newRoutes(resources), groups: resources,
-		exact:   map[schema.GroupResource][]Handler{},
-		ignored: map[schema.GroupResource]bool{{Resource: "events"}: true, {Group: "events.k8s.io", Resource: "events"}: true},
-		synced:  make(chan struct{}), reported: map[schema.GroupResource]bool{}, seen: map[schema.GroupResource]int64{},
+		exact: map[schema.GroupResource][]Handler{},
+		ignored: map[schema.GroupResource]bool{{Resource: "events"}: true,
+			{Group: "events.k8s.io", Resource: "events"}: true},
+		synced: make(chan struct{}), reported: map[schema.GroupResource]bool{}, seen: map[schema.GroupResource]int64{},
 	}
 }
 
-// On calls h for the objects of a resource.
+// On registers h for the objects of a resource.
 func (f *Feed) On(resource schema.GroupResource, h Handler) {
 	f.exact[resource] = append(f.exact[resource], h)
 }
 
-// OnAll calls h for the objects of all resources but events.
+// OnAll registers h for the objects of all resources but events.
 func (f *Feed) OnAll(h Handler) { f.all = append(f.all, h) }
 
-// OnListed calls l whenever the objects of a resource have been read anew, for those who remember
-// objects: deletions may have been missed.
+// OnListed registers l, which is called whenever all objects of a resource have been read. Handlers with state use
+// it to find missed deletions.
 func (f *Feed) OnListed(l Listed) { f.listed = append(f.listed, l) }
 
-// OnDeletion calls h for each deletion that happens, of any resource but events.
+// OnDeletion registers h for each deletion, of any resource but events.
 func (f *Feed) OnDeletion(h Handler) { f.gone = append(f.gone, h) }
 
-// Synced is closed when handlers got all objects that existed at the start.
+// Synced returns a channel that is closed when handlers have received all objects that existed at the start.
 func (f *Feed) Synced() <-chan struct{} { return f.synced }
 
-// Run calls handlers until ctx ends.
+// Run calls handlers until ctx is done.
 func (f *Feed) Run(ctx context.Context) {
 	taps := f.taps()
 	var running worker.Group
@@ -122,7 +123,7 @@ func (f *Feed) follow(ctx context.Context, tap *cache.Tap) {
 	}
 }
 
-// change calls handlers for a change. f.mu is held.
+// change calls handlers for a change. The caller holds f.mu.
 func (f *Feed) change(c *storage.Change) {
 	resource, rest, ok := f.routes.find(c.Key)
 	if !ok || f.ignored[resource] || c.Revision <= f.seen[resource] {
@@ -133,7 +134,7 @@ func (f *Feed) change(c *storage.Change) {
 		for _, h := range f.gone {
 			h(o)
 		}
-		f.handOut(o)
+		f.dispatch(o)
 		return
 	}
 	if !f.wanted(resource) {
@@ -141,10 +142,10 @@ func (f *Feed) change(c *storage.Change) {
 	}
 	decoded := *c
 	if err := f.routes.decode(resource, &decoded); err != nil {
-		klog.V(2).InfoS("A change of storage cannot be read", "key", c.Key, "err", err)
+		klog.V(2).InfoS("Failed to decode a change of storage", "key", c.Key, "err", err)
 		return
 	}
-	f.handOut(newObject(resource, c.Key, rest, decoded.Value, c.Revision))
+	f.dispatch(newObject(resource, c.Key, rest, decoded.Value, c.Revision))
 }
 
 func (f *Feed) wanted(resource schema.GroupResource) bool {
@@ -154,7 +155,7 @@ func (f *Feed) wanted(resource schema.GroupResource) bool {
 	return len(f.all) > 0 || len(f.exact[resource]) > 0
 }
 
-func (f *Feed) handOut(o *Object) {
+func (f *Feed) dispatch(o *Object) {
 	for _, h := range f.exact[o.Resource] {
 		h(o)
 	}
@@ -164,19 +165,19 @@ func (f *Feed) handOut(o *Object) {
 }
 
 const (
-	// retryEvery is how often a resource that cannot be read is tried again.
+	// retryEvery is the retry interval for a resource that cannot be read.
 	retryEvery = 2 * time.Second
-	// retryParts is how often a resource is read again that has objects which cannot be
-	// decrypted: they may be lost, or a key may come back.
+	// retryParts is the retry interval for a resource with objects that cannot be decrypted: they may be lost, or
+	// a key may be restored.
 	retryParts = time.Minute
 )
 
-// followResources reads the objects of each resource that is, or comes to be,
-// served.
+// followResources reads the objects of each resource when it is first served.
 func (f *Feed) followResources(ctx context.Context) {
 	changes := f.groups.Subscribe()
 	defer changes.Stop()
-	known, unread, partly := map[schema.GroupResource]bool{}, map[schema.GroupResource]bool{}, map[schema.GroupResource]bool{}
+	known, unread, partly := map[schema.GroupResource]bool{}, map[schema.GroupResource]bool{},
+		map[schema.GroupResource]bool{}
 	synced := false
 	for {
 		wait, done := ctx, context.CancelFunc(func() {})
@@ -203,8 +204,8 @@ func (f *Feed) followResources(ctx context.Context) {
 	}
 }
 
-// compare enters the resources that are served now and were not known among those to be
-// read, and forgets those that are gone: they are read anew if they come back.
+// compare adds newly served resources to known and unread, and removes resources that are no longer served, so
+// that they are re-read if they are served later.
 func (f *Feed) compare(known, unread map[schema.GroupResource]bool) {
 	local := f.groups.Local()
 	served := make(map[schema.GroupResource]bool, len(local))
@@ -231,8 +232,8 @@ func (f *Feed) compare(known, unread map[schema.GroupResource]bool) {
 	f.routes.keep(served)
 }
 
-// readAll reads the resources in unread, and removes those that it could read. It moves those
-// with objects that it could not read to partly.
+// readAll reads the resources in unread, and removes those that succeeded. It moves those with unreadable objects
+// to partly.
 func (f *Feed) readAll(ctx context.Context, unread, partly map[schema.GroupResource]bool) {
 	for gr := range unread {
 		err := f.read(ctx, gr)
@@ -250,7 +251,7 @@ func (f *Feed) readAll(ctx context.Context, unread, partly map[schema.GroupResou
 			delete(f.reported, gr)
 		} else if !f.reported[gr] {
 			f.reported[gr] = true
-			klog.ErrorS(err, "Controllers cannot read the objects of a resource yet", "resource", gr.String())
+			klog.ErrorS(err, "Failed to read the objects of a resource, will retry", "resource", gr.String())
 		}
 	}
 }
@@ -271,11 +272,11 @@ func (f *Feed) readAgain(ctx context.Context) {
 	}
 }
 
-// page is how many objects are read at once.
+// page is the limit of a range request.
 const page = 10_000
 
-// read calls handlers for the objects of a resource, if there are any. An *unreadError means
-// that some objects could not be read.
+// read calls handlers for the objects of a resource, if it has handlers. It returns an *unreadError if some
+// objects could not be read.
 func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 	backend, prefix := f.routes.storage(resource)
 	if backend == nil || !f.wanted(resource) {
@@ -303,7 +304,7 @@ func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 				unread = append(unread, kv.Err)
 				continue
 			}
-			f.handOut(newObject(resource, kv.Key, kv.Key[len(prefix):], kv.Value, kv.Revision))
+			f.dispatch(newObject(resource, kv.Key, kv.Key[len(prefix):], kv.Value, kv.Revision))
 		}
 		opts.Revision = result.Revision
 		if !result.More || len(result.Items) == 0 {
@@ -321,13 +322,12 @@ func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 	return nil
 }
 
-// unreadError says that some objects of a resource cannot be decrypted. All others have
-// been handed out.
+// unreadError means that some objects of a resource cannot be decrypted. Handlers have received all others.
 type unreadError struct {
 	count int
 	first error
 }
 
 func (e *unreadError) Error() string {
-	return fmt.Sprintf("%d objects are left out: %v", e.count, e.first)
+	return fmt.Sprintf("%d objects are omitted: %v", e.count, e.first)
 }

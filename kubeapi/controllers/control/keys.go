@@ -2,14 +2,13 @@ package control
 
 import "sync"
 
-// Keys is a set of objects: of those that concern a controller, or that wait for something to
-// happen to others. The zero Keys is empty. It is safe for concurrent use.
+// Keys is a set of objects. The zero value is an empty set. It is safe for concurrent use.
 type Keys struct {
 	mu    sync.Mutex
 	names map[string]map[string]bool // by namespace
 }
 
-// Set has an object in the set, or not.
+// Set adds an object to the set, or removes it.
 func (k *Keys) Set(key Key, in bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -36,7 +35,7 @@ func (k *Keys) Has(key Key) bool {
 	return k.names[key.Namespace][key.Name]
 }
 
-// Of returns the objects of a namespace, "" for cluster-scoped ones.
+// Of returns the objects of a namespace; "" for cluster-scoped ones.
 func (k *Keys) Of(namespace string) []Key {
 	k.mu.Lock()
 	defer k.mu.Unlock()

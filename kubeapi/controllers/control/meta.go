@@ -12,25 +12,25 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// Meta is what controllers read of objects of any kind.
+// Meta is the metadata that controllers read of objects of any kind.
 type Meta struct {
 	APIVersion, Kind string
 	Namespace, Name  string
 	UID              types.UID
-	// Deleting is true once the object has a deletion timestamp.
+	// Deleting is true if the object has a deletion timestamp.
 	Deleting   bool
 	Finalizers []string
 	Owners     []metav1.OwnerReference
 }
 
-// Fields of ObjectMeta in protobuf, beside those of package wire.
+// Field numbers of ObjectMeta in protobuf, in addition to those of package wire.
 const (
 	metaDeletionTimestamp = 9
 	metaOwnerReferences   = 13
 	metaFinalizers        = 14
 )
 
-// ReadMeta reads the metadata of a stored object, and nothing else of it.
+// ReadMeta decodes only the metadata of a stored object.
 func ReadMeta(value []byte) (Meta, error) {
 	if wire.IsProtobuf(value) {
 		return readProtobuf(value)
@@ -99,14 +99,14 @@ func readProtobuf(value []byte) (Meta, error) {
 	return m, nil
 }
 
-// Texts without which an object has neither owners nor a deletion timestamp.
+// An object without these texts has neither owners nor a deletion timestamp.
 var (
 	relatedJSON = [][]byte{[]byte(`"ownerReferences"`), []byte(`"deletionTimestamp"`)}
 	relatedYAML = [][]byte{[]byte("ownerReferences:"), []byte("deletionTimestamp:")}
 )
 
-// Related reports whether a stored object may have owners, or is being deleted. It
-// costs little, and may be true for an object that only mentions them.
+// Related reports whether a stored object may have owners or a deletion timestamp. It is cheap, and may return
+// true for an object that only contains these texts.
 func Related(value []byte) bool {
 	if !wire.IsProtobuf(value) {
 		texts := relatedJSON
@@ -122,7 +122,8 @@ func Related(value []byte) bool {
 	meta, ok := wire.OnlyField(e.Object, wire.ObjectMetadata)
 	for i := 0; ok && i < len(meta.Payload); {
 		var f wire.Field
-		if f, ok = wire.NextField(meta.Payload, i); f.Number == metaOwnerReferences || f.Number == metaDeletionTimestamp {
+		if f, ok = wire.NextField(meta.Payload, i); f.Number == metaOwnerReferences ||
+			f.Number == metaDeletionTimestamp {
 			return ok
 		}
 		i = f.End

@@ -5,18 +5,16 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Metrics are those of the controllers, with the names and labels that
-// kube-controller-manager has.
+// Metrics are the metrics of the controllers, with kube-controller-manager's names and labels.
 type Metrics struct {
 	queues           workqueue.MetricsProvider
 	running, leading *prometheus.GaugeVec
 }
 
-// LeaseName is the Lease of the replica whose controllers work.
+// LeaseName is the name of the Lease of the replica whose controllers run.
 const LeaseName = "triplane-controllers"
 
-// NewMetrics returns metrics that are to be registered once. The queues are measured
-// by those of the server.
+// NewMetrics returns metrics, which must be registered once. queues has the metrics of the server's queues.
 func NewMetrics(queues workqueue.MetricsProvider) *Metrics {
 	return &Metrics{
 		queues: queues,
@@ -24,7 +22,8 @@ func NewMetrics(queues workqueue.MetricsProvider) *Metrics {
 			Name: "running_managed_controllers", Help: "1 for each controller that runs in this replica.",
 		}, []string{"manager", "name"}),
 		leading: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "leader_election_master_status", Help: "1 where the controllers of this replica work, 0 where they wait for another's.",
+			Name: "leader_election_master_status",
+			Help: "1 where the controllers of this replica work, 0 where they wait for another's.",
 		}, []string{"name"}),
 	}
 }
@@ -41,12 +40,12 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.leading.Collect(ch)
 }
 
-// Running notes whether a controller runs.
+// Running sets whether a controller runs.
 func (m *Metrics) Running(name string, runs bool) {
 	m.running.WithLabelValues(LeaseName, name).Set(number(runs))
 }
 
-// Leading notes whether this replica's controllers work.
+// Leading sets whether this replica's controllers run.
 func (m *Metrics) Leading(leads bool) { m.leading.WithLabelValues(LeaseName).Set(number(leads)) }
 
 func number(b bool) float64 {

@@ -16,32 +16,32 @@ import (
 
 const (
 	firstBackOff = 5 * time.Millisecond
-	// lastBackOff is how often what cannot be done is tried in the end.
+	// lastBackOff is the maximum retry interval.
 	lastBackOff = time.Minute
 )
 
-// Queue runs a function for keys, never for one key twice at a time, and again
-// after an error. Its methods are safe for concurrent use.
+// Queue calls a function for keys. It never processes a key twice at the same time, and retries after an error.
+// Its methods are safe for concurrent use.
 type Queue[K comparable] struct {
 	name  string
 	work  func(ctx context.Context, key K) error
 	queue workqueue.TypedRateLimitingInterface[K]
 }
 
-// NewQueue makes the queue of a controller. name is the label of its metrics.
+// NewQueue returns the queue of a controller. name is the label of its metrics.
 func NewQueue[K comparable](e *Env, name string, work func(ctx context.Context, key K) error) *Queue[K] {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[K](firstBackOff, lastBackOff)
 	config := workqueue.TypedRateLimitingQueueConfig[K]{Name: name, MetricsProvider: e.Metrics.queues}
 	return &Queue[K]{name: name, work: work, queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config)}
 }
 
-// Add enters a key that is not waiting already.
+// Add adds a key, unless it is queued already.
 func (q *Queue[K]) Add(key K) { q.queue.Add(key) }
 
-// AddAfter enters a key after a while.
+// AddAfter adds a key after a delay.
 func (q *Queue[K]) AddAfter(key K, wait time.Duration) { q.queue.AddAfter(key, wait) }
 
-// Run works until ctx ends and all workers have returned.
+// Run processes keys until ctx is done, and returns when all workers have returned.
 func (q *Queue[K]) Run(ctx context.Context, workers int) {
 	stop := context.AfterFunc(ctx, q.queue.ShutDown)
 	defer stop()
@@ -62,7 +62,7 @@ func (q *Queue[K]) next(ctx context.Context) bool {
 	}
 	defer q.queue.Done(key)
 	if ctx.Err() != nil {
-		return true // the queue is emptied
+		return true // drains the queue
 	}
 	err := q.do(ctx, key)
 	if err == nil {
@@ -77,34 +77,34 @@ func (q *Queue[K]) next(ctx context.Context) bool {
 	return true
 }
 
-// quietRetries is how many failures of a key are expected: an object has changed in
-// between, or waits for another.
+// quietRetries is how many failures of a key are expected, because objects change concurrently or depend on
+// others.
 const quietRetries = 5
 
 func (q *Queue[K]) report(key K, err error) {
 	var later *laterError
 	if errors.As(err, &later) || apierrors.IsConflict(err) || q.queue.NumRequeues(key) < quietRetries {
-		klog.V(4).InfoS("A controller tries again", "controller", q.name, "key", key, "err", err)
+		klog.V(4).InfoS("Controller failed, will retry", "controller", q.name, "key", key, "err", err)
 		return
 	}
-	klog.InfoS("A controller tries again", "controller", q.name, "key", key, "err", err)
+	klog.InfoS("Controller failed, will retry", "controller", q.name, "key", key, "err", err)
 }
 
-// do calls the function; a panic in it is an error of the key.
+// do calls the function, and returns a panic as an error.
 func (q *Queue[K]) do(ctx context.Context, key K) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
-			klog.ErrorS(err, "A controller panicked", "controller", q.name, "key", key, "stack", string(debug.Stack()))
+			klog.ErrorS(err, "Controller panicked", "controller", q.name, "key", key, "stack", string(debug.Stack()))
 		}
 	}()
 	return q.work(ctx, key)
 }
 
-// laterError is no failure: there is something to wait for.
+// laterError is not a failure: the key waits for another object.
 type laterError struct{ why string }
 
 func (e *laterError) Error() string { return e.why }
 
-// Later returns an error with which a key is tried again and nothing is logged.
+// Later returns an error that retries a key without logging.
 func Later(format string, args ...any) error { return &laterError{fmt.Sprintf(format, args...)} }

@@ -12,29 +12,28 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// Key names an object in the queue of a controller. The namespace of cluster-scoped
-// objects is "".
+// Key is the key of an object in a controller's queue. The namespace of cluster-scoped objects is "".
 type Key struct{ Namespace, Name string }
 
-// KeyOf is the key of an object of the feed.
+// KeyOf returns the key of an object of the feed.
 func KeyOf(o *Object) Key { return Key{o.Namespace, o.Name} }
 
-// Get reads an object from the watch cache. It is the caller's own.
+// Get returns a copy of an object from the watch cache.
 func Get[T registry.Object](ctx context.Context, e *Env, gr schema.GroupResource, namespace, name string) (T, error) {
 	return group.Get[T](Reading(ctx), e.Stores, gr, namespace, name, group.Cached)
 }
 
-// List reads the objects of a namespace, "" for all, from the watch cache. They are
-// the caller's own.
+// List returns copies of the objects of a namespace, "" for all, from the watch cache.
 func List[T registry.Object](ctx context.Context, e *Env, gr schema.GroupResource, namespace string) ([]T, error) {
-	return group.List[T](Reading(ctx), e.Stores, gr, namespace, &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	return group.List[T](Reading(ctx), e.Stores, gr, namespace,
+		&metainternalversion.ListOptions{ResourceVersion: group.Cached})
 }
 
-// Mentions reports whether an object's stored form holds a text: a quick way to
-// leave out objects that do not concern a controller.
+// Mentions reports whether an object's stored value contains a text. It is a cheap filter for objects that do not
+// concern a controller.
 func (o *Object) Mentions(text string) bool { return bytes.Contains(o.Value, []byte(text)) }
 
-// Decode reads an object of the feed whose kind storage holds in one version.
+// Decode decodes an object of the feed whose kind has only one storage version.
 func Decode[T interface{ Unmarshal([]byte) error }](o *Object, into T) (T, error) {
 	return into, wire.UnmarshalStored(o.Value, into)
 }

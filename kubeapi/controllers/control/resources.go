@@ -13,13 +13,13 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// Resource is a resource as discovery lists it, in its preferred version.
+// Resource is a resource in discovery, in its preferred version.
 type Resource struct {
 	schema.GroupVersionResource
 	Kind       string
 	Namespaced bool
 	Verbs      []string
-	// External is true where another server, behind an APIService, keeps it.
+	// External is true if an external server stores it.
 	External bool
 }
 
@@ -28,7 +28,7 @@ func (r *Resource) Can(verbs ...string) bool {
 	return !slices.ContainsFunc(verbs, func(v string) bool { return !slices.Contains(r.Verbs, v) })
 }
 
-// Resources lists what a server serves. It is safe for concurrent use.
+// Resources lists the resources of a server. It is safe for concurrent use.
 type Resources struct {
 	public   *discovery.Groups
 	local    func(schema.GroupVersion) bool
@@ -39,18 +39,21 @@ type Resources struct {
 	known atomic.Pointer[catalogue]
 }
 
-// catalogue is what was served at the last Refresh.
+// catalogue is the result of the last Refresh.
 type catalogue struct {
 	all     []Resource
 	byKind  map[schema.GroupVersionKind]Resource
-	byName  map[schema.GroupResource]int    // place in all
-	byKey   map[string]schema.GroupResource // built-in ones, by the prefix below the server's
+	byName  map[schema.GroupResource]int    // index in all
+	byKey   map[string]schema.GroupResource // built-in resources, by prefix below the server's
 	byGroup map[schema.GroupResource]string
 	failed  []schema.GroupVersion
 }
 
-// NewResources reads discovery. local reports which versions this process serves.
-func NewResources(public *discovery.Groups, local func(schema.GroupVersion) bool, stores *group.Stores, storages registry.RESTOptionsGetter) (*Resources, error) {
+// NewResources returns the resources in discovery. local reports whether this process serves a version.
+func NewResources(
+	public *discovery.Groups, local func(schema.GroupVersion) bool, stores *group.Stores,
+	storages registry.RESTOptionsGetter,
+) (*Resources, error) {
 	options, err := storages.GetRESTOptions(schema.GroupResource{Resource: "namespaces"})
 	if err != nil {
 		return nil, err
@@ -60,12 +63,13 @@ func NewResources(public *discovery.Groups, local func(schema.GroupVersion) bool
 	return r, nil
 }
 
-// Subscribe follows what is served; Refresh has to be called after each change.
+// Subscribe returns a subscription to changes of discovery. Call Refresh after each change.
 func (r *Resources) Subscribe() *discovery.Subscription { return r.public.Subscribe() }
 
-// Refresh reads what is served now.
+// Refresh reads discovery.
 func (r *Resources) Refresh() {
-	c := &catalogue{byKind: map[schema.GroupVersionKind]Resource{}, byName: map[schema.GroupResource]int{}, byKey: map[string]schema.GroupResource{}, byGroup: map[schema.GroupResource]string{}}
+	c := &catalogue{byKind: map[schema.GroupVersionKind]Resource{}, byName: map[schema.GroupResource]int{},
+		byKey: map[string]schema.GroupResource{}, byGroup: map[schema.GroupResource]string{}}
 	for _, v := range r.public.Versions() {
 		local := r.local(v.GroupVersion)
 		if v.Stale && !local {
@@ -93,11 +97,12 @@ func (r *Resources) Refresh() {
 
 func newResource(gv schema.GroupVersion, r *metav1.APIResource, external bool) Resource {
 	return Resource{
-		GroupVersionResource: gv.WithResource(r.Name), Kind: r.Kind, Namespaced: r.Namespaced, Verbs: r.Verbs, External: external,
+		GroupVersionResource: gv.WithResource(r.Name), Kind: r.Kind, Namespaced: r.Namespaced, Verbs: r.Verbs,
+		External: external,
 	}
 }
 
-// locate notes where a built-in resource is kept.
+// locate records the storage prefix of a built-in resource.
 func (r *Resources) locate(c *catalogue, gr schema.GroupResource) {
 	store := r.stores.Store(gr)
 	if store == nil {
@@ -116,7 +121,7 @@ func (r *Resources) builtIn(below string) (schema.GroupResource, bool) {
 	return gr, ok
 }
 
-// KeyPrefix is where the objects of a resource of this process are kept.
+// KeyPrefix returns the storage prefix of a resource of this process.
 func (r *Resources) KeyPrefix(gr schema.GroupResource) string {
 	if prefix, ok := r.known.Load().byGroup[gr]; ok {
 		return prefix
@@ -124,7 +129,7 @@ func (r *Resources) KeyPrefix(gr schema.GroupResource) string {
 	return r.prefix + gr.Group + "/" + gr.Resource + "/"
 }
 
-// Find returns a resource in its preferred version; false where it is not served.
+// Find returns a resource in its preferred version; false if it is not served.
 func (r *Resources) Find(gr schema.GroupResource) (Resource, bool) {
 	c := r.known.Load()
 	i, ok := c.byName[gr]
@@ -134,14 +139,13 @@ func (r *Resources) Find(gr schema.GroupResource) (Resource, bool) {
 	return c.all[i], true
 }
 
-// All returns the resources that are served, each in its preferred version.
+// All returns all resources, each in its preferred version.
 func (r *Resources) All() []Resource { return r.known.Load().all }
 
-// Unavailable returns the versions whose servers do not answer, so that it is not
-// known what they serve.
+// Unavailable returns the versions whose servers are unavailable, so that their resources are unknown.
 func (r *Resources) Unavailable() []schema.GroupVersion { return r.known.Load().failed }
 
-// Local returns the resources that this process keeps.
+// Local returns the resources that this process stores.
 func (r *Resources) Local() []Resource {
 	var out []Resource
 	for _, res := range r.All() {

@@ -10,8 +10,8 @@ import (
 	"triplane/generic/storage/cache"
 )
 
-// routes find the resource of a key. Built-in resources say where they are; the
-// keys of all others are "GROUP/PLURAL/…".
+// routes maps keys to resources. Built-in resources have their own prefixes; the keys of all others are
+// "GROUP/PLURAL/…".
 type routes struct {
 	resources *Resources
 
@@ -23,7 +23,7 @@ func newRoutes(r *Resources) *routes {
 	return &routes{resources: r, backends: map[schema.GroupResource]storage.Backend{}}
 }
 
-// find returns the resource of a key, and what follows the resource's prefix.
+// find returns the resource of a key, and the rest of the key after the resource's prefix.
 func (r *routes) find(key string) (resource schema.GroupResource, rest string, ok bool) {
 	below, ok := strings.CutPrefix(key, r.resources.prefix)
 	if !ok {
@@ -46,7 +46,7 @@ func (r *routes) find(key string) (resource schema.GroupResource, rest string, o
 	return schema.GroupResource{Group: first, Resource: second}, rest, strings.Contains(first, ".")
 }
 
-// storage returns where a resource is kept; nil where that cannot be known.
+// storage returns the backend and prefix of a resource; nil if they are unknown.
 func (r *routes) storage(resource schema.GroupResource) (storage.Backend, string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *routes) storage(resource schema.GroupResource) (storage.Backend, string
 	return backend, r.resources.KeyPrefix(resource)
 }
 
-// keep drops what is known of other resources.
+// keep drops the state of resources that are no longer served.
 func (r *routes) keep(served map[schema.GroupResource]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,7 +73,7 @@ func (r *routes) keep(served map[schema.GroupResource]bool) {
 	}
 }
 
-// decode turns a change of the multiplexer's backend into the resource's own.
+// decode decodes a change of the multiplexer's backend with the resource's own view.
 func (r *routes) decode(resource schema.GroupResource, c *storage.Change) error {
 	backend, _ := r.storage(resource)
 	if view, ok := backend.(cache.View); ok {
@@ -82,7 +82,7 @@ func (r *routes) decode(resource schema.GroupResource, c *storage.Change) error 
 	return nil
 }
 
-// newObject reads the namespace and name of a key's rest.
+// newObject returns an object with the namespace and name in the rest of a key.
 func newObject(resource schema.GroupResource, key, rest string, value []byte, revision int64) *Object {
 	o := &Object{Resource: resource, Key: key, Name: rest, Value: value, Revision: revision}
 	if namespace, name, ok := strings.Cut(rest, "/"); ok {

@@ -8,12 +8,11 @@ import (
 	"triplane/generic/storage"
 )
 
-// walkPage is how many objects Walk holds at once.
+// walkPage is the page size of Walk.
 const walkPage = 500
 
-// Walk calls each with pages of the stored objects of a resource that this process
-// keeps, and reads no further after an error. Pages need not be of one revision:
-// what is written meanwhile may be missed.
+// Walk calls each with pages of the stored objects of a resource that this process stores, and stops at the first
+// error. Pages may be of different revisions: concurrent writes may be missed.
 func (r *Resources) Walk(ctx context.Context, gr schema.GroupResource, each func([]*Object) error) error {
 	options, err := r.storages.GetRESTOptions(gr)
 	if err != nil {
@@ -38,8 +37,8 @@ func (r *Resources) Walk(ctx context.Context, gr schema.GroupResource, each func
 	}
 }
 
-// Revision returns a revision of storage that is at least that of every write
-// acknowledged before the call to a resource that this process keeps.
+// Revision returns a storage revision that includes every write to the resource acknowledged before the call. The
+// resource must be stored by this process.
 func (r *Resources) Revision(ctx context.Context, gr schema.GroupResource) (int64, error) {
 	options, err := r.storages.GetRESTOptions(gr)
 	if err != nil {

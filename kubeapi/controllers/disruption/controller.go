@@ -19,8 +19,8 @@ import (
 const (
 	serviceAccount = "disruption-controller"
 	workers        = 3
-	// settle is how long further changes of pods are awaited.
-	settle = 100 * time.Millisecond
+	// batchDelay is the delay in which further pod changes are batched.
+	batchDelay = 100 * time.Millisecond
 )
 
 var (
@@ -38,7 +38,7 @@ type controller struct {
 	known   control.Keys // budgets
 }
 
-// New makes the controller and returns how it works.
+// New returns the controller.
 func New(e *control.Env) (func(context.Context), error) {
 	config := e.As(serviceAccount)
 	client, err := policyv1client.NewForConfig(config)
@@ -68,7 +68,7 @@ func (c *controller) budgetChanged(o *control.Object) {
 
 func (c *controller) podChanged(namespace string) {
 	for _, key := range c.known.Of(namespace) {
-		c.queue.AddAfter(key, settle)
+		c.queue.AddAfter(key, batchDelay)
 	}
 }
 
@@ -94,10 +94,12 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 		return failure
 	}
 	if outlook.unmanaged {
-		c.events.Event(b, corev1.EventTypeWarning, "UnmanagedPods", "pods without a controller are not counted, since nothing says how many there should be; "+
-			"they are where .spec.minAvailable is a number")
+		c.events.Event(b, corev1.EventTypeWarning, "UnmanagedPods",
+			"pods without a controller are not counted, since nothing says how many there should be; "+
+				"they are where .spec.minAvailable is a number")
 	}
-	if _, err := c.client.PodDisruptionBudgets(key.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	if _, err := c.client.PodDisruptionBudgets(key.Namespace).UpdateStatus(ctx, next,
+		metav1.UpdateOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
 	return failure

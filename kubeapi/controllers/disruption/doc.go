@@ -1,3 +1,3 @@
-// Package disruption keeps the status of PodDisruptionBudgets: how many of their pods
-// are healthy, have to be, and so may be evicted.
+// Package disruption maintains the status of PodDisruptionBudgets: how many of their pods are healthy, must be
+// healthy, and so may be evicted.
 package disruption

@@ -17,13 +17,12 @@ import (
 	"triplane/kubeapi/controllers/control"
 )
 
-// evictionTime is how long an eviction may take to become a deletion before the pod
-// counts again.
+// evictionTime is how long an evicted pod that is not deleted counts as disrupted.
 const evictionTime = 2 * time.Minute
 
-// outlook is what follows from a status.
+// outlook is additional information about a status.
 type outlook struct {
-	recheck   time.Duration // when it changes by itself, 0 for never
+	recheck   time.Duration // when it changes without an event, 0 for never
 	unmanaged bool          // pods without a controller are not counted
 }
 
@@ -59,7 +58,7 @@ func (c *controller) status(ctx context.Context, b *policyv1.PodDisruptionBudget
 	return o, nil
 }
 
-// selected are the pods of a budget that have not ended.
+// selected returns the pods of a budget that have not terminated.
 func (c *controller) selected(ctx context.Context, b *policyv1.PodDisruptionBudget) ([]*corev1.Pod, error) {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {
@@ -71,7 +70,8 @@ func (c *controller) selected(ctx context.Context, b *policyv1.PodDisruptionBudg
 	}
 	var out []*corev1.Pod
 	for _, p := range all {
-		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed && selector.Matches(labels.Set(p.Labels)) {
+		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed &&
+			selector.Matches(labels.Set(p.Labels)) {
 			out = append(out, p)
 		}
 	}
@@ -87,9 +87,10 @@ func ready(p *corev1.Pod) bool {
 	return false
 }
 
-// disrupted are the pods that were evicted and not deleted yet, and when the next of
-// them counts again.
-func (c *controller) disrupted(b *policyv1.PodDisruptionBudget, selected []*corev1.Pod) (map[string]metav1.Time, time.Duration) {
+// disrupted returns the pods that were evicted but not deleted yet, and when the next of them expires.
+func (c *controller) disrupted(
+	b *policyv1.PodDisruptionBudget, selected []*corev1.Pod,
+) (map[string]metav1.Time, time.Duration) {
 	var out map[string]metav1.Time
 	var recheck time.Duration
 	for _, p := range selected {
@@ -112,8 +113,10 @@ func (c *controller) disrupted(b *policyv1.PodDisruptionBudget, selected []*core
 	return out, recheck
 }
 
-// expected returns how many pods there should be, and how many of them healthy.
-func (c *controller) expected(ctx context.Context, b *policyv1.PodDisruptionBudget, selected []*corev1.Pod, o *outlook) (expected, desired int32, err error) {
+// expected returns the number of expected pods, and how many of them must be healthy.
+func (c *controller) expected(
+	ctx context.Context, b *policyv1.PodDisruptionBudget, selected []*corev1.Pod, o *outlook,
+) (expected, desired int32, err error) {
 	switch {
 	case b.Spec.MaxUnavailable != nil:
 		if expected, err = c.scale(ctx, selected, o); err != nil {
@@ -133,7 +136,7 @@ func (c *controller) expected(ctx context.Context, b *policyv1.PodDisruptionBudg
 	return expected, int32(least), err
 }
 
-// scale adds what the controllers of pods are scaled to; pods without one do not count.
+// scale sums the scale of the pods' controllers; pods without a controller do not count.
 func (c *controller) scale(ctx context.Context, selected []*corev1.Pod, o *outlook) (int32, error) {
 	seen := map[types.UID]bool{}
 	total := int32(0)
@@ -160,9 +163,11 @@ func (c *controller) scale(ctx context.Context, selected []*corev1.Pod, o *outlo
 	return total, nil
 }
 
-// scaleOf returns to how many pods a controller is scaled; for a ReplicaSet, to how many the Deployment is
-// that controls it. What controls that in turn is not asked: clients may write references that lead in a circle.
-func (c *controller) scaleOf(ctx context.Context, namespace string, ref *metav1.OwnerReference) (types.UID, int32, error) {
+// scaleOf returns the scale of a controller; for a ReplicaSet, that of the Deployment that controls it. It follows
+// no further owners, because clients may write circular references.
+func (c *controller) scaleOf(
+	ctx context.Context, namespace string, ref *metav1.OwnerReference,
+) (types.UID, int32, error) {
 	if ref.Kind == "ReplicaSet" {
 		set, err := c.get(ctx, namespace, ref)
 		if err != nil {
@@ -180,12 +185,15 @@ func (c *controller) scaleOf(ctx context.Context, namespace string, ref *metav1.
 	return ref.UID, int32(n), err
 }
 
-// get reads the object of a reference, or a subresource of it.
-func (c *controller) get(ctx context.Context, namespace string, ref *metav1.OwnerReference, subresources ...string) (*unstructured.Unstructured, error) {
+// get returns the object of a reference, or its subresource.
+func (c *controller) get(
+	ctx context.Context, namespace string, ref *metav1.OwnerReference, subresources ...string,
+) (*unstructured.Unstructured, error) {
 	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	r, ok := c.env.Resources.OfKind(kind)
 	if !ok {
 		return nil, fmt.Errorf("%s is not served", kind)
 	}
-	return c.dynamic.Resource(r.GroupVersionResource).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{}, subresources...)
+	return c.dynamic.Resource(r.GroupVersionResource).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{},
+		subresources...)
 }

@@ -24,7 +24,7 @@ func (noStorage) GetRESTOptions(schema.GroupResource) (registry.RESTOptions, err
 	return registry.RESTOptions{Prefix: "/registry"}, nil
 }
 
-// newController reads objects of apps/v1.
+// newController returns a controller that reads objects of apps/v1.
 func newController(t *testing.T, objects ...runtime.Object) *controller {
 	t.Helper()
 	public := discovery.NewGroups()
@@ -59,7 +59,7 @@ func replicaSet(name string, owners ...metav1.OwnerReference) *appsv1.ReplicaSet
 	return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, OwnerReferences: owners}}
 }
 
-// Whoever may write ReplicaSets may have them control each other.
+// ReplicaSets may control each other.
 func TestScaleOfControllers(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -1,7 +1,7 @@
-// Package endpointslice keeps the EndpointSlices of Services: of those that select
-// pods from the pods, of others from the Endpoints that somebody writes for them
-// (mirroring). Slices hold at most 100 endpoints, all of one address family and with
-// the same ports; endpoints stay in their slice while they are there, so that a
-// change touches few slices. Hints follow the service's trafficDistribution; the
-// heuristics of the annotation service.kubernetes.io/topology-mode are not there.
+// Package endpointslice maintains the EndpointSlices of Services: from the pods that a Service selects, or from
+// the Endpoints that users write for a Service without a selector (mirroring).
+//
+// Slices contain at most 100 endpoints of one address family with the same ports. Endpoints remain in their slice,
+// so that a change affects few slices. Hints follow the Service's trafficDistribution; the heuristics of the
+// annotation service.kubernetes.io/topology-mode are not implemented.
 package endpointslice

@@ -14,9 +14,9 @@ import (
 
 const (
 	mirrorManager = "endpointslicemirroring-controller.k8s.io"
-	// leaderAnnotation is on Endpoints that are locks of leader elections.
+	// leaderAnnotation is the annotation of Endpoints that are leader election locks.
 	leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
-	// perSubset is how many addresses of a subset are mirrored.
+	// perSubset is the maximum number of mirrored addresses of a subset.
 	perSubset = 1000
 )
 
@@ -26,8 +26,7 @@ type mirrorController struct {
 	keeper
 }
 
-// NewMirroring makes the controller of Endpoints that users write, and returns how it
-// works.
+// NewMirroring returns the controller that mirrors Endpoints.
 func NewMirroring(e *control.Env) (func(context.Context), error) {
 	client, err := discoveryv1client.NewForConfig(e.As("endpointslicemirroring-controller"))
 	if err != nil {
@@ -42,7 +41,7 @@ func NewMirroring(e *control.Env) (func(context.Context), error) {
 	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
 }
 
-// sync brings the slices of a service in line with its Endpoints.
+// sync reconciles the slices of a service with its Endpoints.
 func (c *mirrorController) sync(ctx context.Context, key control.Key) error {
 	ep, err := control.Get[*corev1.Endpoints](ctx, c.env, endpointsResource, key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
@@ -65,13 +64,13 @@ func (c *mirrorController) sync(ctx context.Context, key control.Key) error {
 	return c.keep(ctx, w)
 }
 
-// mirrored reports whether Endpoints are those of a user for a service without pods.
+// mirrored reports whether Endpoints are mirrored: they are for a service without a selector.
 func mirrored(ep *corev1.Endpoints, s *corev1.Service) bool {
 	_, lock := ep.Annotations[leaderAnnotation]
 	return !lock && ep.Labels[discoveryv1.LabelSkipMirror] != "true" && len(s.Spec.Selector) == 0
 }
 
-// mirror returns what the slices of Endpoints hold.
+// mirror returns the wanted slices for Endpoints.
 func mirror(ep *corev1.Endpoints) (*wanted, error) {
 	w := &wanted{
 		namespace: ep.Namespace, service: ep.Name, labels: map[string]string{}, annotations: map[string]string{},
@@ -99,7 +98,8 @@ func mirrorSubset(w *wanted, subset *corev1.EndpointSubset) error {
 	var ports []discoveryv1.EndpointPort
 	for i := range subset.Ports {
 		p := subset.Ports[i]
-		ports = append(ports, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port, Protocol: &p.Protocol, AppProtocol: p.AppProtocol})
+		ports = append(ports, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port, Protocol: &p.Protocol,
+			AppProtocol: p.AppProtocol})
 	}
 	n, endpoints := 0, map[discoveryv1.AddressType][]discoveryv1.Endpoint{}
 	for _, of := range []struct {

@@ -35,18 +35,17 @@ type serviceController struct {
 	queue     *control.Queue[control.Key]
 	keyPrefix func(schema.GroupResource) string
 
-	// What follows belongs to the handlers of the feed.
+	// The fields below belong to the feed's handlers.
 
-	// selectors are those of the services of each namespace, by name.
+	// selectors are the selectors of services, by namespace and name.
 	selectors map[string]map[string]labels.Selector
-	// selecting are the services that selected a pod when it changed last.
+	// selecting has the services that selected a pod at its last change.
 	selecting map[control.Key][]string
-	// zones are those of the nodes that are in one, by name.
+	// zones has the zones of nodes, by name.
 	zones map[string]string
 }
 
-// NewServices makes the controller of Services that select pods, and returns how it
-// works.
+// NewServices returns the controller of Services with a selector.
 func NewServices(e *control.Env) (func(context.Context), error) {
 	client, err := discoveryv1client.NewForConfig(e.As("endpointslice-controller"))
 	if err != nil {
@@ -54,7 +53,8 @@ func NewServices(e *control.Env) (func(context.Context), error) {
 	}
 	c := &serviceController{
 		keeper: keeper{env: e, client: client, manager: servicesManager}, keyPrefix: e.Resources.KeyPrefix,
-		selectors: map[string]map[string]labels.Selector{}, selecting: map[control.Key][]string{}, zones: map[string]string{},
+		selectors: map[string]map[string]labels.Selector{}, selecting: map[control.Key][]string{},
+		zones: map[string]string{},
 	}
 	c.queue = control.NewQueue(e, "endpoint_slice", c.sync)
 	e.Feed.On(services, c.serviceChanged)
@@ -65,8 +65,8 @@ func NewServices(e *control.Env) (func(context.Context), error) {
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
 
-// enterService enters the service of a slice that somebody has changed. Of one that
-// was deleted the name says enough: it begins with the service's.
+// enterService enqueues the service of a changed slice. For a deleted slice it uses the slice's name, which starts
+// with the service's.
 func enterService(queue *control.Queue[control.Key], o *control.Object, manager string) {
 	if o.Deleted() {
 		for i := len(o.Name) - 1; i > 0; i-- {
@@ -80,12 +80,13 @@ func enterService(queue *control.Queue[control.Key], o *control.Object, manager 
 	if !o.Mentions(manager) {
 		return
 	}
-	if s, err := control.Decode(o, &discoveryv1.EndpointSlice{}); err == nil && s.Labels[discoveryv1.LabelManagedBy] == manager {
+	if s, err := control.Decode(o, &discoveryv1.EndpointSlice{}); err == nil &&
+		s.Labels[discoveryv1.LabelManagedBy] == manager {
 		queue.Add(control.Key{Namespace: o.Namespace, Name: s.Labels[discoveryv1.LabelServiceName]})
 	}
 }
 
-// listed makes up for deletions that the feed has missed.
+// listed handles deletions that the feed has missed.
 func (c *serviceController) listed(resource schema.GroupResource, _ int64, present func(key string) bool) {
 	prefix := c.keyPrefix(resource)
 	see := func(namespace, name string, changed control.Handler) {
@@ -127,7 +128,7 @@ func (c *serviceController) serviceChanged(o *control.Object) {
 	c.queue.Add(control.KeyOf(o))
 }
 
-// podChanged enters the services that select a pod, or did.
+// podChanged enqueues the services that select a pod, or selected it before.
 func (c *serviceController) podChanged(o *control.Object) {
 	key := control.KeyOf(o)
 	before := c.selecting[key]
@@ -151,7 +152,7 @@ func (c *serviceController) podChanged(o *control.Object) {
 	}
 }
 
-// nodeChanged enters all services when the zone of a node changes, which is seldom.
+// nodeChanged enqueues all services when the zone of a node changes, which is rare.
 func (c *serviceController) nodeChanged(o *control.Object) {
 	zone := ""
 	if !o.Deleted() && o.Mentions(corev1.LabelTopologyZone) {
@@ -172,7 +173,7 @@ func (c *serviceController) nodeChanged(o *control.Object) {
 	}
 }
 
-// sync brings the slices of a service in line with its pods.
+// sync reconciles the slices of a service with its pods.
 func (c *serviceController) sync(ctx context.Context, key control.Key) error {
 	s, err := control.Get[*corev1.Service](ctx, c.env, services, key.Namespace, key.Name)
 	switch {
@@ -183,11 +184,12 @@ func (c *serviceController) sync(ctx context.Context, key control.Key) error {
 	case s.Spec.Type == corev1.ServiceTypeExternalName || len(s.Spec.Selector) == 0:
 		return c.removeAll(ctx, key.Namespace, key.Name)
 	case s.DeletionTimestamp != nil:
-		return nil // the collector removes the slices
+		return nil // the garbage collector deletes the slices
 	}
-	selected, err := group.List[*corev1.Pod](control.Reading(ctx), c.env.Stores, pods, key.Namespace, &metainternalversion.ListOptions{
-		ResourceVersion: group.Cached, LabelSelector: labels.SelectorFromSet(s.Spec.Selector),
-	})
+	selected, err := group.List[*corev1.Pod](control.Reading(ctx), c.env.Stores, pods, key.Namespace,
+		&metainternalversion.ListOptions{
+			ResourceVersion: group.Cached, LabelSelector: labels.SelectorFromSet(s.Spec.Selector),
+		})
 	if err != nil {
 		return err
 	}
@@ -202,8 +204,9 @@ func (c *serviceController) sync(ctx context.Context, key control.Key) error {
 
 func wantedBy(s *corev1.Service) *wanted {
 	w := &wanted{
-		namespace: s.Namespace, service: s.Name, labels: map[string]string{}, endpoints: map[shape][]discoveryv1.Endpoint{},
-		owner: *metav1.NewControllerRef(s, corev1.SchemeGroupVersion.WithKind("Service")),
+		namespace: s.Namespace, service: s.Name, labels: map[string]string{},
+		endpoints: map[shape][]discoveryv1.Endpoint{},
+		owner:     *metav1.NewControllerRef(s, corev1.SchemeGroupVersion.WithKind("Service")),
 	}
 	for key, value := range s.Labels {
 		w.labels[key] = value
@@ -216,7 +219,7 @@ func wantedBy(s *corev1.Service) *wanted {
 	return w
 }
 
-// families are the address families of a service.
+// families returns the address families of a service.
 func families(s *corev1.Service) []discoveryv1.AddressType {
 	var out []discoveryv1.AddressType
 	for _, f := range s.Spec.IPFamilies {
@@ -232,8 +235,10 @@ func families(s *corev1.Service) []discoveryv1.AddressType {
 	return out
 }
 
-// addPods adds the endpoints of one family. Without any there is one empty slice.
-func (c *serviceController) addPods(ctx context.Context, w *wanted, s *corev1.Service, selected []*corev1.Pod, family discoveryv1.AddressType) error {
+// addPods adds the endpoints of one family. Without endpoints it adds one empty slice.
+func (c *serviceController) addPods(
+	ctx context.Context, w *wanted, s *corev1.Service, selected []*corev1.Pod, family discoveryv1.AddressType,
+) error {
 	none := true
 	for _, p := range selected {
 		address := addressOf(p, family)
@@ -263,7 +268,7 @@ func addressOf(p *corev1.Pod, family discoveryv1.AddressType) string {
 	return ""
 }
 
-// familyOf is the address family of an IP, "" for what is none.
+// familyOf returns the address family of an IP, "" if it is invalid.
 func familyOf(ip string) discoveryv1.AddressType {
 	a, err := netip.ParseAddr(ip)
 	switch {
@@ -275,8 +280,10 @@ func familyOf(ip string) discoveryv1.AddressType {
 	return discoveryv1.AddressTypeIPv6
 }
 
-// endpoint describes a pod.
-func (c *serviceController) endpoint(ctx context.Context, s *corev1.Service, p *corev1.Pod, address string) discoveryv1.Endpoint {
+// endpoint returns the endpoint of a pod.
+func (c *serviceController) endpoint(
+	ctx context.Context, s *corev1.Service, p *corev1.Pod, address string,
+) discoveryv1.Endpoint {
 	serving, terminating := podReady(p), p.DeletionTimestamp != nil
 	ready := s.Spec.PublishNotReadyAddresses || serving && !terminating
 	e := discoveryv1.Endpoint{
@@ -286,7 +293,8 @@ func (c *serviceController) endpoint(ctx context.Context, s *corev1.Service, p *
 	}
 	if p.Spec.NodeName != "" {
 		e.NodeName = &p.Spec.NodeName
-		if n, err := control.Get[*corev1.Node](ctx, c.env, nodes, "", p.Spec.NodeName); err == nil && n.Labels[corev1.LabelTopologyZone] != "" {
+		if n, err := control.Get[*corev1.Node](ctx, c.env, nodes, "", p.Spec.NodeName); err == nil &&
+			n.Labels[corev1.LabelTopologyZone] != "" {
 			zone := n.Labels[corev1.LabelTopologyZone]
 			e.Zone = &zone
 		}
@@ -298,9 +306,8 @@ func (c *serviceController) endpoint(ctx context.Context, s *corev1.Service, p *
 	return e
 }
 
-// hints says whose traffic should go to an endpoint, where the service prefers the
-// same zone or node (KEP-4444, KEP-3015). With the node comes the zone, which is next
-// best. An endpoint that is not ready has none.
+// hints returns the hints of an endpoint if the service prefers the same zone or node (KEP-4444, KEP-3015). A hint
+// for a node includes its zone, as the second choice. Endpoints that are not ready have no hints.
 func hints(s *corev1.Service, e *discoveryv1.Endpoint) *discoveryv1.EndpointHints {
 	if s.Spec.TrafficDistribution == nil || !*e.Conditions.Ready {
 		return nil
@@ -330,8 +337,7 @@ func podReady(p *corev1.Pod) bool {
 	})
 }
 
-// portsOf are the ports of a service at a pod; those whose name the pod does not
-// have are left out.
+// portsOf returns the ports of a service for a pod, without those whose name the pod does not define.
 func portsOf(s *corev1.Service, p *corev1.Pod) []discoveryv1.EndpointPort {
 	var ports []discoveryv1.EndpointPort
 	var named map[portName]int32
@@ -345,12 +351,13 @@ func portsOf(s *corev1.Service, p *corev1.Pod) []discoveryv1.EndpointPort {
 			continue
 		}
 		name, protocol := sp.Name, sp.Protocol
-		ports = append(ports, discoveryv1.EndpointPort{Name: &name, Port: &number, Protocol: &protocol, AppProtocol: sp.AppProtocol})
+		ports = append(ports, discoveryv1.EndpointPort{Name: &name, Port: &number, Protocol: &protocol,
+			AppProtocol: sp.AppProtocol})
 	}
 	return ports
 }
 
-// targetPort is the number of a port at a pod with named ports.
+// targetPort returns the port number of a service port for a pod with these named ports.
 func targetPort(sp *corev1.ServicePort, named map[portName]int32) (int32, bool) {
 	switch {
 	case sp.TargetPort.StrVal != "":
@@ -362,13 +369,13 @@ func targetPort(sp *corev1.ServicePort, named map[portName]int32) (int32, bool) 
 	return sp.TargetPort.IntVal, true
 }
 
-// portName is what a service calls a port of a container.
+// portName is the name and protocol of a container port.
 type portName struct {
 	name     string
 	protocol corev1.Protocol
 }
 
-// namedPorts are the ports of a pod by name, those of its containers before those of its sidecars.
+// namedPorts returns the named ports of a pod. Ports of containers take precedence over those of sidecars.
 func namedPorts(p *corev1.Pod) map[portName]int32 {
 	named := map[portName]int32{}
 	add := func(c *corev1.Container) {

@@ -13,7 +13,7 @@ import (
 	"triplane/kubeapi/controllers/control"
 )
 
-// stored is an object as the feed has it.
+// stored returns an object of the feed.
 func stored(t *testing.T, resource schema.GroupResource, kind string, o metav1.Object) *control.Object {
 	t.Helper()
 	value, err := wire.AppendProtobuf(nil, corev1.SchemeGroupVersion.WithKind(kind), o)
@@ -23,8 +23,7 @@ func stored(t *testing.T, resource schema.GroupResource, kind string, o metav1.O
 	return &control.Object{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(), Value: value}
 }
 
-// What was deleted while the feed had lost changes is forgotten when all has been read again, and the services
-// are looked at.
+// Deletions that the feed has missed are handled when all objects have been read again.
 func TestMissedDeletionsAreForgotten(t *testing.T) {
 	synced := make(chan control.Key, 10)
 	c := &serviceController{

@@ -19,7 +19,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// perSlice is how many endpoints a slice holds at most.
+// perSlice is the maximum number of endpoints of a slice.
 const perSlice = 100
 
 var sliceResource = discoveryv1.Resource("endpointslices")
@@ -27,18 +27,18 @@ var sliceResource = discoveryv1.Resource("endpointslices")
 // shape is what the endpoints of a slice have in common.
 type shape struct {
 	family discoveryv1.AddressType
-	ports  string // JSON of them, "" for none
+	ports  string // as JSON, "" for none
 }
 
 func shapeOf(family discoveryv1.AddressType, ports []discoveryv1.EndpointPort) (shape, error) {
-	if len(ports) == 0 { // storage does not tell an empty list from none
+	if len(ports) == 0 { // storage does not distinguish an empty list from none
 		return shape{family: family}, nil
 	}
 	text, err := json.Marshal(ports)
 	return shape{family, string(text)}, err
 }
 
-// endpointPorts are the ports of slices of the shape.
+// endpointPorts returns the ports of slices of the shape.
 func (s *shape) endpointPorts() (ports []discoveryv1.EndpointPort, err error) {
 	if s.ports != "" {
 		err = json.Unmarshal([]byte(s.ports), &ports)
@@ -46,7 +46,7 @@ func (s *shape) endpointPorts() (ports []discoveryv1.EndpointPort, err error) {
 	return ports, err
 }
 
-// wanted is what the slices of an owner should hold.
+// wanted is the wanted content of an owner's slices.
 type wanted struct {
 	namespace, service string
 	owner              metav1.OwnerReference
@@ -55,7 +55,9 @@ type wanted struct {
 	endpoints          map[shape][]discoveryv1.Endpoint
 }
 
-func (w *wanted) add(family discoveryv1.AddressType, ports []discoveryv1.EndpointPort, e ...discoveryv1.Endpoint) error {
+func (w *wanted) add(
+	family discoveryv1.AddressType, ports []discoveryv1.EndpointPort, e ...discoveryv1.Endpoint,
+) error {
 	s, err := shapeOf(family, ports)
 	if err != nil {
 		return err
@@ -64,20 +66,22 @@ func (w *wanted) add(family discoveryv1.AddressType, ports []discoveryv1.Endpoin
 	return nil
 }
 
-// keeper brings slices in line with what is wanted.
+// keeper reconciles slices.
 type keeper struct {
 	env     *control.Env
 	client  discoveryv1client.EndpointSlicesGetter
 	manager string // value of the label managed-by
 }
 
-// present lists the slices of a service that the keeper manages, those that it has
-// created a moment ago among them.
+// present lists the slices of a service that the keeper manages. The list is consistent, so that it includes
+// slices just created.
 func (k *keeper) present(ctx context.Context, namespace, service string) ([]*discoveryv1.EndpointSlice, error) {
-	return group.List[*discoveryv1.EndpointSlice](control.Reading(ctx), k.env.Stores, sliceResource, namespace, &metainternalversion.ListOptions{
-		ResourceVersion: group.Consistent,
-		LabelSelector:   labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: k.manager}),
-	})
+	return group.List[*discoveryv1.EndpointSlice](control.Reading(ctx), k.env.Stores, sliceResource, namespace,
+		&metainternalversion.ListOptions{
+			ResourceVersion: group.Consistent,
+			LabelSelector: labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service,
+				discoveryv1.LabelManagedBy: k.manager}),
+		})
 }
 
 // removeAll deletes the slices of a service.
@@ -94,14 +98,15 @@ func (k *keeper) removeAll(ctx context.Context, namespace, service string) error
 }
 
 func (k *keeper) remove(ctx context.Context, s *discoveryv1.EndpointSlice) error {
-	err := k.client.EndpointSlices(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &s.UID}})
+	err := k.client.EndpointSlices(s.Namespace).Delete(ctx, s.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &s.UID}})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
 }
 
-// keep brings the slices of a service in line.
+// keep reconciles the slices of a service.
 func (k *keeper) keep(ctx context.Context, w *wanted) error {
 	have, err := k.present(ctx, w.namespace, w.service)
 	if err != nil {
@@ -128,9 +133,10 @@ func (k *keeper) keep(ctx context.Context, w *wanted) error {
 	return errors.Join(errs...)
 }
 
-// keepShape distributes endpoints: those that a slice has stay in it, the others
-// fill gaps, and then new slices.
-func (k *keeper) keepShape(ctx context.Context, w *wanted, of shape, endpoints []discoveryv1.Endpoint, have []*discoveryv1.EndpointSlice) error {
+// keepShape distributes endpoints: existing ones remain in their slice, others fill gaps, and then new slices.
+func (k *keeper) keepShape(
+	ctx context.Context, w *wanted, of shape, endpoints []discoveryv1.Endpoint, have []*discoveryv1.EndpointSlice,
+) error {
 	missing := map[string]discoveryv1.Endpoint{}
 	for _, e := range endpoints {
 		missing[identity(&e)] = e
@@ -168,7 +174,7 @@ func (k *keeper) keepShape(ctx context.Context, w *wanted, of shape, endpoints [
 	return errors.Join(errs...)
 }
 
-// identity is what makes an endpoint the same one as before.
+// identity returns a string that identifies an endpoint across changes.
 func identity(e *discoveryv1.Endpoint) string {
 	id := e.Addresses[0]
 	if e.TargetRef != nil {
@@ -177,7 +183,9 @@ func identity(e *discoveryv1.Endpoint) string {
 	return id
 }
 
-func (k *keeper) update(ctx context.Context, w *wanted, s *discoveryv1.EndpointSlice, endpoints []discoveryv1.Endpoint) error {
+func (k *keeper) update(
+	ctx context.Context, w *wanted, s *discoveryv1.EndpointSlice, endpoints []discoveryv1.Endpoint,
+) error {
 	if equality.Semantic.DeepEqual(s.Endpoints, endpoints) && maps.Equal(s.Labels, w.labels) && sameAnnotations(s, w) {
 		return nil
 	}
@@ -193,8 +201,7 @@ func (k *keeper) update(ctx context.Context, w *wanted, s *discoveryv1.EndpointS
 	return err
 }
 
-// sameAnnotations reports whether a slice has the wanted annotations; nil wants none
-// in particular.
+// sameAnnotations reports whether a slice has the wanted annotations; nil accepts any.
 func sameAnnotations(s *discoveryv1.EndpointSlice, w *wanted) bool {
 	return w.annotations == nil || maps.Equal(s.Annotations, w.annotations)
 }

@@ -14,7 +14,7 @@ import (
 	"triplane/kubeapi/controllers/control"
 )
 
-// What is stored of a slice has the shape that was wanted: else it would be replaced for ever.
+// A stored slice has the wanted shape; otherwise it would be replaced forever.
 func TestSlicesKeepTheirShape(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}}}}}
 	for _, s := range []corev1.ServiceSpec{
@@ -71,7 +71,7 @@ func TestPortsOf(t *testing.T) {
 	}
 }
 
-// Whoever may write Endpoints or Services decides how many ports they have.
+// Clients choose the number of ports of Endpoints and Services.
 func TestManyPorts(t *testing.T) {
 	const many = 30_000
 	begun := time.Now()

@@ -14,26 +14,27 @@ import (
 	"triplane/kubeapi/controllers/control"
 )
 
-// item is a copy of what the graph has of an object.
+// item is a copy of an object's state in the graph.
 type item struct {
-	node   // its maps and slices are the graph's
+	node   // its maps and slices are shared with the graph
 	owners []owner
-	// hasDependents, and dependentWaits where one of them waits for its own.
+	// hasDependents is whether the object has dependents, dependentWaits whether one of them waits for its own
+	// dependents.
 	hasDependents, dependentWaits bool
-	// blocked says that dependents have to go first.
+	// blocked means that dependents must be deleted first.
 	blocked bool
 }
 
-// owner is what is known of an owner of an item.
+// owner is the state of an owner of an item.
 type owner struct {
 	id      ident
 	state   state
 	waits   bool
-	invalid bool // a cluster-scoped object names it, and it is in a namespace
+	invalid bool // a cluster-scoped object refers to a namespaced owner
 	unknown bool // its kind is not served
 }
 
-// look returns what there is to know of an object; nil where it is not there.
+// look returns the state of an object; nil if it is not present.
 func (g *graph) look(id ident) *item {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -58,7 +59,7 @@ func (g *graph) look(id ident) *item {
 	return it
 }
 
-// check decides whether an object may stay.
+// check decides whether an object must be deleted.
 func (c *controller) check(ctx context.Context, id ident) error {
 	it := c.graph.look(id)
 	switch {
@@ -91,7 +92,7 @@ func (c *controller) check(ctx context.Context, id ident) error {
 	case solid:
 		return c.dropOwners(ctx, it, append(dangling, waiting...))
 	case len(waiting) > 0 && it.hasDependents:
-		if it.dependentWaits { // they wait for each other
+		if it.dependentWaits { // circular dependents
 			if err := c.unblock(ctx, it); err != nil {
 				return err
 			}
@@ -101,7 +102,7 @@ func (c *controller) check(ctx context.Context, id ident) error {
 	return c.delete(ctx, it, it.policy())
 }
 
-// policy is what the object itself wants of its dependents.
+// policy returns the propagation policy in the object's finalizers.
 func (it *item) policy() metav1.DeletionPropagation {
 	switch {
 	case it.orphan:
@@ -112,14 +113,14 @@ func (it *item) policy() metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
-// resolve finds out whether an owner is there.
+// resolve determines whether an owner exists.
 func (c *controller) resolve(ctx context.Context, it *item, o *owner) error {
 	switch {
 	case o.unknown:
 		return c.observeAgain(ctx, it)
 	case o.invalid:
 		c.warn(it, o, "a cluster-scoped object cannot have an owner in a namespace")
-		o.state = present // nobody can say that it is gone
+		o.state = present // its absence cannot be determined
 		return nil
 	case o.state != virtual:
 		return nil
@@ -127,11 +128,10 @@ func (c *controller) resolve(ctx context.Context, it *item, o *owner) error {
 	return c.read(ctx, it, o)
 }
 
-// errUnknownKind says that an owner's kind is not served.
+// errUnknownKind means that an owner's kind is not served.
 var errUnknownKind = errors.New("the kind of an owner is not served")
 
-// observeAgain resolves the references of an object anew, whose owners' kinds may
-// be served by now.
+// observeAgain resolves the owner references of an object, whose kinds may be served meanwhile.
 func (c *controller) observeAgain(ctx context.Context, it *item) error {
 	m, version, err := c.live(ctx, it)
 	if apierrors.IsNotFound(err) {
@@ -149,7 +149,7 @@ func (c *controller) observeAgain(ctx context.Context, it *item) error {
 	return control.Later("the owners are resolved")
 }
 
-// read asks for an owner.
+// read requests an owner.
 func (c *controller) read(ctx context.Context, it *item, o *owner) error {
 	at := c.graph.where(o.id)
 	if at == nil {
@@ -182,7 +182,7 @@ func (c *controller) read(ctx context.Context, it *item, o *owner) error {
 	return nil
 }
 
-// where returns a copy of a node; nil if it is not there.
+// where returns a copy of a node; nil if it does not exist.
 func (g *graph) where(id ident) *node {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -193,8 +193,8 @@ func (g *graph) where(id ident) *node {
 	return nil
 }
 
-// found notes how a read of a node ended. It reports false where something
-// happened meanwhile, so that the read is void.
+// found records the result of reading a node. It returns false if the node has changed since, so that the result
+// is invalid.
 func (g *graph) found(at *node, exists bool, obj *metav1.PartialObjectMetadata) bool {
 	g.mu.Lock()
 	n := g.nodes[at.id]
@@ -213,7 +213,7 @@ func (g *graph) found(at *node, exists bool, obj *metav1.PartialObjectMetadata) 
 	return true
 }
 
-// lookElsewhere says in an event that the owner is in another namespace.
+// lookElsewhere records an event if the owner exists in another namespace.
 func (c *controller) lookElsewhere(ctx context.Context, it *item, o *owner, at *node) error {
 	if at.namespace == "" {
 		return nil
@@ -224,7 +224,7 @@ func (c *controller) lookElsewhere(ctx context.Context, it *item, o *owner, at *
 	}
 	list, err := objects.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + at.name, ResourceVersion: "0"})
 	if err != nil {
-		return nil //nolint:nilerr // the event is a help; the owner is absent all the same
+		return nil //nolint:nilerr // the event is optional; the owner is absent in any case
 	}
 	for i := range list.Items {
 		if list.Items[i].UID == o.id.uid {
@@ -235,7 +235,7 @@ func (c *controller) lookElsewhere(ctx context.Context, it *item, o *owner, at *
 	return nil
 }
 
-// warn creates the event of a reference into a namespace where the owner cannot be.
+// warn records an event for a reference to a namespace in which the owner cannot be.
 func (c *controller) warn(it *item, o *owner, why string) {
 	r, ok := c.env.Resources.Find(it.resource)
 	if !ok {
@@ -248,8 +248,7 @@ func (c *controller) warn(it *item, o *owner, why string) {
 		"the owner with UID %s does not exist in namespace %q: %s", o.id.uid, it.namespace, why)
 }
 
-// versionOf is an object's resource version; 0 where it is no number, as those of
-// external servers may be.
+// versionOf returns an object's resource version; 0 if it is not a number, as external servers may return.
 func versionOf(o *metav1.PartialObjectMetadata) int64 {
 	version, err := strconv.ParseInt(o.ResourceVersion, 10, 64)
 	if err != nil {
@@ -258,8 +257,8 @@ func versionOf(o *metav1.PartialObjectMetadata) int64 {
 	return version
 }
 
-// isAbsent reports whether an error says that an object does not exist, rather than
-// that nobody answers for it.
+// isAbsent reports whether an error means that an object does not exist, rather than that its server is
+// unavailable.
 func isAbsent(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
@@ -271,7 +270,7 @@ func metaOf(o *metav1.PartialObjectMetadata) control.Meta {
 	}
 }
 
-// delete deletes an object that is as it was when that was decided.
+// delete deletes an object if it has not changed since the decision.
 func (c *controller) delete(ctx context.Context, it *item, policy metav1.DeletionPropagation) error {
 	objects, err := c.objects(it.resource, it.namespace)
 	if err != nil {
@@ -292,7 +291,7 @@ func (c *controller) delete(ctx context.Context, it *item, policy metav1.Deletio
 	return err
 }
 
-// refresh reads an object that has changed; the present references count.
+// refresh re-reads an object after a conflict, and re-checks its current references.
 func (c *controller) refresh(ctx context.Context, it *item, conflict error) error {
 	m, version, err := c.live(ctx, it)
 	switch {
@@ -301,13 +300,13 @@ func (c *controller) refresh(ctx context.Context, it *item, conflict error) erro
 	case err != nil:
 		return err
 	case m.UID != it.id.uid:
-		return nil // its deletion is on the way
+		return nil // the event of its deletion follows
 	}
 	c.graph.observe(place{it.id.key, it.resource, it.namespace, it.name}, &m, version)
 	return conflict
 }
 
-// live reads an object as it is now.
+// live reads the current object.
 func (c *controller) live(ctx context.Context, it *item) (m control.Meta, version int64, err error) {
 	objects, err := c.objects(it.resource, it.namespace)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// checkers and orphaners are how many objects are looked at at once.
+	// checkers and orphaners are the numbers of workers.
 	checkers  = 20
 	orphaners = 5
 
@@ -33,7 +33,7 @@ type controller struct {
 	toOrphan *control.Queue[ident]
 }
 
-// New makes the controller and returns how it works.
+// New returns the controller.
 func New(e *control.Env) (func(context.Context), error) {
 	client, err := metadata.NewForConfig(e.As(serviceAccount))
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *controller) run(ctx context.Context) {
 	var running worker.Group
 	defer running.Wait()
 	running.Go(func() { c.followExternal(ctx) })
-	// What blocks a deletion is known only when all objects are.
+	// Blocking dependents are known only after all objects were read.
 	select {
 	case <-c.env.Feed.Synced():
 	case <-ctx.Done():
@@ -65,7 +65,7 @@ func (c *controller) run(ctx context.Context) {
 	c.toCheck.Run(ctx, checkers)
 }
 
-// changed takes a stored object. Most have no owners, and none that depend on them.
+// changed handles a stored object. Most have neither owners nor dependents.
 func (c *controller) changed(o *control.Object) {
 	switch {
 	case o.Deleted():
@@ -73,17 +73,17 @@ func (c *controller) changed(o *control.Object) {
 	case control.Related(o.Value) || c.graph.known(o.Key):
 		m, err := control.ReadMeta(o.Value)
 		if err != nil {
-			klog.V(2).InfoS("The garbage collector cannot read an object", "key", o.Key, "err", err)
+			klog.V(2).InfoS("Failed to decode an object for garbage collection", "key", o.Key, "err", err)
 			return
 		}
 		c.graph.observe(place{o.Key, o.Resource, o.Namespace, o.Name}, &m, o.Revision)
 	}
 }
 
-// invalidScope is the key of owners in a namespace that cluster-scoped objects name.
+// invalidScope is the key prefix of namespaced owners to which cluster-scoped objects refer.
 const invalidScope = "!namespaced/"
 
-// unknownKind is that of owners whose kind is not served.
+// unknownKind is the key prefix of owners whose kind is not served.
 const unknownKind = "?"
 
 // locate implements graph.locate.
@@ -91,7 +91,8 @@ func (c *controller) locate(ref *metav1.OwnerReference, namespace string) (place
 	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	r, ok := c.env.Resources.OfKind(kind)
 	if !ok {
-		return place{key: unknownKind + strings.Join([]string{ref.APIVersion, ref.Kind, namespace, ref.Name}, "/"), namespace: namespace, name: ref.Name}, false
+		return place{key: unknownKind + strings.Join([]string{ref.APIVersion, ref.Kind, namespace, ref.Name}, "/"),
+			namespace: namespace, name: ref.Name}, false
 	}
 	p := place{resource: r.GroupResource(), name: ref.Name}
 	if r.Namespaced {
@@ -104,7 +105,7 @@ func (c *controller) locate(ref *metav1.OwnerReference, namespace string) (place
 	return p, true
 }
 
-// keyOf is where an object of a resource is, or would be.
+// keyOf returns the key at which an object of a resource is, or would be, stored.
 func (c *controller) keyOf(r *control.Resource, namespace, name string) string {
 	key := c.env.Resources.KeyPrefix(r.GroupResource())
 	if r.External {
@@ -116,7 +117,7 @@ func (c *controller) keyOf(r *control.Resource, namespace, name string) string {
 	return key + name
 }
 
-// objects is the client of what a resource has in a namespace, "" for one without.
+// objects returns the client of a resource in a namespace; "" for cluster-scoped resources.
 func (c *controller) objects(resource schema.GroupResource, namespace string) (metadata.ResourceInterface, error) {
 	r, ok := c.env.Resources.Find(resource)
 	if !ok {

@@ -15,15 +15,15 @@ import (
 	"triplane/internal/worker"
 )
 
-// finishForeground lets an object go whose dependents went first.
+// finishForeground removes the finalizer of an object whose blocking dependents were deleted.
 func (c *controller) finishForeground(ctx context.Context, it *item) error {
 	if it.blocked {
-		return nil // the last one that blocks it brings it back
+		return nil // the deletion of the last blocking dependent enqueues it
 	}
 	return c.dropFinalizer(ctx, it, metav1.FinalizerDeleteDependents)
 }
 
-// orphan takes an owner's reference from all its dependents, and then lets it go.
+// orphan removes references to an owner from all its dependents, and then its finalizer.
 func (c *controller) orphan(ctx context.Context, id ident) error {
 	it := c.graph.look(id)
 	if it == nil || !it.deleting || !it.node.orphan {
@@ -51,7 +51,7 @@ func (g *graph) dependentsOf(id ident) []ident {
 	return out
 }
 
-// atOnce is how many dependents of an object are orphaned at once.
+// atOnce is how many dependents of an object are orphaned concurrently.
 const atOnce = 16
 
 func (c *controller) orphanAll(ctx context.Context, dependents []ident, owner types.UID) error {
@@ -80,17 +80,18 @@ func (c *controller) orphanAll(ctx context.Context, dependents []ident, owner ty
 	return errors.Join(errs...)
 }
 
-// dropOwners takes references from an object.
+// dropOwners removes references from an object.
 func (c *controller) dropOwners(ctx context.Context, it *item, owners []types.UID) error {
 	drop := sets.New(owners...)
 	return c.change(ctx, it, func(m *metav1.PartialObjectMetadata) bool {
 		n := len(m.OwnerReferences)
-		m.OwnerReferences = slices.DeleteFunc(m.OwnerReferences, func(r metav1.OwnerReference) bool { return drop.Has(r.UID) })
+		m.OwnerReferences = slices.DeleteFunc(m.OwnerReferences,
+			func(r metav1.OwnerReference) bool { return drop.Has(r.UID) })
 		return len(m.OwnerReferences) != n
 	})
 }
 
-// unblock has an object not block the deletion of its owners.
+// unblock sets blockOwnerDeletion to false in an object's references.
 func (c *controller) unblock(ctx context.Context, it *item) error {
 	return c.change(ctx, it, func(m *metav1.PartialObjectMetadata) bool {
 		changed := false
@@ -112,11 +113,10 @@ func (c *controller) dropFinalizer(ctx context.Context, it *item, finalizer stri
 	})
 }
 
-// changeAttempts is how often a change meets another one before it is put back in
-// the queue.
+// changeAttempts is how often a change is retried after conflicts before it is re-queued.
 const changeAttempts = 5
 
-// change patches the owners and finalizers of an object as it is now.
+// change patches the owners and finalizers of the current object.
 func (c *controller) change(ctx context.Context, it *item, edit func(*metav1.PartialObjectMetadata) bool) error {
 	objects, err := c.objects(it.resource, it.namespace)
 	if err != nil {
@@ -141,7 +141,8 @@ func (c *controller) change(ctx context.Context, it *item, edit func(*metav1.Par
 		if body, err = json.Marshal(map[string]any{"metadata": patch}); err != nil {
 			return err
 		}
-		if _, err = objects.Patch(ctx, it.name, types.MergePatchType, body, metav1.PatchOptions{}); !apierrors.IsConflict(err) {
+		if _, err = objects.Patch(ctx, it.name, types.MergePatchType, body,
+			metav1.PatchOptions{}); !apierrors.IsConflict(err) {
 			break
 		}
 	}

@@ -1,16 +1,14 @@
-// Package garbage deletes objects whose owners are gone, and carries out the propagation
-// policy of a deletion: orphan the dependents, or delete them first.
+// Package garbage deletes objects whose owners were deleted, and implements the propagation policies of deletions:
+// it orphans dependents, or deletes them first.
 //
-// The graph holds objects that have owners, the owners that they name, and objects
-// that wait for the collector; no others. An owner that a dependent names is virtual until
-// it was seen, in a change or by a read, at the coordinates of the reference with the UID
-// of the reference. A reference with other coordinates is another owner: that one can be
-// absent without harm to dependents whose reference is right.
+// The graph contains objects with owners, the owners to which they refer, and objects that wait for the collector.
+// An owner is virtual until it was observed, in a change or by a read, at the coordinates of the reference with
+// its UID. A reference with other coordinates is a different owner: its absence does not affect dependents with
+// correct references.
 //
-// An object is deleted when all of its owners are known to be absent, or wait for
-// their dependents to go first, with preconditions on its UID and its resource
-// version, so that the references that led to the deletion are still the present ones. A
-// reference into another namespace is one to an absent owner; one from a cluster-scoped
-// object to an owner in a namespace cannot be resolved, and keeps the object. Both
-// are reported by an event, OwnerRefInvalidNamespace.
+// An object is deleted when all of its owners are known to be absent, or wait for the deletion of their
+// dependents. The deletion has preconditions on UID and resource version, so that the references are still
+// current. A reference to another namespace refers to an absent owner. A reference from a cluster-scoped object to
+// a namespaced owner cannot be resolved, and the object is kept. Both are reported by the event
+// OwnerRefInvalidNamespace.
 package garbage

@@ -13,8 +13,8 @@ import (
 	"triplane/kubeapi/controllers/control"
 )
 
-// followExternal watches the metadata of what external servers keep, as they come
-// and go, until ctx ends.
+// followExternal watches the metadata of resources of external servers, as they are added and removed, until ctx
+// is done.
 func (c *controller) followExternal(ctx context.Context) {
 	changes := c.env.Resources.Subscribe()
 	defer changes.Stop()
@@ -50,9 +50,10 @@ func (c *controller) followExternal(ctx context.Context) {
 	}
 }
 
-// followOne watches one resource until ctx ends.
+// followOne watches one resource until ctx is done.
 func (c *controller) followOne(ctx context.Context, r *control.Resource) {
-	informer := metadatainformer.NewFilteredMetadataInformer(c.client, r.GroupVersionResource, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+	informer := metadatainformer.NewFilteredMetadataInformer(c.client, r.GroupVersionResource, metav1.NamespaceAll, 0,
+		cache.Indexers{}, nil).Informer()
 	keyOf := func(o *metav1.PartialObjectMetadata) string { return c.keyOf(r, o.Namespace, o.Name) }
 	see := func(obj any) {
 		if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
@@ -75,7 +76,8 @@ func (c *controller) followOne(ctx context.Context, r *control.Resource) {
 		},
 	})
 	if err != nil {
-		klog.ErrorS(err, "The garbage collector cannot follow a resource", "resource", r.GroupVersionResource.String())
+		klog.ErrorS(err, "Failed to watch a resource for garbage collection", "resource",
+			r.GroupVersionResource.String())
 		return
 	}
 	var running worker.Group
@@ -88,8 +90,7 @@ func (c *controller) followOne(ctx context.Context, r *control.Resource) {
 	<-ctx.Done()
 }
 
-// removeMissing looks for the objects of which it is not known that they were
-// deleted while the resource was not followed.
+// removeMissing finds objects that were deleted while the resource was not watched.
 func (c *controller) removeMissing(ctx context.Context, r *control.Resource) {
 	for _, id := range c.graph.presentOf(r.GroupResource()) {
 		at := c.graph.where(id)

@@ -11,17 +11,17 @@ import (
 	"triplane/kubeapi/controllers/control"
 )
 
-// ident names an object: where it is, and which of those that were there.
+// ident identifies an object by key and UID.
 type ident struct {
-	key string // in storage, or made up for objects of external servers
+	key string // in storage, or synthetic for objects of external servers
 	uid types.UID
 }
 
-// state is what is known of an object's existence.
+// state is the known existence of an object.
 type state uint8
 
 const (
-	virtual state = iota // somebody names it
+	virtual state = iota // only referenced so far
 	present
 	absent
 )
@@ -31,18 +31,17 @@ type node struct {
 	id              ident
 	resource        schema.GroupResource
 	namespace, name string
-	version         int64 // resource version, where present; 0 where it is no number
+	version         int64 // resource version, if present; 0 if it is not a number
 	state           state
-	at              int // in its sameKey
-	// changes counts what happened at the key, so that a read that was overtaken
-	// is noticed.
+	at              int // index in its sameKey
+	// changes counts the changes at the key, to detect reads that are outdated.
 	changes int
 
 	deleting, orphan, foreground bool
 
 	owners     []edge
 	dependents map[*node]struct{}
-	blocking   int // edges to this node that block its deletion
+	blocking   int // number of edges to this node that block its deletion
 }
 
 // edge is a reference to an owner.
@@ -51,22 +50,21 @@ type edge struct {
 	block bool
 }
 
-// waits reports whether the object goes after its dependents.
+// waits reports whether the object waits for the deletion of its dependents.
 func (n *node) waits() bool { return n.state == present && n.deleting && n.foreground }
 
-// graph is the objects that have to do with owners.
+// graph contains the objects with owners or dependents.
 type graph struct {
 	mu    sync.Mutex
 	nodes map[ident]*node
 	byKey map[string]*sameKey
-	// check and orphan take nodes that have to be looked at; they must not block.
+	// check and orphan enqueue nodes; they must not block.
 	check, orphan func(ident)
-	// locate returns where the object of a reference is. ok is false where its
-	// kind is not known.
+	// locate returns the place of a reference's object. ok is false if its kind is unknown.
 	locate func(ref *metav1.OwnerReference, namespace string) (p place, ok bool)
 }
 
-// place is where an object is.
+// place is the location of an object.
 type place struct {
 	key             string
 	resource        schema.GroupResource
@@ -77,7 +75,7 @@ func newGraph() *graph {
 	return &graph{nodes: map[ident]*node{}, byKey: map[string]*sameKey{}}
 }
 
-// get returns the node of an object, adding a virtual one.
+// get returns the node of an object, and adds a virtual one if it is missing.
 func (g *graph) get(uid types.UID, p place) *node {
 	id := ident{p.key, uid}
 	n := g.nodes[id]
@@ -94,11 +92,10 @@ func (g *graph) get(uid types.UID, p place) *node {
 	return n
 }
 
-// prune forgets a node that nothing depends on any more and that has nothing to
-// wait for.
+// prune removes a node without dependents that waits for nothing.
 func (g *graph) prune(n *node) {
 	if g.nodes[n.id] != n {
-		return // of two references to one owner the first one had it forgotten
+		return // the first of two references to the same owner has removed it
 	}
 	if len(n.dependents) > 0 || len(n.owners) > 0 || n.state == present && n.deleting && (n.orphan || n.foreground) {
 		return
@@ -110,20 +107,22 @@ func (g *graph) prune(n *node) {
 	}
 }
 
-// known reports whether a key is of interest whatever its object holds.
+// known reports whether the graph contains a key.
 func (g *graph) known(key string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.byKey[key] != nil
 }
 
-// newer reports whether more is known of a key than at a version: reads may overtake
-// changes.
+// newer reports whether the graph has a newer version of a key, because reads may be newer than events.
 func (g *graph) newer(key string, version int64) bool {
-	return slices.ContainsFunc(g.byKey[key].opened(), func(n *node) bool { return n.state == present && n.version > version })
+	return slices.ContainsFunc(g.byKey[key].opened(), func(n *node) bool {
+		return n.state == present &&
+			n.version > version
+	})
 }
 
-// observe notes an object as it was at a version.
+// observe records an object at a version.
 func (g *graph) observe(p place, m *control.Meta, version int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,7 +130,7 @@ func (g *graph) observe(p place, m *control.Meta, version int64) {
 		return
 	}
 	for _, other := range slices.Clone(g.byKey[p.key].opened()) {
-		if other.id.uid != m.UID { // another one is in its place
+		if other.id.uid != m.UID { // it was replaced by another object
 			g.vanish(other)
 		}
 	}
@@ -156,13 +155,12 @@ func (g *graph) observe(p place, m *control.Meta, version int64) {
 	g.prune(n)
 }
 
-// settled reports whether all owners are there, so that there is nothing to do.
+// settled reports whether all owners are present, so that nothing needs to be done.
 func (n *node) settled() bool {
 	return !slices.ContainsFunc(n.owners, func(e edge) bool { return e.owner.state != present || e.owner.waits() })
 }
 
-// link puts the object's references in the place of those before. It reports
-// whether any has changed.
+// link replaces the object's references, and reports whether any has changed.
 func (g *graph) link(n *node, m *control.Meta) bool {
 	next := make([]edge, 0, len(m.Owners))
 	for i := range m.Owners {
@@ -188,7 +186,7 @@ func (g *graph) link(n *node, m *control.Meta) bool {
 	return true
 }
 
-// unlink takes references away, but the dependents of owners that n still has.
+// unlink removes references, and the node from the dependents of owners that it no longer has.
 func (g *graph) unlink(n *node, edges []edge) {
 	kept := make(map[*node]bool, len(n.owners))
 	for _, now := range n.owners {
@@ -208,8 +206,7 @@ func (g *graph) unlink(n *node, edges []edge) {
 	}
 }
 
-// gone notes that the object at a key was deleted at a version. Of those that are
-// only named the next look finds out.
+// gone records the deletion of the object at a key. For virtual nodes it re-checks the dependents.
 func (g *graph) gone(key string, version int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -224,7 +221,7 @@ func (g *graph) gone(key string, version int64) {
 	}
 }
 
-// goneFor notes that an object does not exist any more.
+// goneFor records that an object does not exist.
 func (g *graph) goneFor(id ident) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -233,7 +230,7 @@ func (g *graph) goneFor(id ident) {
 	}
 }
 
-// vanish notes that a node's object does not exist (any more).
+// vanish marks a node as absent.
 func (g *graph) vanish(n *node) {
 	if n.state == absent || g.nodes[n.id] != n {
 		return
@@ -254,8 +251,7 @@ func (g *graph) checkDependents(n *node) {
 	}
 }
 
-// listed removes the objects of a resource that were not there any more at a
-// version.
+// listed marks objects of a resource as absent that did not exist at a version.
 func (g *graph) listed(resource schema.GroupResource, version int64, there func(key string) bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -273,7 +269,7 @@ func (g *graph) listed(resource schema.GroupResource, version int64, there func(
 	}
 }
 
-// presentOf returns the objects of a resource that are thought to exist.
+// presentOf returns the objects of a resource that are marked present.
 func (g *graph) presentOf(resource schema.GroupResource) []ident {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -286,5 +282,5 @@ func (g *graph) presentOf(resource schema.GroupResource) []ident {
 	return out
 }
 
-// unknown reports whether it is not known where the object would be.
+// unknown reports whether the kind of the object is not served.
 func (n *node) unknown() bool { return n.resource.Resource == "" }

@@ -13,8 +13,7 @@ import (
 	"triplane/kubeapi/controllers/control"
 )
 
-// testGraph is a graph whose objects are named by their keys, and what it has
-// entered to be looked at.
+// testGraph is a graph whose objects are named by their keys, with the objects enqueued for a check.
 type testGraph struct {
 	*graph
 	checked, orphaned []string
@@ -121,7 +120,7 @@ func TestReadsOvertakeChanges(t *testing.T) {
 	g.take(t, "dependent")
 }
 
-// A reference with the right UID at the wrong place is of another owner.
+// A reference with the right UID at the wrong place refers to another owner.
 func TestWrongReferencesHarmNobody(t *testing.T) {
 	g := newTestGraph()
 	g.see(1, "owner", "owner", nil)
@@ -138,7 +137,7 @@ func TestWrongReferencesHarmNobody(t *testing.T) {
 	g.take(t, "wrong")
 }
 
-// A read that a deletion overtook counts for nothing.
+// The result of a read is ignored if a deletion happened since.
 func TestOvertakenReadsAreVoid(t *testing.T) {
 	g := newTestGraph()
 	g.see(1, "dependent", "dependent", nil, "owner")
@@ -149,7 +148,7 @@ func TestOvertakenReadsAreVoid(t *testing.T) {
 	}
 }
 
-// Whoever writes an object decides how many owners it names.
+// Clients choose the number of owners of an object.
 func TestManyOwners(t *testing.T) {
 	owners := func(prefix string) (names []string) {
 		for i := range 50_000 {

@@ -1,21 +1,21 @@
 package garbage
 
-// sameKey is the nodes of one key: the object that is there, and those that references name.
-// Anybody may name thousands that never were: those which are known to be absent stand behind the
-// others, and what happens at the key does not look at them.
+// sameKey has the nodes of one key: the object at the key, and those to which references refer. Clients can refer
+// to thousands of objects that never existed. Nodes known to be absent are therefore sorted to the end, and events
+// at the key skip them.
 type sameKey struct {
 	nodes []*node // node.at is the index
 	open  int     // nodes[:open] are not absent
 }
 
-// add takes a node that is not absent.
+// add adds a node that is not absent.
 func (s *sameKey) add(n *node) {
 	n.at = len(s.nodes)
 	s.nodes = append(s.nodes, n)
 	s.reopen(n)
 }
 
-// close says that a node is absent now.
+// close marks a node as absent.
 func (s *sameKey) close(n *node) {
 	if n.at < s.open {
 		s.open--
@@ -23,7 +23,7 @@ func (s *sameKey) close(n *node) {
 	}
 }
 
-// reopen says that a node is not absent any more.
+// reopen marks a node as not absent.
 func (s *sameKey) reopen(n *node) {
 	if n.at >= s.open {
 		s.swap(n.at, s.open)
@@ -31,7 +31,7 @@ func (s *sameKey) reopen(n *node) {
 	}
 }
 
-// remove forgets a node.
+// remove removes a node.
 func (s *sameKey) remove(n *node) {
 	s.close(n)
 	last := len(s.nodes) - 1
@@ -45,7 +45,7 @@ func (s *sameKey) swap(i, j int) {
 	s.nodes[i].at, s.nodes[j].at = i, j
 }
 
-// opened are those that are not absent, until one of them becomes so. A key without nodes has none.
+// opened returns the nodes that are not absent. The slice is valid until one of them becomes absent. s may be nil.
 func (s *sameKey) opened() []*node {
 	if s == nil {
 		return nil

@@ -11,8 +11,7 @@ import (
 	"triplane/kubeapi/controllers/control"
 )
 
-// Whatever happens to objects that own each other, themselves, and some of them twice, each node is
-// where its key says.
+// With objects that own each other, themselves, and some of them twice, each node is at its key.
 func TestNodesOfOneKey(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	names, uids := []string{"a", "b", "c"}, []string{"1", "2", "3", "4"}
@@ -46,7 +45,7 @@ func TestNodesOfOneKey(t *testing.T) {
 	}
 }
 
-// consistent reports a node that is not where its key says.
+// consistent returns an error if a node is not at its key.
 func (g *graph) consistent() error {
 	all := 0
 	for key, same := range g.byKey {
@@ -66,7 +65,7 @@ func (g *graph) consistent() error {
 	return nil
 }
 
-// What happens at a key costs the same, whatever is named there that does not exist.
+// The cost of an event at a key does not depend on references to absent objects.
 func BenchmarkManyOwnersOfOneName(b *testing.B) {
 	for _, n := range []int{10, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -13,18 +13,18 @@ import (
 
 type candidate = *coordinationv1beta1.LeaseCandidate
 
-// candidateLife is for how long one that does not renew is a candidate.
+// candidateLife is how long a candidate is valid without renewal.
 const candidateLife = 30 * time.Minute
 
-// living are the candidates that have renewed lately, the best first.
+// living returns the valid candidates, the best first.
 func living(all []candidate, now time.Time) []candidate {
-	alive := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool { return gone(c, now) })
+	alive := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool { return expired(c, now) })
 	slices.SortFunc(alive, compare)
 	return alive
 }
 
-// gone reports whether a candidate has not renewed, nor was made, lately.
-func gone(c candidate, now time.Time) bool {
+// expired reports whether a candidate has expired.
+func expired(c candidate, now time.Time) bool {
 	last := c.CreationTimestamp.Time
 	if c.Spec.RenewTime != nil {
 		last = c.Spec.RenewTime.Time
@@ -32,8 +32,8 @@ func gone(c candidate, now time.Time) bool {
 	return now.Sub(last) > candidateLife
 }
 
-// compare orders candidates by the strategy OldestEmulationVersion: the oldest release
-// that is emulated, of those the oldest binary, the oldest candidate.
+// compare orders candidates by the strategy OldestEmulationVersion: by emulation version, binary version, and age,
+// each the oldest first.
 func compare(a, b candidate) int {
 	return cmp.Or(
 		compareVersions(a.Spec.EmulationVersion, b.Spec.EmulationVersion),
@@ -43,7 +43,7 @@ func compare(a, b candidate) int {
 	)
 }
 
-// compareVersions puts what is no version behind all that are.
+// compareVersions compares versions; invalid versions are greater than all others.
 func compareVersions(a, b string) int {
 	x, errX := version.ParseGeneric(a)
 	y, errY := version.ParseGeneric(b)
@@ -62,13 +62,16 @@ func compareVersions(a, b string) int {
 	return 0
 }
 
-// strategyOf is the strategy of the candidate whose binary is the newest; there is one.
+// strategyOf returns the strategy of the candidate with the newest binary; all must not be empty.
 func strategyOf(all []candidate) coordinationv1.CoordinatedLeaseStrategy {
-	newest := slices.MaxFunc(all, func(a, b candidate) int { return compareVersions(a.Spec.BinaryVersion, b.Spec.BinaryVersion) })
+	newest := slices.MaxFunc(all, func(a, b candidate) int {
+		return compareVersions(a.Spec.BinaryVersion,
+			b.Spec.BinaryVersion)
+	})
 	return newest.Spec.Strategy
 }
 
-// timeLeft is for how long somebody holds a Lease; 0 is nobody.
+// timeLeft returns how long a Lease is held; 0 if it has no holder.
 func timeLeft(l *coordinationv1.Lease, now time.Time) time.Duration {
 	if l == nil || ptr.Deref(l.Spec.HolderIdentity, "") == "" || l.Spec.RenewTime == nil {
 		return 0
@@ -76,7 +79,7 @@ func timeLeft(l *coordinationv1.Lease, now time.Time) time.Duration {
 	return max(0, l.Spec.RenewTime.Add(time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0))*time.Second).Sub(now))
 }
 
-// answered reports whether a candidate has renewed since it was pinged.
+// answered reports whether a candidate has renewed since its ping.
 func answered(c candidate) bool {
 	return c.Spec.PingTime != nil && c.Spec.RenewTime != nil && !c.Spec.RenewTime.Before(c.Spec.PingTime)
 }

@@ -18,28 +18,27 @@ import (
 	"triplane/internal/worker"
 )
 
-// Hook is the name of the hook that runs the controller.
+// Hook is the name of the post-start hook that runs the controller.
 const Hook = "start-kube-apiserver-coordinated-leader-election-controller"
 
 const (
 	byLease = "lease" // an index of candidates
-	// electionWindow is how long candidates have to answer a ping.
+	// electionWindow is how long candidates have to respond to a ping.
 	electionWindow = 5 * time.Second
 )
 
-// Controller elects leaders. Get one from New.
+// Controller elects leaders. Create it with New.
 type Controller struct {
 	client     kubernetes.Interface
 	durations  Durations
 	leases     cache.SharedIndexInformer
 	candidates cache.SharedIndexInformer
 	queue      workqueue.TypedRateLimitingInterface[types.NamespacedName]
-	// rounds are when the elections that go on began, by Lease. Only the one worker
-	// reads and writes them.
+	// rounds has the start times of elections in progress, by Lease. Only the single worker uses it.
 	rounds map[types.NamespacedName]time.Time
 }
 
-// New returns a controller that reads and writes with a client.
+// New returns a controller that uses a client.
 func New(client kubernetes.Interface, d Durations) (*Controller, error) {
 	c := &Controller{client: client, durations: d, rounds: map[types.NamespacedName]time.Time{},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]())}
@@ -65,7 +64,7 @@ func New(client kubernetes.Interface, d Durations) (*Controller, error) {
 		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    c.enter,
 			UpdateFunc: func(_, obj any) { c.enter(obj) },
-			DeleteFunc: func(obj any) { c.queue.Add(leaseOf(obj)) }, // also of the last candidate, which ends the election
+			DeleteFunc: func(obj any) { c.queue.Add(leaseOf(obj)) }, // deletion of the last candidate ends the election
 		}); err != nil {
 			return nil, err
 		}
@@ -73,8 +72,7 @@ func New(client kubernetes.Interface, d Durations) (*Controller, error) {
 	return c, nil
 }
 
-// leaseOf is the Lease that an object is about: itself, or the one that a candidate
-// would hold.
+// leaseOf returns the Lease of an object: itself, or the Lease of a candidate.
 func leaseOf(obj any) types.NamespacedName {
 	if d, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = d.Obj
@@ -88,7 +86,7 @@ func leaseOf(obj any) types.NamespacedName {
 	return types.NamespacedName{}
 }
 
-// enter looks at a Lease that there are candidates for.
+// enter enqueues a Lease with candidates.
 func (c *Controller) enter(obj any) {
 	key := leaseOf(obj)
 	if keys, err := c.candidates.GetIndexer().IndexKeys(byLease, key.String()); err == nil && len(keys) > 0 {
@@ -96,7 +94,7 @@ func (c *Controller) enter(obj any) {
 	}
 }
 
-// work elects until the context ends.
+// work elects until ctx is done.
 func (c *Controller) work(ctx context.Context) {
 	done := make(chan struct{})
 	for _, informer := range []cache.SharedIndexInformer{c.leases, c.candidates} {
@@ -118,7 +116,7 @@ func (c *Controller) work(ctx context.Context) {
 		again, err := c.elect(ctx, key, time.Now())
 		switch {
 		case err != nil && ctx.Err() == nil:
-			klog.V(2).InfoS("Electing a leader failed", "lease", key, "err", err)
+			klog.V(2).InfoS("Failed to elect a leader", "lease", key, "err", err)
 			c.queue.AddRateLimited(key)
 		case again > 0:
 			c.queue.Forget(key)

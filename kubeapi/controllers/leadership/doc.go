@@ -1,14 +1,12 @@
-// Package leadership elects leaders among candidates, for Leases whose components leave
-// that to the API server (KEP-4355, the feature gate CoordinatedLeaderElection).
+// Package leadership elects leaders among candidates, for Leases of coordinated leader election (KEP-4355, the
+// feature gate CoordinatedLeaderElection).
 //
-// A component says with a LeaseCandidate that it would hold a Lease, which release it is
-// of and which it emulates. When nobody holds the Lease, or somebody who is not the best
-// choice, all candidates are asked to show that they live: a ping, which they answer by
-// renewing. Of those that do in time, the strategy OldestEmulationVersion takes the one of
-// the oldest release. It becomes the holder; while another one holds the Lease, it becomes
-// the preferred holder, at which the other lets the Lease expire. A Lease whose candidates
-// want another strategy gets that strategy, and its holder from who knows it.
+// A component creates a LeaseCandidate for a Lease, with its binary version and emulation version. If the Lease
+// has no holder, or not the best candidate, the controller pings all candidates, which respond by renewing. The
+// strategy OldestEmulationVersion elects the candidate with the oldest version among those that respond in time.
+// It becomes the holder. If the Lease has another holder, it becomes the preferred holder, so that the other one
+// lets the Lease expire. For candidates with another strategy the controller sets only the strategy of the Lease;
+// a controller that supports it elects the holder.
 //
-// Of several API servers one does this at a time, the one that holds the Lease
-// kube-system/leader-election-controller.
+// One API server at a time runs the elections: the holder of the Lease kube-system/leader-election-controller.
 package leadership

@@ -11,16 +11,18 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// electedBy is the annotation of Leases that say who chose their holder.
+// electedBy is the annotation of Leases with the elector of their holder.
 const electedBy = "coordination.k8s.io/elected-by"
 
-// elect sees to a Lease, and returns when to look again; 0 is when something changes.
-func (c *Controller) elect(ctx context.Context, key types.NamespacedName, now time.Time) (again time.Duration, err error) {
+// elect reconciles a Lease, and returns when to retry; 0 means on the next event.
+func (c *Controller) elect(
+	ctx context.Context, key types.NamespacedName, now time.Time,
+) (again time.Duration, err error) {
 	all, err := c.candidatesFor(key)
 	if err != nil {
 		return 0, err
 	}
-	if err := c.removeGone(ctx, all, now); err != nil {
+	if err := c.deleteExpired(ctx, all, now); err != nil {
 		return 0, err
 	}
 	alive := living(all, now)
@@ -34,13 +36,14 @@ func (c *Controller) elect(ctx context.Context, key types.NamespacedName, now ti
 	}
 	if s := strategyOf(alive); s != coordinationv1.OldestEmulationVersion {
 		delete(c.rounds, key)
-		return 0, c.leave(ctx, key, lease, s)
+		return 0, c.setStrategy(ctx, key, lease, s)
 	}
-	if left := timeLeft(lease, now); left > 0 && (wants(lease.Spec.HolderIdentity, alive[0]) || wants(lease.Spec.PreferredHolder, alive[0])) {
+	if left := timeLeft(lease, now); left > 0 && (wants(lease.Spec.HolderIdentity, alive[0]) ||
+		wants(lease.Spec.PreferredHolder, alive[0])) {
 		delete(c.rounds, key)
 		return left, nil
 	}
-	voters, wait, err := c.ask(ctx, key, alive, now)
+	voters, wait, err := c.ping(ctx, key, alive, now)
 	if err != nil || wait > 0 {
 		return wait, err
 	}
@@ -48,7 +51,7 @@ func (c *Controller) elect(ctx context.Context, key types.NamespacedName, now ti
 	if len(voters) == 0 {
 		return electionWindow, nil
 	}
-	if err := c.appoint(ctx, key, lease, voters, now); err != nil {
+	if err := c.assign(ctx, key, lease, voters, now); err != nil {
 		return 0, err
 	}
 	return c.durations.LeaseDuration, nil
@@ -70,10 +73,10 @@ func (c *Controller) candidatesFor(key types.NamespacedName) ([]candidate, error
 	return all, nil
 }
 
-// removeGone removes candidates that do not renew any more.
-func (c *Controller) removeGone(ctx context.Context, all []candidate, now time.Time) error {
+// deleteExpired deletes expired candidates.
+func (c *Controller) deleteExpired(ctx context.Context, all []candidate, now time.Time) error {
 	for _, one := range all {
-		if !gone(one, now) {
+		if !expired(one, now) {
 			continue
 		}
 		err := c.client.CoordinationV1beta1().LeaseCandidates(one.Namespace).Delete(ctx, one.Name, metav1.DeleteOptions{
@@ -86,7 +89,7 @@ func (c *Controller) removeGone(ctx context.Context, all []candidate, now time.T
 	return nil
 }
 
-// lease returns a Lease as it is now, nil if it is not.
+// lease returns the current Lease, nil if it does not exist.
 func (c *Controller) lease(ctx context.Context, key types.NamespacedName) (*coordinationv1.Lease, error) {
 	l, err := c.client.CoordinationV1().Leases(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -95,9 +98,11 @@ func (c *Controller) lease(ctx context.Context, key types.NamespacedName) (*coor
 	return l, err
 }
 
-// ask has the candidates show that they live. It returns those that have, the best first,
-// and how long the others have left.
-func (c *Controller) ask(ctx context.Context, key types.NamespacedName, alive []candidate, now time.Time) (voters []candidate, wait time.Duration, err error) {
+// ping pings the candidates. It returns those that have responded, the best first, and how long the others have
+// left.
+func (c *Controller) ping(
+	ctx context.Context, key types.NamespacedName, alive []candidate, now time.Time,
+) (voters []candidate, wait time.Duration, err error) {
 	began, going := c.rounds[key]
 	if !going {
 		began = now
@@ -108,7 +113,8 @@ func (c *Controller) ask(ctx context.Context, key types.NamespacedName, alive []
 		case pinged == nil || pinged.Time.Before(began.Truncate(time.Microsecond)):
 			asked := one.DeepCopy()
 			asked.Spec.PingTime = &metav1.MicroTime{Time: now}
-			if _, err := c.client.CoordinationV1beta1().LeaseCandidates(one.Namespace).Update(ctx, asked, metav1.UpdateOptions{}); err != nil {
+			if _, err := c.client.CoordinationV1beta1().LeaseCandidates(one.Namespace).Update(ctx, asked,
+				metav1.UpdateOptions{}); err != nil {
 				return nil, 0, err
 			}
 		case answered(one):
@@ -121,8 +127,11 @@ func (c *Controller) ask(ctx context.Context, key types.NamespacedName, alive []
 	return voters, max(0, electionWindow-now.Sub(began)), nil
 }
 
-// leave writes the strategy into a Lease, and leaves its holder to who elects by that strategy.
-func (c *Controller) leave(ctx context.Context, key types.NamespacedName, lease *coordinationv1.Lease, strategy coordinationv1.CoordinatedLeaseStrategy) error {
+// setStrategy sets the strategy of a Lease whose holder another controller elects.
+func (c *Controller) setStrategy(
+	ctx context.Context, key types.NamespacedName, lease *coordinationv1.Lease,
+	strategy coordinationv1.CoordinatedLeaseStrategy,
+) error {
 	leases := c.client.CoordinationV1().Leases(key.Namespace)
 	if lease == nil {
 		_, err := leases.Create(ctx, &coordinationv1.Lease{
@@ -140,17 +149,21 @@ func (c *Controller) leave(ctx context.Context, key types.NamespacedName, lease 
 	return err
 }
 
-// appoint makes the best of the voters the holder of a Lease, or the preferred one while
-// another holds it.
-func (c *Controller) appoint(ctx context.Context, key types.NamespacedName, lease *coordinationv1.Lease, voters []candidate, now time.Time) error {
+// assign makes the best of the voters the holder of a Lease, or the preferred holder while another candidate
+// holds it.
+func (c *Controller) assign(
+	ctx context.Context, key types.NamespacedName, lease *coordinationv1.Lease, voters []candidate, now time.Time,
+) error {
 	best, at, strategy := voters[0].Name, metav1.NewMicroTime(now), coordinationv1.OldestEmulationVersion
 	leases := c.client.CoordinationV1().Leases(key.Namespace)
 	if lease == nil {
 		_, err := leases.Create(ctx, &coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Name: key.Name, Namespace: key.Namespace, Annotations: map[string]string{electedBy: leaseName}},
+			ObjectMeta: metav1.ObjectMeta{Name: key.Name, Namespace: key.Namespace,
+				Annotations: map[string]string{electedBy: leaseName}},
 			Spec: coordinationv1.LeaseSpec{
-				HolderIdentity: &best, LeaseDurationSeconds: ptr.To(int32(c.durations.LeaseDuration.Seconds())), LeaseTransitions: ptr.To(int32(0)),
-				AcquireTime: &at, RenewTime: &at, Strategy: &strategy,
+				HolderIdentity: &best, LeaseDurationSeconds: ptr.To(int32(c.durations.LeaseDuration.Seconds())),
+				LeaseTransitions: ptr.To(int32(0)),
+				AcquireTime:      &at, RenewTime: &at, Strategy: &strategy,
 			},
 		}, metav1.CreateOptions{})
 		return err

@@ -15,46 +15,49 @@ import (
 	"triplane/kubeapi/controllers/control"
 )
 
-// leaseName is the Lease of the API server that elects.
+// leaseName is the name of the Lease of the API server that runs the elections.
 const leaseName = "leader-election-controller"
 
-// Durations are how long Leases last.
+// Durations are the durations of Leases.
 type Durations struct {
-	// LeaseDuration is that of the Leases that are handed out, and of the API server
-	// that does; RenewDeadline is for how long that one tries to renew its own, and
-	// RetryPeriod how often it and the others look.
+	// LeaseDuration is the duration of the elected Leases, and of the coordinating API server's. RenewDeadline is
+	// how long that server retries to renew its Lease. RetryPeriod is how often servers try to acquire or renew
+	// it.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 }
 
-// DefaultDurations are kube-apiserver's.
+// DefaultDurations returns kube-apiserver's defaults.
 func DefaultDurations() Durations {
 	return Durations{LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
 }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (d Durations) Validate() []error {
 	var errs []error
 	if d.LeaseDuration < time.Second || d.LeaseDuration <= d.RenewDeadline {
-		errs = append(errs, errors.New("--coordinated-leadership-lease-duration must be at least a second, and greater than --coordinated-leadership-renew-deadline"))
+		errs = append(errs,
+			errors.New("--coordinated-leadership-lease-duration must be at least a second, and greater than "+
+				"--coordinated-leadership-renew-deadline"))
 	}
 	if d.RetryPeriod <= 0 || d.RenewDeadline <= time.Duration(leaderelection.JitterFactor*float64(d.RetryPeriod)) {
-		errs = append(errs, errors.New("--coordinated-leadership-renew-deadline must be greater than 1.2 times --coordinated-leadership-retry-period, which must be greater than 0"))
+		errs = append(errs,
+			errors.New("--coordinated-leadership-renew-deadline must be greater than 1.2 times "+
+				"--coordinated-leadership-retry-period, which must be greater than 0"))
 	}
 	return errs
 }
 
-// Run elects leaders while this server, by its identity, is the one that does, until the
-// context ends.
+// Run elects leaders while this server holds the Lease of the elections, until ctx is done.
 func Run(ctx context.Context, config *restclient.Config, identity string, d Durations) {
 	for ctx.Err() == nil {
 		if err := lead(ctx, config, identity, d); err != nil {
-			klog.ErrorS(err, "Leaders are not elected by this server")
+			klog.ErrorS(err, "Failed to run leader elections")
 			return
 		}
 	}
 }
 
-// lead waits to be the one, and elects until it is that no more.
+// lead waits for the Lease, and elects until it is lost.
 func lead(ctx context.Context, config *restclient.Config, identity string, d Durations) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -65,7 +68,8 @@ func lead(ctx context.Context, config *restclient.Config, identity string, d Dur
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: leaseName},
-			Client:    client.CoordinationV1(), LockConfig: resourcelock.ResourceLockConfig{Identity: identity, EventRecorder: &acquired},
+			Client:    client.CoordinationV1(), LockConfig: resourcelock.ResourceLockConfig{Identity: identity,
+				EventRecorder: &acquired},
 		},
 		LeaseDuration: d.LeaseDuration, RenewDeadline: d.RenewDeadline, RetryPeriod: d.RetryPeriod,
 		Name: leaseName,
@@ -74,7 +78,7 @@ func lead(ctx context.Context, config *restclient.Config, identity string, d Dur
 				defer close(ended)
 				c, err := New(client, d)
 				if err != nil {
-					klog.ErrorS(err, "Leaders are not elected")
+					klog.ErrorS(err, "Failed to start leader elections")
 					return
 				}
 				c.work(held)

@@ -39,8 +39,8 @@ type controller struct {
 	now    func() time.Time
 }
 
-// New makes the controller and returns how it works. unused is how long a token has
-// to be without use before its Secret is marked, and again before it is deleted.
+// New returns the controller. unused is how long a token must be unused before its Secret is marked, and again
+// before it is deleted.
 func New(e *control.Env, unused time.Duration) (func(context.Context), error) {
 	client, err := corev1client.NewForConfig(e.As("legacy-service-account-token-cleaner"))
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *controller) run(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		if err := c.clean(ctx); err != nil && ctx.Err() == nil {
-			klog.InfoS("Unused service account tokens cannot be looked for", "err", err)
+			klog.InfoS("Failed to check for unused service account tokens", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -65,7 +65,7 @@ func (c *controller) run(ctx context.Context) {
 	}
 }
 
-// clean looks at all Secrets once uses have been noted for long enough.
+// clean checks all Secrets, once usage has been tracked for long enough.
 func (c *controller) clean(ctx context.Context) error {
 	tracking, err := control.Get[*corev1.ConfigMap](ctx, c.env, configMaps, metav1.NamespaceSystem, trackingName)
 	if err != nil {
@@ -75,9 +75,11 @@ func (c *controller) clean(ctx context.Context) error {
 	if err != nil || !c.over(since) {
 		return err
 	}
-	all, err := group.List[*corev1.Secret](control.Reading(ctx), c.env.Stores, secrets, "", &metainternalversion.ListOptions{
-		ResourceVersion: group.Cached, FieldSelector: fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
-	})
+	all, err := group.List[*corev1.Secret](control.Reading(ctx), c.env.Stores, secrets, "",
+		&metainternalversion.ListOptions{
+			ResourceVersion: group.Cached, FieldSelector: fields.OneTermEqualSelector("type",
+				string(corev1.SecretTypeServiceAccountToken)),
+		})
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -86,14 +88,15 @@ func (c *controller) clean(ctx context.Context) error {
 		return err
 	}
 	for _, s := range all {
-		if err := c.look(ctx, s, since, mounted); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			klog.InfoS("An unused service account token cannot be cleaned up", "secret", klog.KObj(s), "err", err)
+		if err := c.look(ctx, s, since, mounted); err != nil && !apierrors.IsNotFound(err) &&
+			!apierrors.IsConflict(err) {
+			klog.InfoS("Failed to clean up an unused service account token", "secret", klog.KObj(s), "err", err)
 		}
 	}
 	return nil
 }
 
-// over reports whether a day is longer ago than tokens may be unused.
+// over reports whether more time than unused has passed since a day.
 func (c *controller) over(day time.Time) bool { return c.now().After(day.Add(c.unused)) }
 
 // mounted returns the Secrets that pods mount.
@@ -113,8 +116,10 @@ func (c *controller) mounted(ctx context.Context) (map[control.Key]bool, error) 
 	return out, nil
 }
 
-// look marks a Secret that is unused, or deletes one that was marked long ago.
-func (c *controller) look(ctx context.Context, s *corev1.Secret, tracked time.Time, mounted map[control.Key]bool) error {
+// look marks an unused Secret, or deletes one that was marked long ago.
+func (c *controller) look(
+	ctx context.Context, s *corev1.Secret, tracked time.Time, mounted map[control.Key]bool,
+) error {
 	if mounted[control.Key{Namespace: s.Namespace, Name: s.Name}] || !c.automatic(ctx, s) {
 		return nil
 	}
@@ -135,14 +140,16 @@ func (c *controller) look(ctx context.Context, s *corev1.Secret, tracked time.Ti
 		return c.label(ctx, s, &today)
 	case c.over(invalid):
 		version := s.ResourceVersion
-		return c.client.Secrets(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}})
+		return c.client.Secrets(s.Namespace).Delete(ctx, s.Name,
+			metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}})
 	}
 	return nil
 }
 
-// automatic reports whether a service account lists the Secret as its own.
+// automatic reports whether a service account lists the Secret.
 func (c *controller) automatic(ctx context.Context, s *corev1.Secret) bool {
-	account, err := control.Get[*corev1.ServiceAccount](ctx, c.env, accounts, s.Namespace, s.Annotations[corev1.ServiceAccountNameKey])
+	account, err := control.Get[*corev1.ServiceAccount](ctx, c.env, accounts, s.Namespace,
+		s.Annotations[corev1.ServiceAccountNameKey])
 	if err != nil {
 		return false
 	}
@@ -154,7 +161,7 @@ func (c *controller) automatic(ctx context.Context, s *corev1.Secret) bool {
 	return false
 }
 
-// label sets the mark, or takes it away.
+// label sets or removes the mark.
 func (c *controller) label(ctx context.Context, s *corev1.Secret, value *string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": s.ResourceVersion, "labels": map[string]*string{serviceaccount.InvalidSinceLabel: value},

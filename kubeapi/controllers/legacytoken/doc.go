@@ -1,4 +1,3 @@
-// Package legacytoken removes Secrets with service account tokens that releases before 1.24 made
-// automatically and that are no longer used: they are marked invalid first, and deleted if
-// they stay unused (KEP-2799).
+// Package legacytoken deletes unused Secrets with service account tokens that Kubernetes before 1.24 created
+// automatically. It marks them invalid first, and deletes them if they remain unused (KEP-2799).
 package legacytoken

@@ -13,11 +13,11 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-// verdict is what an attempt says of one condition.
+// verdict is the result of an attempt for one condition.
 type verdict struct {
 	kind            corev1.NamespaceConditionType
-	bad             string // reason where the condition is true
-	message         string // "" where it is false
+	bad             string // reason if the condition is true
+	message         string // "" if it is false
 	good, goodWords string
 }
 
@@ -27,27 +27,34 @@ func (p *purge) verdicts() []verdict {
 		discovery = p.discoveryMessage()
 	}
 	if len(p.errs) > 0 {
-		content = fmt.Sprintf("Failed to delete all resource types, %d remaining: %v", len(p.errs), utilerrors.NewAggregate(p.errs))
+		content = fmt.Sprintf("Failed to delete all resource types, %d remaining: %v", len(p.errs),
+			utilerrors.NewAggregate(p.errs))
 	}
 	return []verdict{
-		{corev1.NamespaceDeletionDiscoveryFailure, "DiscoveryFailed", discovery, "ResourcesDiscovered", "All resources successfully discovered"},
-		{corev1.NamespaceDeletionGVParsingFailure, "GroupVersionParsingFailed", "", "ParsedGroupVersions", "All legacy kube types successfully parsed"},
-		{corev1.NamespaceDeletionContentFailure, "ContentDeletionFailed", content, "ContentDeleted", "All content successfully deleted, may be waiting on finalization"},
-		{corev1.NamespaceContentRemaining, "SomeResourcesRemain", p.remainingMessage(), "ContentRemoved", "All content successfully removed"},
-		{corev1.NamespaceFinalizersRemaining, "SomeFinalizersRemain", p.finalizersMessage(), "ContentHasNoFinalizers", "All content-preserving finalizers finished"},
+		{corev1.NamespaceDeletionDiscoveryFailure, "DiscoveryFailed", discovery, "ResourcesDiscovered",
+			"All resources successfully discovered"},
+		{corev1.NamespaceDeletionGVParsingFailure, "GroupVersionParsingFailed", "", "ParsedGroupVersions",
+			"All legacy kube types successfully parsed"},
+		{corev1.NamespaceDeletionContentFailure, "ContentDeletionFailed", content, "ContentDeleted",
+			"All content successfully deleted, may be waiting on finalization"},
+		{corev1.NamespaceContentRemaining, "SomeResourcesRemain", p.remainingMessage(), "ContentRemoved",
+			"All content successfully removed"},
+		{corev1.NamespaceFinalizersRemaining, "SomeFinalizersRemain", p.finalizersMessage(), "ContentHasNoFinalizers",
+			"All content-preserving finalizers finished"},
 	}
 }
 
-// condition sets the conditions, and reports whether any has changed. Those that
-// are false are not added before there was something to say.
+// condition sets the conditions, and reports whether any has changed. Conditions that are false are not added
+// before one was true.
 func (p *purge) condition(s *corev1.NamespaceStatus) bool {
 	verdicts := p.verdicts()
 	if len(s.Conditions) == 0 && !slices.ContainsFunc(verdicts, func(v verdict) bool { return v.message != "" }) {
-		return false // it goes at once
+		return false // it is deleted at once
 	}
 	changed := false
 	for _, v := range verdicts {
-		c := corev1.NamespaceCondition{Type: v.kind, Status: corev1.ConditionFalse, Reason: v.good, Message: v.goodWords, LastTransitionTime: metav1.Now()}
+		c := corev1.NamespaceCondition{Type: v.kind, Status: corev1.ConditionFalse, Reason: v.good,
+			Message: v.goodWords, LastTransitionTime: metav1.Now()}
 		if v.message != "" {
 			c.Status, c.Reason, c.Message = corev1.ConditionTrue, v.bad, v.message
 		}

@@ -16,15 +16,14 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// workers is how many namespaces are emptied at once.
+// workers is how many namespaces are emptied concurrently.
 const workers = 10
 
 const (
-	// settle is how long further deletions are awaited before a namespace with
-	// content that finalizers or a grace period hold is looked at again.
-	settle = 100 * time.Millisecond
-	// lookAgain is how often it is looked at without a deletion: those at external
-	// servers are not seen.
+	// batchDelay is the delay in which further deletions are batched, before a namespace with remaining content is
+	// retried.
+	batchDelay = 100 * time.Millisecond
+	// lookAgain is the retry interval without deletions, because those at external servers are not visible.
 	lookAgain = 5 * time.Second
 )
 
@@ -33,16 +32,16 @@ var (
 	pods       = corev1.Resource("pods")
 )
 
-// controller deletes what is in namespaces.
+// controller deletes the content of namespaces.
 type controller struct {
 	env      *control.Env
 	client   corev1client.NamespaceInterface
 	metadata metadata.Interface
 	queue    *control.Queue[string]
-	waiting  control.Keys // namespaces with content that is held
+	waiting  control.Keys // namespaces with remaining content
 }
 
-// New makes the controller and returns how it works.
+// New returns the controller.
 func New(e *control.Env) (func(context.Context), error) {
 	config := e.As("namespace-controller")
 	core, err := corev1client.NewForConfig(config)
@@ -62,13 +61,13 @@ func New(e *control.Env) (func(context.Context), error) {
 	})
 	e.Feed.OnDeletion(func(o *control.Object) {
 		if o.Namespace != "" && c.waiting.Has(control.Key{Name: o.Namespace}) {
-			c.queue.AddAfter(o.Namespace, settle)
+			c.queue.AddAfter(o.Namespace, batchDelay)
 		}
 	})
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
 
-// await has the deletion of content bring the namespace back.
+// await makes deletions of content enqueue the namespace, or stops that.
 func (c *controller) await(name string, wait bool) { c.waiting.Set(control.Key{Name: name}, wait) }
 
 // sync empties a namespace that is being deleted.
@@ -84,7 +83,7 @@ func (c *controller) sync(ctx context.Context, name string) error {
 	if ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
 		return nil
 	}
-	c.await(name, true) // what goes from here on is noticed
+	c.await(name, true) // notice deletions from here on
 	p := c.purge(ctx, name)
 	if ns, err = c.report(ctx, ns, p); err != nil {
 		return ignoreGone(err)
@@ -100,7 +99,7 @@ func (c *controller) sync(ctx context.Context, name string) error {
 	return ignoreGone(c.finalize(ctx, ns))
 }
 
-// report writes the conditions, where they change.
+// report updates the conditions, if they change.
 func (c *controller) report(ctx context.Context, ns *corev1.Namespace, p *purge) (*corev1.Namespace, error) {
 	next := ns.DeepCopy()
 	if !p.condition(&next.Status) {
@@ -110,11 +109,11 @@ func (c *controller) report(ctx context.Context, ns *corev1.Namespace, p *purge)
 	return c.client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 }
 
-// finalize takes the finalizer away, which removes the namespace unless others hold
-// it.
+// finalize removes the finalizer, which deletes the namespace unless it has others.
 func (c *controller) finalize(ctx context.Context, ns *corev1.Namespace) error {
 	ns = ns.DeepCopy()
-	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
+	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers,
+		func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 	ns, err := c.client.Finalize(ctx, ns, metav1.UpdateOptions{})
 	if err != nil || len(ns.Spec.Finalizers) > 0 || len(ns.Finalizers) > 0 {
 		return err

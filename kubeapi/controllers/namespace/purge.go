@@ -19,21 +19,21 @@ import (
 
 // purge is one attempt to empty a namespace.
 type purge struct {
-	// unavailable are the versions of which it is not known what they serve.
+	// unavailable are the versions whose resources are unknown.
 	unavailable []schema.GroupVersion
 
 	mu         sync.Mutex
 	errs       []error
 	remaining  map[schema.GroupVersionResource]int
 	finalizers map[string]int
-	grace      time.Duration // the longest that an object still has
+	grace      time.Duration // the longest remaining grace period of an object
 }
 
-// atOnce is how many resources of a namespace are deleted at once.
+// atOnce is how many resources of a namespace are deleted concurrently.
 const atOnce = 8
 
-// purge deletes everything in a namespace. Pods go before all else, so that none of
-// them runs without the policies that guard it (KEP-5080).
+// purge deletes everything in a namespace. Pods come first, so that none of them runs without the policies that
+// restrict it (KEP-5080).
 func (c *controller) purge(ctx context.Context, name string) *purge {
 	p := &purge{
 		unavailable: c.env.Resources.Unavailable(),
@@ -69,7 +69,7 @@ func (p *purge) failed(err error) {
 	}
 }
 
-// purgeResource deletes the objects of a resource, and notes what is left.
+// purgeResource deletes the objects of a resource, and records what remains.
 func (c *controller) purgeResource(ctx context.Context, p *purge, r *control.Resource, namespace string) error {
 	if !r.External {
 		n, err := c.env.Resources.Count(ctx, r.GroupResource(), namespace)
@@ -98,8 +98,7 @@ func (c *controller) purgeResource(ctx context.Context, p *purge, r *control.Res
 	return nil
 }
 
-// deleteAll deletes a collection, or, where the resource or its server does not
-// allow that, each object.
+// deleteAll deletes a collection, or each object if the resource or its server does not support that.
 func (c *controller) deleteAll(ctx context.Context, objects metadata.ResourceInterface, r *control.Resource) error {
 	background := metav1.DeletePropagationBackground
 	options := metav1.DeleteOptions{PropagationPolicy: &background}
@@ -125,7 +124,7 @@ func (c *controller) deleteAll(ctx context.Context, objects metadata.ResourceInt
 	return nil
 }
 
-// ignoreUnserved leaves out that a resource is not served (any more).
+// ignoreUnserved ignores errors of resources that are no longer served.
 func ignoreUnserved(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 		return nil
@@ -133,7 +132,7 @@ func ignoreUnserved(err error) error {
 	return err
 }
 
-// note enters what is left of a resource.
+// note records what remains of a resource.
 func (p *purge) note(r schema.GroupVersionResource, left *metav1.PartialObjectMetadataList) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +152,7 @@ func (p *purge) note(r schema.GroupVersionResource, left *metav1.PartialObjectMe
 
 func (p *purge) remains() bool { return len(p.remaining) > 0 }
 
-// failure is why the namespace could not be emptied.
+// failure returns why the namespace could not be emptied.
 func (p *purge) failure() error {
 	if len(p.unavailable) > 0 {
 		return errors.Join(append([]error{errors.New(p.discoveryMessage())}, p.errs...)...)
@@ -169,5 +168,6 @@ func (p *purge) discoveryMessage() string {
 		}
 		text += fmt.Sprintf("%s: stale GroupVersion discovery: %s", gv, gv)
 	}
-	return fmt.Sprintf("Discovery failed for some groups, %d failing: unable to retrieve the complete list of server APIs: %s", len(p.unavailable), text)
+	return fmt.Sprintf("Discovery failed for some groups, %d failing: unable to retrieve the complete list of "+
+		"server APIs: %s", len(p.unavailable), text)
 }

@@ -20,11 +20,11 @@ import (
 
 const (
 	serviceAccount = "pod-garbage-collector"
-	// every is how often all pods are looked at while they change.
+	// every is the interval of checks while pods and nodes change.
 	every = 20 * time.Second
-	// quarantine is how long a node has to be away before its pods go.
+	// quarantine is how long a node must be missing before its pods are deleted.
 	quarantine = 40 * time.Second
-	// all is the one key of the queue.
+	// all is the only key of the queue.
 	all = "pods"
 )
 
@@ -39,13 +39,11 @@ type controller struct {
 	queue     *control.Queue[string]
 	threshold int
 	now       func() time.Time
-	// away is since when nodes that pods name do not exist. It belongs to the one
-	// worker.
+	// away is since when nodes of pods are missing. Only the single worker uses it.
 	away map[string]time.Time
 }
 
-// New makes the controller and returns how it works. threshold is how many pods that
-// have ended are kept; 0 or less keeps all.
+// New returns the controller. threshold is how many terminated pods are kept; 0 or less keeps all.
 func New(e *control.Env, threshold int) (func(context.Context), error) {
 	client, err := corev1client.NewForConfig(e.As(serviceAccount))
 	if err != nil {
@@ -63,7 +61,7 @@ func New(e *control.Env, threshold int) (func(context.Context), error) {
 	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
 }
 
-// sync looks at all pods.
+// sync checks all pods.
 func (c *controller) sync(ctx context.Context, _ string) error {
 	list, err := control.List[*corev1.Pod](ctx, c.env, pods, "")
 	if err != nil {
@@ -76,7 +74,7 @@ func (c *controller) sync(ctx context.Context, _ string) error {
 	return errors.Join(c.ended(ctx, list), c.deleteAll(ctx, unattended(list, known), nil), c.orphaned(ctx, list, known))
 }
 
-// ended deletes the oldest pods that have ended beyond the threshold.
+// ended deletes the oldest terminated pods beyond the threshold.
 func (c *controller) ended(ctx context.Context, list []*corev1.Pod) error {
 	if c.threshold <= 0 {
 		return nil
@@ -100,8 +98,8 @@ func hasEnded(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// unattended are the pods that are being deleted and have no kubelet that would end
-// them: they have no node, or an administrator says that it is out of service.
+// unattended returns the pods that are being deleted without a kubelet: they have no node, or their node is out of
+// service.
 func unattended(list []*corev1.Pod, known []*corev1.Node) []*corev1.Pod {
 	left := map[string]bool{"": true}
 	for _, n := range known {
@@ -116,16 +114,16 @@ func unattended(list []*corev1.Pod, known []*corev1.Node) []*corev1.Pod {
 	return some
 }
 
-// outOfService reports whether a node is not ready and has the taint that says that
-// it will not come back.
+// outOfService reports whether a node is not ready and has the out-of-service taint.
 func outOfService(n *corev1.Node) bool {
 	ready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
-	return !ready && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeOutOfService })
+	return !ready && slices.ContainsFunc(n.Spec.Taints,
+		func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeOutOfService })
 }
 
-// orphaned deletes the pods of nodes that have been away for long enough.
+// orphaned deletes the pods of nodes that have been missing for long enough.
 func (c *controller) orphaned(ctx context.Context, list []*corev1.Pod, known []*corev1.Node) error {
 	exists := map[string]bool{}
 	for _, n := range known {
@@ -153,7 +151,7 @@ func (c *controller) orphaned(ctx context.Context, list []*corev1.Pod, known []*
 			return err
 		}
 		if gone {
-			klog.InfoS("Pods are removed, since their node does not exist", "node", node, "pods", len(its))
+			klog.InfoS("Deleting pods of a missing node", "node", node, "pods", len(its))
 			some = append(some, its...)
 		}
 	}
@@ -162,7 +160,8 @@ func (c *controller) orphaned(ctx context.Context, list []*corev1.Pod, known []*
 		c.queue.AddAfter(all, every)
 	}
 	return c.deleteAll(ctx, some, &corev1.PodCondition{
-		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByPodGC", Message: "PodGC: node no longer exists",
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByPodGC",
+		Message:            "PodGC: node no longer exists",
 		LastTransitionTime: metav1.NewTime(c.now()),
 	})
 }
@@ -175,8 +174,8 @@ func (c *controller) nodeIsGone(ctx context.Context, name string) (bool, error) 
 	return false, err
 }
 
-// deleteAll deletes pods at once. Those that have not ended are marked as failed
-// before, with a condition if there is one.
+// deleteAll deletes pods without a grace period. It marks those that have not terminated as failed before, with a
+// condition if there is one.
 func (c *controller) deleteAll(ctx context.Context, some []*corev1.Pod, condition *corev1.PodCondition) error {
 	var errs []error
 	for _, p := range some {
@@ -187,7 +186,8 @@ func (c *controller) deleteAll(ctx context.Context, some []*corev1.Pod, conditio
 			}
 		}
 		zero := int64(0)
-		err := c.client.Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &p.UID}})
+		err := c.client.Pods(p.Namespace).Delete(ctx, p.Name,
+			metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &p.UID}})
 		if err != nil && !apierrors.IsNotFound(err) {
 			errs = append(errs, err)
 		}
@@ -204,6 +204,7 @@ func (c *controller) fail(ctx context.Context, p *corev1.Pod, condition *corev1.
 	if err != nil {
 		return err
 	}
-	_, err = c.client.Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = c.client.Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{},
+		"status")
 	return err
 }

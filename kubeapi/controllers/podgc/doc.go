@@ -1,9 +1,8 @@
-// Package podgc deletes pods that no kubelet will: pods of nodes that are gone, pods that are
-// being deleted and have no node or one that is out of service, and the oldest of the pods
-// that have ended, where there are too many.
+// Package podgc deletes pods that no kubelet deletes: pods of missing nodes, pods that are being deleted and have
+// no node or one that is out of service, and the oldest terminated pods beyond the threshold.
 //
-// As in kube-controller-manager, a node that never existed is one that is gone: pods that
-// name it are deleted after 40 s, and the log reports it.
+// As in kube-controller-manager, a node that never existed counts as missing: its pods are deleted after 40 s,
+// which is logged.
 //
-// Pods and nodes are checked a while after one of them has changed, and not while nothing changes.
+// Pods and nodes are checked some time after one of them has changed, and not while nothing changes.
 package podgc

@@ -16,8 +16,8 @@ import (
 const (
 	workers        = 3
 	claimFinalizer = "kubernetes.io/pvc-protection"
-	// settle is how long further changes of pods are awaited.
-	settle = 100 * time.Millisecond
+	// batchDelay is the delay in which further pod changes are batched.
+	batchDelay = 100 * time.Millisecond
 )
 
 var (
@@ -29,10 +29,10 @@ type claimController struct {
 	env    *control.Env
 	client corev1client.CoreV1Interface
 	queue  *control.Queue[control.Key]
-	held   control.Keys // claims that pods hold from being deleted
+	held   control.Keys // claims whose deletion waits for pods
 }
 
-// NewClaims makes the controller of claims and returns how it works.
+// NewClaims returns the controller of claims.
 func NewClaims(e *control.Env) (func(context.Context), error) {
 	client, err := corev1client.NewForConfig(e.As("pvc-protection-controller"))
 	if err != nil {
@@ -50,10 +50,10 @@ func NewClaims(e *control.Env) (func(context.Context), error) {
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
 
-// podChanged has the claims of a namespace looked at that wait for pods.
+// podChanged enqueues the claims of a namespace that wait for pods.
 func (c *claimController) podChanged(namespace string) {
 	for _, key := range c.held.Of(namespace) {
-		c.queue.AddAfter(key, settle)
+		c.queue.AddAfter(key, batchDelay)
 	}
 }
 
@@ -70,7 +70,7 @@ func (c *claimController) sync(ctx context.Context, key control.Key) error {
 	case !deleting && !protected:
 		claim.Finalizers = append(claim.Finalizers, claimFinalizer)
 	case deleting && protected:
-		c.held.Set(key, true) // a pod that goes from here on is noticed
+		c.held.Set(key, true) // notice deletions of pods from here on
 		if used, err := c.used(ctx, claim); err != nil || used {
 			return err
 		}
@@ -85,8 +85,8 @@ func (c *claimController) sync(ctx context.Context, key control.Key) error {
 	return err
 }
 
-// used reports whether a pod uses a claim: those that the cache has, and, where it
-// has none, those that were created a moment ago.
+// used reports whether a pod uses a claim. If no cached pod does, it lists the pods consistently, to include those
+// just created.
 func (c *claimController) used(ctx context.Context, claim *corev1.PersistentVolumeClaim) (bool, error) {
 	cached, err := control.List[*corev1.Pod](ctx, c.env, pods, claim.Namespace)
 	if err != nil || slices.ContainsFunc(cached, func(p *corev1.Pod) bool { return uses(p, claim) }) {
@@ -104,8 +104,7 @@ func (c *claimController) used(ctx context.Context, claim *corev1.PersistentVolu
 	return false, nil
 }
 
-// uses reports whether a pod that was scheduled uses a claim: kubelets start no pod
-// with one that is being deleted.
+// uses reports whether a scheduled pod uses a claim. Kubelets start no pod with a claim that is being deleted.
 func uses(p *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
 	if p.Spec.NodeName == "" {
 		return false

@@ -1,4 +1,3 @@
-// Package protection keeps PersistentVolumeClaims as long as pods use them, and
-// PersistentVolumes as long as they are bound, by the finalizers
-// kubernetes.io/pvc-protection and kubernetes.io/pv-protection.
+// Package protection delays the deletion of PersistentVolumeClaims while pods use them, and of PersistentVolumes
+// while they are bound, with the finalizers kubernetes.io/pvc-protection and kubernetes.io/pv-protection.
 package protection

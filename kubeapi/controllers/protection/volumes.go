@@ -21,7 +21,7 @@ type volumeController struct {
 	client corev1client.PersistentVolumeInterface
 }
 
-// NewVolumes makes the controller of volumes and returns how it works.
+// NewVolumes returns the controller of volumes.
 func NewVolumes(e *control.Env) (func(context.Context), error) {
 	client, err := corev1client.NewForConfig(e.As("pv-protection-controller"))
 	if err != nil {

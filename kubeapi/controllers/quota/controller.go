@@ -18,13 +18,12 @@ import (
 const (
 	workers        = 5
 	serviceAccount = "resourcequota-controller"
-	// settle is how long further changes are awaited before a quota is counted.
-	settle = 200 * time.Millisecond
-	// calm is for how long nothing must have been charged to a quota before its use
-	// is lowered: an object is charged before it is there to be counted. patience is
-	// for how long that is awaited.
+	// batchDelay is the delay in which further changes are batched.
+	batchDelay = 200 * time.Millisecond
+	// calm is how long no charge to a quota must have happened before its usage is lowered, because an object is
+	// charged before it is stored. patience bounds that wait.
 	calm, patience = 300 * time.Millisecond, 5 * time.Second
-	// resync is how often quotas are counted in any case.
+	// resync is the interval at which all quotas are recounted.
 	resync = 5 * time.Minute
 )
 
@@ -45,11 +44,10 @@ type controller struct {
 	names map[string]map[string]*use // by namespace and name of the quota
 }
 
-// use is what happens to a quota: when it was charged last, and since when its use
-// is to be lowered.
+// use records when a quota was last charged, and since when lowering its usage is postponed.
 type use struct{ charged, postponed time.Time }
 
-// New makes the controller and returns how it works.
+// New returns the controller.
 func New(e *control.Env) (func(context.Context), error) {
 	config := e.As(serviceAccount)
 	client, err := corev1client.NewForConfig(config)
@@ -102,8 +100,8 @@ func (c *controller) quotaChanged(o *control.Object) {
 	}
 }
 
-// mayWrite reports whether the use of a quota can be written now: it is not to be
-// lowered, nothing was charged a moment ago, or that goes on for too long.
+// mayWrite reports whether the usage of a quota can be written now. Lowering it waits until no charges happened
+// for calm, at most for patience.
 func (c *controller) mayWrite(key control.Key, lower bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,16 +119,16 @@ func (c *controller) mayWrite(key control.Key, lower bool) bool {
 	return true
 }
 
-// lessUsed has the quotas of a namespace counted soon.
+// lessUsed enqueues the quotas of a namespace.
 func (c *controller) lessUsed(namespace string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name := range c.names[namespace] {
-		c.queue.AddAfter(control.Key{Namespace: namespace, Name: name}, settle)
+		c.queue.AddAfter(control.Key{Namespace: namespace, Name: name}, batchDelay)
 	}
 }
 
-// sync counts what is used of a quota, and writes what has changed.
+// sync recounts the usage of a quota, and writes changes.
 func (c *controller) sync(ctx context.Context, key control.Key) error {
 	q, err := control.Get[*corev1.ResourceQuota](ctx, c.env, quotas, key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
@@ -153,13 +151,14 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 		return nil
 	}
 	q.Status = status
-	if _, err = c.client.ResourceQuotas(key.Namespace).UpdateStatus(ctx, q, metav1.UpdateOptions{}); apierrors.IsNotFound(err) {
+	if _, err = c.client.ResourceQuotas(key.Namespace).UpdateStatus(ctx, q,
+		metav1.UpdateOptions{}); apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
 }
 
-// lowers reports whether less is used of a resource than before.
+// lowers reports whether the usage of a resource decreases.
 func lowers(used, before corev1.ResourceList) bool {
 	for name, amount := range before {
 		if now, ok := used[name]; ok && now.Cmp(amount) < 0 {

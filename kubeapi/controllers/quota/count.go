@@ -14,10 +14,10 @@ import (
 	"triplane/kubeapi/quota"
 )
 
-// count returns what the objects of the quota's namespace take of it.
+// count returns the usage of a quota by the objects of its namespace.
 func (c *controller) count(ctx context.Context, given *corev1.ResourceQuota) (corev1.ResourceList, error) {
 	q := given.DeepCopy()
-	q.Status.Hard = q.Spec.Hard // as it is to be
+	q.Status.Hard = q.Spec.Hard // the new limits
 	used := corev1.ResourceList{}
 	for _, r := range c.env.Resources.All() {
 		gr := r.GroupResource()
@@ -35,7 +35,7 @@ func (c *controller) count(ctx context.Context, given *corev1.ResourceQuota) (co
 	return used, nil
 }
 
-// countedNames are the resources of a quota that objects of gr take.
+// countedNames returns the resources of a quota that objects of gr use.
 func countedNames(q *corev1.ResourceQuota, gr schema.GroupResource) []corev1.ResourceName {
 	var names []corev1.ResourceName
 	for name := range q.Spec.Hard {
@@ -46,8 +46,11 @@ func countedNames(q *corev1.ResourceQuota, gr schema.GroupResource) []corev1.Res
 	return names
 }
 
-// add adds what the objects of a resource take.
-func (c *controller) add(ctx context.Context, used corev1.ResourceList, q *corev1.ResourceQuota, r *control.Resource, names []corev1.ResourceName) error {
+// add adds the usage of the objects of a resource.
+func (c *controller) add(
+	ctx context.Context, used corev1.ResourceList, q *corev1.ResourceQuota, r *control.Resource,
+	names []corev1.ResourceName,
+) error {
 	switch r.GroupResource() {
 	case pods:
 		return addUsage[*corev1.Pod](ctx, c.env, used, q, pods, names)
@@ -57,7 +60,7 @@ func (c *controller) add(ctx context.Context, used corev1.ResourceList, q *corev
 		return addUsage[*corev1.PersistentVolumeClaim](ctx, c.env, used, q, claims, names)
 	}
 	if len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
-		return nil // no other objects are in a scope
+		return nil // no other resources have scopes
 	}
 	n, err := c.number(ctx, q.Namespace, r)
 	for _, name := range names {
@@ -66,7 +69,7 @@ func (c *controller) add(ctx context.Context, used corev1.ResourceList, q *corev
 	return err
 }
 
-// number returns how many objects of a resource a namespace has.
+// number returns the number of objects of a resource in a namespace.
 func (c *controller) number(ctx context.Context, namespace string, r *control.Resource) (int64, error) {
 	if !r.External {
 		return c.env.Resources.Count(ctx, r.GroupResource(), namespace)
@@ -78,11 +81,12 @@ func (c *controller) number(ctx context.Context, namespace string, r *control.Re
 	return int64(len(list.Items)), nil
 }
 
-// addUsage adds what objects say that they need.
+// addUsage adds the usage of single objects.
 func addUsage[T interface {
 	registry.Object
 	runtime.Object
-}](ctx context.Context, e *control.Env, used corev1.ResourceList, q *corev1.ResourceQuota, gr schema.GroupResource, names []corev1.ResourceName) error {
+}](ctx context.Context, e *control.Env, used corev1.ResourceList, q *corev1.ResourceQuota, gr schema.GroupResource,
+	names []corev1.ResourceName) error {
 	objects, err := control.List[T](ctx, e, gr, q.Namespace)
 	if err != nil {
 		return err

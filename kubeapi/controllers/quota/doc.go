@@ -1,4 +1,4 @@
-// Package quota keeps the status of ResourceQuotas: what is allowed, and what the objects of
-// the namespace use. Admission adds the use of new objects; this controller counts again when
-// objects are deleted or need less, and every few minutes.
+// Package quota maintains the status of ResourceQuotas: the limits, and the usage by the objects of the namespace.
+// Admission adds the usage of new objects. This controller recounts when objects are deleted or use less, and
+// periodically.
 package quota

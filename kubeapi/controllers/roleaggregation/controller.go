@@ -24,11 +24,11 @@ type controller struct {
 	env    *control.Env
 	client rbacv1client.ClusterRoleInterface
 	queue  *control.Queue[string]
-	// aggregating are the roles that select others.
+	// aggregating are the roles with an aggregation rule.
 	aggregating control.Keys
 }
 
-// New makes the controller and returns how it works.
+// New returns the controller.
 func New(e *control.Env) (func(context.Context), error) {
 	client, err := rbacv1client.NewForConfig(e.As(name))
 	if err != nil {
@@ -40,8 +40,8 @@ func New(e *control.Env) (func(context.Context), error) {
 	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
 }
 
-// changed has all roles that aggregate looked at: any of them may select the one
-// that has changed, or did before.
+// changed enqueues all roles with an aggregation rule, because any of them may select the changed role, or have
+// selected it before.
 func (c *controller) changed(o *control.Object) {
 	if o.Deleted() {
 		c.aggregating.Set(control.KeyOf(o), false)
@@ -53,7 +53,7 @@ func (c *controller) changed(o *control.Object) {
 	}
 }
 
-// sync fills the rules of a role.
+// sync updates the rules of a role.
 func (c *controller) sync(ctx context.Context, role string) error {
 	r, err := control.Get[*rbacv1.ClusterRole](ctx, c.env, roles, "", role)
 	if apierrors.IsNotFound(err) {
@@ -79,7 +79,7 @@ func (c *controller) sync(ctx context.Context, role string) error {
 	return err
 }
 
-// collect returns the rules of the roles that r selects, each once.
+// collect returns the rules of the roles that r selects, without duplicates.
 func collect(r *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	seen := map[string]bool{} // rules in protobuf

@@ -18,7 +18,7 @@ func rule(verb string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{""}, Resources: []string{"pods"}}
 }
 
-// Rules are collected once each, in order, but not those of the role itself.
+// Rules are collected in order without duplicates, and without those of the role itself.
 func TestCollect(t *testing.T) {
 	all := metav1.LabelSelector{MatchLabels: map[string]string{"to": "all"}}
 	into := role("into", rule("own"))

@@ -1,3 +1,3 @@
-// Package roleaggregation fills the rules of ClusterRoles with an aggregation rule from those of the
-// ClusterRoles that its selectors match.
+// Package roleaggregation sets the rules of ClusterRoles with an aggregation rule to those of the ClusterRoles
+// that its selectors match.
 package roleaggregation

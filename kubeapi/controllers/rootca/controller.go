@@ -17,7 +17,9 @@ const (
 	mapName     = "kube-root-ca.crt"
 	caKey       = "ca.crt"
 	description = "kubernetes.io/description"
-	what        = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
+	what        = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints " +
+		"such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across " +
+		"distributions of Kubernetes clusters."
 )
 
 var (
@@ -31,7 +33,7 @@ type controller struct {
 	data   map[string]string
 }
 
-// New makes the controller and returns how it works. ca is the authority in PEM.
+// New returns the controller. ca is the CA in PEM.
 func New(e *control.Env, ca []byte) (func(context.Context), error) {
 	client, err := corev1client.NewForConfig(e.As("root-ca-cert-publisher"))
 	if err != nil {
@@ -52,7 +54,7 @@ func New(e *control.Env, ca []byte) (func(context.Context), error) {
 	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
 }
 
-// sync creates the config map of a namespace, or repairs it.
+// sync creates or repairs the config map of a namespace.
 func (c *controller) sync(ctx context.Context, namespace string) error {
 	ns, err := control.Get[*corev1.Namespace](ctx, c.env, namespaces, "", namespace)
 	if apierrors.IsNotFound(err) {
@@ -64,8 +66,9 @@ func (c *controller) sync(ctx context.Context, namespace string) error {
 	have, err := control.Get[*corev1.ConfigMap](ctx, c.env, configMaps, namespace, mapName)
 	if apierrors.IsNotFound(err) {
 		_, err = c.client.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: mapName, Namespace: namespace, Annotations: map[string]string{description: what}},
-			Data:       c.data,
+			ObjectMeta: metav1.ObjectMeta{Name: mapName, Namespace: namespace,
+				Annotations: map[string]string{description: what}},
+			Data: c.data,
 		}, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 			return nil

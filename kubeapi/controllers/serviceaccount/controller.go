@@ -26,7 +26,7 @@ type controller struct {
 	client corev1client.ServiceAccountsGetter
 }
 
-// New makes the controller and returns how it works.
+// New returns the controller.
 func New(e *control.Env) (func(context.Context), error) {
 	client, err := corev1client.NewForConfig(e.As("service-account-controller"))
 	if err != nil {
@@ -47,7 +47,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
 }
 
-// sync creates the account of a namespace.
+// sync creates the default service account of a namespace.
 func (c *controller) sync(ctx context.Context, namespace string) error {
 	ns, err := control.Get[*corev1.Namespace](ctx, c.env, namespaces, "", namespace)
 	if apierrors.IsNotFound(err) {
@@ -56,7 +56,8 @@ func (c *controller) sync(ctx context.Context, namespace string) error {
 	if err != nil || ns.Status.Phase != corev1.NamespaceActive {
 		return err
 	}
-	if _, err = control.Get[*corev1.ServiceAccount](ctx, c.env, accounts, namespace, accountName); !apierrors.IsNotFound(err) {
+	if _, err = control.Get[*corev1.ServiceAccount](ctx, c.env, accounts, namespace,
+		accountName); !apierrors.IsNotFound(err) {
 		return err
 	}
 	_, err = c.client.ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{

@@ -1,3 +1,3 @@
-// Package serviceaccount gives each namespace its service account "default", which
-// pods have that name no other.
+// Package serviceaccount creates the service account "default" of each namespace, which pods without a service
+// account use.
 package serviceaccount

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	workers   = 1 // whether one may go depends on the others
+	workers   = 1 // deletions depend on all ServiceCIDRs
 	finalizer = "networking.k8s.io/service-cidr-finalizer"
-	// grace is how long after its deletion a ServiceCIDR stays at least: other API
-	// servers may not have seen it yet, and take an IP.
+	// grace is the minimum time between the deletion of a ServiceCIDR and its removal. Other API servers may not
+	// have seen the deletion yet, and allocate an IP.
 	grace = 10 * time.Second
-	// settle is how long further changes are awaited.
-	settle = 100 * time.Millisecond
+	// batchDelay is the delay in which further changes are batched.
+	batchDelay = 100 * time.Millisecond
 )
 
 var (
@@ -35,10 +35,10 @@ type controller struct {
 	env    *control.Env
 	client networkingv1client.ServiceCIDRInterface
 	queue  *control.Queue[string]
-	held   control.Keys // deleted ones that wait for IPs
+	held   control.Keys // deleted ServiceCIDRs that wait for IPs
 }
 
-// New makes the controller and returns how it works.
+// New returns the controller.
 func New(e *control.Env) (func(context.Context), error) {
 	client, err := networkingv1client.NewForConfig(e.As("service-cidrs-controller"))
 	if err != nil {
@@ -48,7 +48,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	c.queue = control.NewQueue(e, "servicecidrs", c.sync)
 	e.Feed.On(serviceCIDRs, func(o *control.Object) {
 		c.held.Set(control.KeyOf(o), false)
-		c.release() // another range may have the IPs now
+		c.release() // the IPs may be part of another range now
 		if !o.Deleted() {
 			c.queue.Add(o.Name)
 		}
@@ -61,10 +61,10 @@ func New(e *control.Env) (func(context.Context), error) {
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
 
-// release has those looked at again that wait.
+// release enqueues the waiting ServiceCIDRs.
 func (c *controller) release() {
 	for _, key := range c.held.Of("") {
-		c.queue.AddAfter(key.Name, settle)
+		c.queue.AddAfter(key.Name, batchDelay)
 	}
 }
 
@@ -74,7 +74,7 @@ func (c *controller) sync(ctx context.Context, name string) error {
 		if cidr.DeletionTimestamp == nil {
 			err = c.serve(ctx, cidr)
 		} else if slices.Contains(cidr.Finalizers, finalizer) {
-			err = c.letGo(ctx, cidr)
+			err = c.removeFinalizer(ctx, cidr)
 		}
 	}
 	if apierrors.IsNotFound(err) {
@@ -83,24 +83,25 @@ func (c *controller) sync(ctx context.Context, name string) error {
 	return err
 }
 
-// serve makes a ServiceCIDR ready, and keeps it from then on.
+// serve adds the finalizer and the condition Ready.
 func (c *controller) serve(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
 	if !slices.Contains(cidr.Finalizers, finalizer) {
 		cidr.Finalizers = append(cidr.Finalizers, finalizer)
 		_, err := c.client.Update(ctx, cidr, metav1.UpdateOptions{})
-		return err // the change brings it here again
+		return err // the update enqueues it
 	}
 	if apimeta.FindStatusCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady) != nil {
 		return nil
 	}
-	return c.say(ctx, cidr, metav1.Condition{
-		Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue, Message: "Kubernetes Service CIDR is ready",
+	return c.setCondition(ctx, cidr, metav1.Condition{
+		Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue,
+		Message: "Kubernetes Service CIDR is ready",
 	})
 }
 
-// letGo ends a ServiceCIDR that was deleted, unless IPs depend on it.
-func (c *controller) letGo(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
-	c.held.Set(control.Key{Name: cidr.Name}, true) // an IP that goes from here on is noticed
+// removeFinalizer removes the finalizer of a deleted ServiceCIDR, unless IPs depend on it.
+func (c *controller) removeFinalizer(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
+	c.held.Set(control.Key{Name: cidr.Name}, true) // notice deletions of IPs from here on
 	held, err := control.List[*networkingv1.IPAddress](ctx, c.env, ipAddresses, "")
 	if err != nil {
 		return err
@@ -110,9 +111,11 @@ func (c *controller) letGo(ctx context.Context, cidr *networkingv1.ServiceCIDR) 
 		return err
 	}
 	if orphans(cidr, all, held) {
-		return c.say(ctx, cidr, metav1.Condition{
-			Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionFalse, Reason: networkingv1.ServiceCIDRReasonTerminating,
-			Message: "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR",
+		return c.setCondition(ctx, cidr, metav1.Condition{
+			Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionFalse,
+			Reason: networkingv1.ServiceCIDRReasonTerminating,
+			Message: "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new " +
+				"ServiceCIDR",
 		})
 	}
 	if wait := time.Until(cidr.DeletionTimestamp.Add(grace)); wait > 0 {
@@ -124,8 +127,10 @@ func (c *controller) letGo(ctx context.Context, cidr *networkingv1.ServiceCIDR) 
 	return err
 }
 
-// say writes a condition, if it is not there.
-func (c *controller) say(ctx context.Context, cidr *networkingv1.ServiceCIDR, condition metav1.Condition) error {
+// setCondition sets a condition, if it changes.
+func (c *controller) setCondition(
+	ctx context.Context, cidr *networkingv1.ServiceCIDR, condition metav1.Condition,
+) error {
 	if !apimeta.SetStatusCondition(&cidr.Status.Conditions, condition) {
 		return nil
 	}
@@ -133,13 +138,14 @@ func (c *controller) say(ctx context.Context, cidr *networkingv1.ServiceCIDR, co
 	return err
 }
 
-// orphans reports whether there are IPs of a ServiceCIDR that no other one has that stays.
+// orphans reports whether an IP of a ServiceCIDR is in no other ServiceCIDR that remains.
 func orphans(cidr *networkingv1.ServiceCIDR, all []*networkingv1.ServiceCIDR, held []*networkingv1.IPAddress) bool {
 	return slices.ContainsFunc(held, func(a *networkingv1.IPAddress) bool {
 		ip, err := netip.ParseAddr(a.Name)
-		return err == nil && contains(cidr, ip) && !slices.ContainsFunc(all, func(other *networkingv1.ServiceCIDR) bool {
-			return other.Name != cidr.Name && other.DeletionTimestamp == nil && contains(other, ip)
-		})
+		return err == nil && contains(cidr, ip) && !slices.ContainsFunc(all,
+			func(other *networkingv1.ServiceCIDR) bool {
+				return other.Name != cidr.Name && other.DeletionTimestamp == nil && contains(other, ip)
+			})
 	})
 }
 

@@ -1,3 +1,3 @@
-// Package servicecidr marks ServiceCIDRs as ready, and keeps deleted ones until no cluster IP in use
-// depends on them, by the finalizer networking.k8s.io/service-cidr-finalizer (KEP-1880).
+// Package servicecidr sets the condition Ready of ServiceCIDRs, and delays their removal until no cluster IP in
+// use depends on them, with the finalizer networking.k8s.io/service-cidr-finalizer (KEP-1880).
 package servicecidr

@@ -21,11 +21,11 @@ const (
 	serviceAccount = "storage-version-migrator-controller"
 	// patience is how long a migration waits for its resource to be served.
 	patience = time.Minute
-	// askAgain is how often it looks for it.
-	askAgain = 2 * time.Second
+	// pollInterval is the interval at which it checks.
+	pollInterval = 2 * time.Second
 )
 
-// Reasons of the conditions, as kube-controller-manager has them.
+// Reasons of conditions in kube-controller-manager.
 const (
 	running   = "MigrationRunning"
 	completed = "MigrationCompleted"
@@ -45,7 +45,7 @@ type controller struct {
 	queue       *control.Queue[string]
 }
 
-// New makes the controller and returns how it works.
+// New returns the controller.
 func New(e *control.Env) (func(context.Context), error) {
 	config := e.As(serviceAccount)
 	client, err := migrationv1beta1client.NewForConfig(config)
@@ -60,7 +60,8 @@ func New(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &controller{env: e, client: client.StorageVersionMigrations(), definitions: definitions.CustomResourceDefinitions(), objects: objects}
+	c := &controller{env: e, client: client.StorageVersionMigrations(),
+		definitions: definitions.CustomResourceDefinitions(), objects: objects}
 	c.queue = control.NewQueue(e, "storage_version_migrator", c.sync)
 	e.Feed.On(migrations, func(o *control.Object) {
 		if !o.Deleted() {
@@ -70,7 +71,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
 }
 
-// sync carries a migration out.
+// sync runs a migration.
 func (c *controller) sync(ctx context.Context, name string) error {
 	m, err := control.Get[*migration](ctx, c.env, migrations, "", name)
 	if apierrors.IsNotFound(err) {
@@ -83,7 +84,7 @@ func (c *controller) sync(ctx context.Context, name string) error {
 	switch {
 	case wrong == "":
 	case r == nil && time.Since(m.CreationTimestamp.Time) < patience:
-		c.queue.AddAfter(name, askAgain)
+		c.queue.AddAfter(name, pollInterval)
 		return nil
 	default:
 		return c.end(ctx, m, wrong)
@@ -95,17 +96,17 @@ func (c *controller) sync(ctx context.Context, name string) error {
 	if err != nil {
 		return c.end(ctx, m, err.Error())
 	}
-	refused, err := c.rewrite(ctx, r, version)
+	rejected, err := c.rewrite(ctx, r, version)
 	if err != nil {
 		return err
 	}
 	if _, served := c.env.Resources.Find(r.GroupResource()); !served {
 		return control.Later("%s is not served any more", r.GroupResource())
 	}
-	if err := c.settleDefinition(ctx, m, refused == nil); err != nil {
+	if err := c.settleDefinition(ctx, m, rejected == nil); err != nil {
 		return err
 	}
-	return c.end(ctx, m, refused.message())
+	return c.end(ctx, m, rejected.message())
 }
 
 func hasEnded(m *migration) bool {
@@ -113,8 +114,7 @@ func hasEnded(m *migration) bool {
 		meta.IsStatusConditionTrue(m.Status.Conditions, string(migrationv1beta1.MigrationFailed))
 }
 
-// find returns the resource to migrate, or what is wrong with it; nil where it is not
-// served, or not yet.
+// find returns the resource to migrate, or the reason why it cannot be migrated; nil if it is not served yet.
 func (c *controller) find(m *migration) (r *control.Resource, wrong string) {
 	gr := schema.GroupResource{Group: m.Spec.Resource.Group, Resource: m.Spec.Resource.Resource}
 	found, ok := c.env.Resources.Find(gr)
@@ -122,14 +122,15 @@ func (c *controller) find(m *migration) (r *control.Resource, wrong string) {
 	case !ok:
 		return nil, "the resource " + gr.String() + " is not served"
 	case found.External:
-		return &found, "the resource " + gr.String() + " is kept by another API server, whose resource versions are its own"
+		return &found, "the resource " + gr.String() +
+			" is stored by another API server, whose resource versions are independent"
 	case !found.Can("list", "patch"):
 		return &found, "the resource " + gr.String() + " has no verbs list and patch"
 	}
 	return &found, ""
 }
 
-// begin notes in the status from which revision on objects are new.
+// begin records in the status the revision from which objects need no rewrite.
 func (c *controller) begin(ctx context.Context, m *migration, r *control.Resource) (*migration, error) {
 	if m.Status.ResourceVersion != "" {
 		return m, nil
@@ -146,7 +147,7 @@ func (c *controller) begin(ctx context.Context, m *migration, r *control.Resourc
 	return c.client.UpdateStatus(ctx, m, metav1.UpdateOptions{})
 }
 
-// end notes that the migration has succeeded, or what is wrong.
+// end records the success of the migration, or its failure.
 func (c *controller) end(ctx context.Context, m *migration, wrong string) error {
 	kind, reason := migrationv1beta1.MigrationSucceeded, succeeded
 	if wrong != "" {
@@ -161,7 +162,9 @@ func (c *controller) end(ctx context.Context, m *migration, wrong string) error 
 	return err
 }
 
-func set(m *migration, kind migrationv1beta1.MigrationConditionType, status metav1.ConditionStatus, reason, message string) {
+func set(
+	m *migration, kind migrationv1beta1.MigrationConditionType, status metav1.ConditionStatus, reason, message string,
+) {
 	meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{
 		Type: string(kind), Status: status, Reason: reason, Message: message, ObservedGeneration: m.Generation,
 	})

@@ -9,8 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// definition returns the CustomResourceDefinition of the resource that is migrated;
-// nil where it has none.
+// definition returns the CustomResourceDefinition of the migrated resource; nil if it has none.
 func (c *controller) definition(ctx context.Context, m *migration) (*apiextensionsv1.CustomResourceDefinition, error) {
 	r := &m.Spec.Resource
 	if r.Group == "" {
@@ -23,7 +22,7 @@ func (c *controller) definition(ctx context.Context, m *migration) (*apiextensio
 	return crd, err
 }
 
-// announce says in the definition that its objects are being migrated.
+// announce sets the condition StorageMigrating of the definition.
 func (c *controller) announce(ctx context.Context, m *migration) error {
 	crd, err := c.definition(ctx, m)
 	if err != nil || crd == nil {
@@ -34,9 +33,8 @@ func (c *controller) announce(ctx context.Context, m *migration) error {
 	return err
 }
 
-// settleDefinition says that its objects are not being migrated any more. All of them
-// are of the storage version if they could be written and the definition is what it
-// was when this migration began.
+// settleDefinition resets the condition StorageMigrating. If all objects were written and the definition has not
+// changed since the start, it sets storedVersions to the storage version.
 func (c *controller) settleDefinition(ctx context.Context, m *migration, written bool) error {
 	crd, err := c.definition(ctx, m)
 	if err != nil || crd == nil {
@@ -45,10 +43,12 @@ func (c *controller) settleDefinition(ctx context.Context, m *migration, written
 	i := slices.IndexFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 		return c.Type == apiextensionsv1.StorageMigrating
 	})
-	if i < 0 || crd.Status.Conditions[i].Message != runs(m) || crd.Status.Conditions[i].Status != apiextensionsv1.ConditionTrue {
-		return nil // another migration has begun after this one
+	if i < 0 || crd.Status.Conditions[i].Message != runs(m) ||
+		crd.Status.Conditions[i].Status != apiextensionsv1.ConditionTrue {
+		return nil // another migration has started since
 	}
-	reason, message := "MigrationFailed", "The definition has changed, or objects could not be written: there may be objects of other versions"
+	reason, message := "MigrationFailed",
+		"The definition has changed, or objects could not be written: there may be objects of other versions"
 	if written && crd.Status.Conditions[i].ObservedGeneration == crd.Generation {
 		reason, message = "MigrationSucceeded", "All objects are stored in the storage version"
 		for j := range crd.Spec.Versions {
@@ -62,11 +62,13 @@ func (c *controller) settleDefinition(ctx context.Context, m *migration, written
 	return err
 }
 
-// runs is the message of the condition while a migration goes on: which one. It is
-// kube-controller-manager's, so that either can finish what the other has begun.
+// runs returns the message of the condition during a migration. It is kube-controller-manager's, so that either
+// controller can complete a migration of the other.
 func runs(m *migration) string { return "Migration " + m.Name + " is running" }
 
-func setMigrating(crd *apiextensionsv1.CustomResourceDefinition, status apiextensionsv1.ConditionStatus, reason, message string) {
+func setMigrating(
+	crd *apiextensionsv1.CustomResourceDefinition, status apiextensionsv1.ConditionStatus, reason, message string,
+) {
 	next := apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.StorageMigrating, Status: status, Reason: reason, Message: message,
 		LastTransitionTime: metav1.Now(), ObservedGeneration: crd.Generation,

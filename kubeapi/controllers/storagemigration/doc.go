@@ -1,14 +1,11 @@
-// Package storagemigration writes all objects of a resource again, unchanged, so
-// that they are stored in the current version and with the current encryption
-// (StorageVersionMigration, KEP-4192).
+// Package storagemigration rewrites all objects of a resource unchanged, so that they are stored in the current
+// version and with the current encryption (StorageVersionMigration, KEP-4192).
 //
-// The status of a migration has the revision of storage at which it began. Objects that were
-// written since need no rewrite; so an interrupted migration continues where it was, and an object that
-// another client writes meanwhile is done. While a custom resource is migrated, its definition has the
-// condition StorageMigrating; at the end, if the definition has not changed meanwhile,
-// its status.storedVersions becomes the storage version alone, so that other versions can be
-// removed from it.
+// The status of a migration has the storage revision at which it started. Objects that were written later need no
+// rewrite, so that an interrupted migration can continue. While a custom resource is migrated, its definition has
+// the condition StorageMigrating. If the definition has not changed at the end, its status.storedVersions becomes
+// the storage version only, so that other versions can be removed.
 //
-// A migration fails where an object cannot be written as it is, after all others
-// have been, and where this server does not keep the resource.
+// A migration fails if an object cannot be rewritten (after rewriting all others), or if this server does not
+// store the resource.
 package storagemigration

@@ -20,30 +20,28 @@ import (
 )
 
 const (
-	// atOnce is how many objects are written at once.
+	// atOnce is how many objects are written concurrently.
 	atOnce = 4
-	// named is how many of the objects that cannot be written a message names, and
-	// words how long what it says of each is.
+	// named is how many rejected objects a message contains, and words bounds the length of each error.
 	named, words = 3, 500
 )
 
-// refusals are the objects that cannot be written as they are; nil are none.
-type refusals struct {
+// rejections are the objects that cannot be written; nil means none.
+type rejections struct {
 	count int
 	first []string
 }
 
-func (r *refusals) message() string {
+func (r *rejections) message() string {
 	if r == nil {
 		return ""
 	}
 	return fmt.Sprintf("%d objects cannot be written: %s", r.count, strings.Join(r.first, "; "))
 }
 
-// rewrite writes the objects of a resource again that have not been written since a
-// revision of storage.
-func (c *controller) rewrite(ctx context.Context, r *control.Resource, since int64) (*refusals, error) {
-	var refused *refusals
+// rewrite rewrites the objects of a resource that have not been written since a storage revision.
+func (c *controller) rewrite(ctx context.Context, r *control.Resource, since int64) (*rejections, error) {
+	var rejected *rejections
 	clock, seen := longwork.Start(longwork.Interval), 0
 	err := c.env.Resources.Walk(ctx, r.GroupResource(), func(page []*control.Object) error {
 		var (
@@ -62,8 +60,8 @@ func (c *controller) rewrite(ctx context.Context, r *control.Resource, since int
 				err := c.write(ctx, r, o)
 				mu.Lock()
 				defer mu.Unlock()
-				if isRefusal(err) {
-					refused = refused.add(o, err)
+				if isPermanent(err) {
+					rejected = rejected.add(o, err)
 				} else {
 					errs = append(errs, err)
 				}
@@ -71,16 +69,16 @@ func (c *controller) rewrite(ctx context.Context, r *control.Resource, since int
 		}
 		work.Wait()
 		if seen += len(page); clock.Due() {
-			klog.InfoS("Objects are written in their storage version", "resource", r.GroupResource(), "objects", seen)
+			klog.InfoS("Rewriting objects in their storage version", "resource", r.GroupResource(), "objects", seen)
 		}
 		return errors.Join(errs...)
 	})
-	return refused, err
+	return rejected, err
 }
 
-func (r *refusals) add(o *control.Object, err error) *refusals {
+func (r *rejections) add(o *control.Object, err error) *rejections {
 	if r == nil {
-		r = &refusals{}
+		r = &rejections{}
 	}
 	if r.count++; len(r.first) < named {
 		text := err.Error()
@@ -92,19 +90,20 @@ func (r *refusals) add(o *control.Object, err error) *refusals {
 	return r
 }
 
-// write patches nothing but what an object is anyway, on the condition that it is
-// what was read. One that has changed, or is gone, need not be written.
+// write sends an empty patch of an object, with its resource version as a precondition. Objects that have changed
+// or were deleted need no rewrite.
 func (c *controller) write(ctx context.Context, r *control.Resource, o *control.Object) error {
 	body := `{"metadata":{"resourceVersion":"` + strconv.FormatInt(o.Revision, 10) + `"}}`
-	_, err := c.objects.Resource(r.GroupVersionResource).Namespace(o.Namespace).Patch(ctx, o.Name, types.MergePatchType, []byte(body), metav1.PatchOptions{})
+	_, err := c.objects.Resource(r.GroupVersionResource).Namespace(o.Namespace).Patch(ctx, o.Name,
+		types.MergePatchType, []byte(body), metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return err
 }
 
-// isRefusal reports whether a request would fail again.
-func isRefusal(err error) bool {
+// isPermanent reports whether retrying a request is useless.
+func isPermanent(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return false

@@ -24,11 +24,11 @@ var (
 	secrets  = corev1.Resource("secrets")
 )
 
-// Config is what tokens are made with.
+// Config is the configuration of the controller.
 type Config struct {
-	// Signer signs tokens that are kept in Secrets.
+	// Signer signs the tokens of Secrets.
 	Signer serviceaccount.Signer
-	// RootCA is the authority of the server's certificate in PEM; nil leaves it out.
+	// RootCA is the CA of the server's certificate in PEM; nil omits it.
 	RootCA []byte
 }
 
@@ -40,9 +40,8 @@ type controller struct {
 	toAccount *control.Queue[control.Key]
 }
 
-// New makes the controller and returns how it works. Like that of
-// kube-controller-manager it works as the manager itself, since it hands out
-// credentials of all service accounts.
+// New returns the controller. Like kube-controller-manager's it runs as the manager's user rather than a service
+// account, because it issues credentials of all service accounts.
 func New(e *control.Env, config Config) (func(context.Context), error) {
 	client, err := corev1client.NewForConfig(e.AsUser("system:kube-controller-manager"))
 	if err != nil {
@@ -69,7 +68,7 @@ func New(e *control.Env, config Config) (func(context.Context), error) {
 	}, nil
 }
 
-// sync fills a Secret, or deletes one whose account is gone.
+// sync fills a Secret, or deletes it if its account was deleted.
 func (c *controller) sync(ctx context.Context, key control.Key) error {
 	secret, err := control.Get[*corev1.Secret](ctx, c.env, secrets, key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
@@ -80,7 +79,7 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 	}
 	name := secret.Annotations[corev1.ServiceAccountNameKey]
 	if name == "" {
-		return nil // admission lets none in
+		return nil // admission rejects such Secrets
 	}
 	account, err := c.client.ServiceAccounts(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	uid := secret.Annotations[corev1.ServiceAccountUIDKey]
@@ -101,7 +100,7 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 	return err
 }
 
-// fill adds what a Secret lacks. It reports whether that is anything.
+// fill adds missing data to a Secret, and reports whether it has changed.
 func (c *controller) fill(ctx context.Context, secret *corev1.Secret, account *corev1.ServiceAccount) (bool, error) {
 	changed := false
 	set := func(key string, value []byte) {
@@ -132,11 +131,13 @@ func (c *controller) fill(ctx context.Context, secret *corev1.Secret, account *c
 	return changed, nil
 }
 
-// removeTokens has the Secrets of an account that was deleted looked at.
+// removeTokens enqueues the Secrets of a deleted account.
 func (c *controller) removeTokens(ctx context.Context, account control.Key) error {
-	all, err := group.List[*corev1.Secret](control.Reading(ctx), c.env.Stores, secrets, account.Namespace, &metainternalversion.ListOptions{
-		ResourceVersion: group.Cached, FieldSelector: fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
-	})
+	all, err := group.List[*corev1.Secret](control.Reading(ctx), c.env.Stores, secrets, account.Namespace,
+		&metainternalversion.ListOptions{
+			ResourceVersion: group.Cached, FieldSelector: fields.OneTermEqualSelector("type",
+				string(corev1.SecretTypeServiceAccountToken)),
+		})
 	if err != nil {
 		return err
 	}
@@ -148,10 +149,11 @@ func (c *controller) removeTokens(ctx context.Context, account control.Key) erro
 	return nil
 }
 
-// remove deletes a Secret that is as it was read.
+// remove deletes a Secret if it has not changed.
 func (c *controller) remove(ctx context.Context, s *corev1.Secret) error {
 	uid, version := s.UID, s.ResourceVersion
-	err := c.client.Secrets(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
+	err := c.client.Secrets(s.Namespace).Delete(ctx, s.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -1,3 +1,3 @@
-// Package token fills the Secrets of type kubernetes.io/service-account-token that
-// users create with a token of their service account, and deletes them with it.
+// Package token fills the Secrets of type kubernetes.io/service-account-token that users create with a token of
+// their service account, and deletes them with the account.
 package token

@@ -23,7 +23,7 @@ type controller struct {
 	queue  *control.Queue[control.Key]
 }
 
-// New makes the controller and returns how it works.
+// New returns the controller.
 func New(e *control.Env) (func(context.Context), error) {
 	client, err := batchv1client.NewForConfig(e.As("ttl-after-finished-controller"))
 	if err != nil {
@@ -39,7 +39,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
 
-// sync deletes a Job whose time is over, and waits for that of others.
+// sync deletes a Job whose TTL has expired, or waits for its expiry.
 func (c *controller) sync(ctx context.Context, key control.Key) error {
 	job, err := control.Get[*batchv1.Job](ctx, c.env, jobs, key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
@@ -58,7 +58,8 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 	}
 	policy := metav1.DeletePropagationForeground
 	err = c.client.Jobs(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{
-		PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion},
+		PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &job.UID,
+			ResourceVersion: &job.ResourceVersion},
 	})
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -66,7 +67,7 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 	return err
 }
 
-// remaining is how long a finished Job has left; expires is false for one that stays.
+// remaining returns the remaining TTL of a finished Job; expires is false if it has none.
 func remaining(job *batchv1.Job, now time.Time) (left time.Duration, expires bool) {
 	if job.Spec.TTLSecondsAfterFinished == nil || job.DeletionTimestamp != nil {
 		return 0, false

@@ -1,3 +1,2 @@
-// Package ttl deletes Jobs that have finished when their ttlSecondsAfterFinished is
-// over.
+// Package ttl deletes finished Jobs when their ttlSecondsAfterFinished has expired.
 package ttl

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestClientsWithRSASuitesConnect is a start with the flags' defaults, as that of make run.
+// TestClientsWithRSASuitesConnect starts a server with the default flags, like make run.
 func TestClientsWithRSASuitesConnect(t *testing.T) {
 	s := startServer(t, t.TempDir())
 	config, err := s.AdminConfig()

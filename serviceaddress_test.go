@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A server that is killed after it has allocated the IP and the node port of the Service kubernetes, and
-// before it has written the Service, leaves both allocated: the next one starts all the same.
+// A killed server may have allocated the IP and the node port of the Service kubernetes without creating the
+// Service. The next server starts nevertheless.
 func TestStartsWithTheAddressLeftOfItsService(t *testing.T) {
 	const nodePort = 30443
 	options := testOptions(t.TempDir())

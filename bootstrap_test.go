@@ -16,7 +16,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// until waits for a condition that events bring about.
+// until waits for a condition.
 func until(t *testing.T, what string, condition func(ctx context.Context) bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true,
@@ -26,9 +26,9 @@ func until(t *testing.T, what string, condition func(ctx context.Context) bool) 
 	}
 }
 
-// TestBootstrapIsKeptUp removes what the server has created for itself, and sees it come
-// back.
-func TestBootstrapIsKeptUp(t *testing.T) {
+// TestBootstrapIsRepaired deletes objects that the server creates, and waits until they are
+// recreated.
+func TestBootstrapIsRepaired(t *testing.T) {
 	o := testOptions(t.TempDir())
 	o.repairEvery = 50 * time.Millisecond
 	s, err := Start(t.Context(), o)
@@ -85,7 +85,7 @@ func comesBack(t *testing.T, c dynamic.Interface, words []string) {
 	})
 }
 
-// release lets an object go that is being deleted, as controllers do.
+// release removes the finalizers of an object that is being deleted, like controllers do.
 func release(ctx context.Context, t *testing.T, client dynamic.ResourceInterface, o *unstructured.Unstructured) {
 	t.Helper()
 	o.SetFinalizers(nil)
@@ -99,8 +99,8 @@ func release(ctx context.Context, t *testing.T, client dynamic.ResourceInterface
 	}
 }
 
-// TestChangedAuthorityIsPublished sees an authority that is added to --client-ca-file in
-// the config map for external API servers, before what the server keeps is looked at again.
+// TestChangedAuthorityIsPublished adds a CA to --client-ca-file, and waits for it in the config map of external
+// API servers, which must happen before the next periodic repair.
 func TestChangedAuthorityIsPublished(t *testing.T) {
 	cert, _, err := certutil.GenerateSelfSignedCertKey("first.example.com", nil, nil)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"triplane/internal/worker"
 )
 
-// foreignLease is the Lease of kube-controller-manager.
+// foreignLease is the name of kube-controller-manager's Lease.
 const foreignLease = "kube-controller-manager"
 
-// stepAside waits until no kube-controller-manager holds its lease, and then works
-// until one takes it, or ctx ends.
-func (m *Manager) stepAside(ctx context.Context, work func(context.Context)) {
+// runBesideForeign waits until no kube-controller-manager holds its lease, and then runs work until one acquires it, or
+// ctx is done.
+func (m *Manager) runBesideForeign(ctx context.Context, work func(context.Context)) {
 	f := newForeign()
 	ctx, cancel := context.WithCancel(ctx)
 	var following worker.Group
@@ -42,8 +42,7 @@ func (m *Manager) stepAside(ctx context.Context, work func(context.Context)) {
 	work(working)
 }
 
-// awaitFree returns true once the lease is known and nobody holds it; false where
-// ctx ends before.
+// awaitFree returns true once the lease is known and has no holder; false if ctx is done before.
 func (m *Manager) awaitFree(ctx context.Context, f *foreign) bool {
 	logged := false
 	for {
@@ -56,7 +55,7 @@ func (m *Manager) awaitFree(ctx context.Context, f *foreign) bool {
 		if f.known() && !logged {
 			logged = true
 			m.set(nil)
-			klog.InfoS("A kube-controller-manager does the work of the controllers, which wait for the end of its lease", "holder", holder)
+			klog.InfoS("Waiting for the lease of kube-controller-manager before starting controllers", "holder", holder)
 		}
 		if !f.await(ctx, changed, wait) {
 			return false
@@ -64,8 +63,7 @@ func (m *Manager) awaitFree(ctx context.Context, f *foreign) bool {
 	}
 }
 
-// await returns when the lease has changed, or its time is over; false where ctx has
-// ended.
+// await returns when the lease has changed or has expired; false if ctx is done before.
 func (f *foreign) await(ctx context.Context, changed <-chan struct{}, wait time.Duration) bool {
 	var expired <-chan time.Time
 	if f.known() {
@@ -82,9 +80,9 @@ func (f *foreign) await(ctx context.Context, changed <-chan struct{}, wait time.
 	return true
 }
 
-// foreign is what is known of the other's lease.
+// foreign is the state of kube-controller-manager's lease.
 type foreign struct {
-	taken chan struct{} // closed when the lease is taken after release
+	taken chan struct{} // closed when the lease is acquired after release
 
 	mu      sync.Mutex
 	changed chan struct{}
@@ -110,15 +108,14 @@ func (f *foreign) known() bool {
 	return f.read
 }
 
-// release has the next holder be noticed on taken.
+// release makes the next acquisition close taken.
 func (f *foreign) release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.free = true
 }
 
-// set notes the lease as it is now; nil where there is none. renewed is when it was
-// written.
+// set updates the state; l is nil if there is no lease. renewed is the time of the last renewal.
 func (f *foreign) set(l *coordinationv1.Lease, renewed time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +128,7 @@ func (f *foreign) set(l *coordinationv1.Lease, renewed time.Time) {
 		select {
 		case <-f.taken:
 		default:
-			klog.InfoS("A kube-controller-manager has taken its lease: the controllers stop", "holder", f.holder)
+			klog.InfoS("Stopping controllers: kube-controller-manager acquired its lease", "holder", f.holder)
 			close(f.taken)
 		}
 	}
@@ -139,7 +136,7 @@ func (f *foreign) set(l *coordinationv1.Lease, renewed time.Time) {
 	f.changed = make(chan struct{})
 }
 
-// followForeign watches the lease until ctx ends.
+// followForeign watches the lease until ctx is done.
 func (m *Manager) followForeign(ctx context.Context, f *foreign) {
 	for ctx.Err() == nil {
 		err := m.watchForeign(ctx, f)
@@ -147,7 +144,7 @@ func (m *Manager) followForeign(ctx context.Context, f *foreign) {
 			return
 		}
 		if !errors.Is(err, storage.ErrStopped) && !errors.Is(err, storage.ErrTooSlow) {
-			klog.V(2).InfoS("The lease of kube-controller-manager cannot be followed", "err", err)
+			klog.V(2).InfoS("Failed to watch the lease of kube-controller-manager", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -164,7 +161,8 @@ func (m *Manager) watchForeign(ctx context.Context, f *foreign) error {
 		return ctx.Err()
 	}
 	watch, err := leases.Cache().Watch(ctx, storage.WatchOptions{
-		Prefix: leases.KeyPrefix(), Key: leases.KeyPrefix() + metav1.NamespaceSystem + "/" + foreignLease, Initial: true, Bookmarks: true,
+		Prefix: leases.KeyPrefix(), Key: leases.KeyPrefix() + metav1.NamespaceSystem + "/" + foreignLease,
+		Initial: true, Bookmarks: true,
 	})
 	if err != nil {
 		return err
@@ -193,8 +191,8 @@ func (m *Manager) watchForeign(ctx context.Context, f *foreign) error {
 	}
 }
 
-// take reads a lease. Clocks may differ: a renewal that is seen to happen counts
-// from now on, one that was found from the time that it names.
+// take decodes a lease. Because clocks may differ, an observed renewal counts from now. The renewal of a lease
+// that was found (found) counts from its RenewTime.
 func (f *foreign) take(value []byte, found bool) {
 	l := &coordinationv1.Lease{}
 	if err := wire.UnmarshalStored(value, l); err != nil {
