@@ -12,6 +12,9 @@ import (
 	"triplane/apiextensions/validation"
 )
 
+// definitionObject is a CustomResourceDefinition.
+type definitionObject = *apiextensionsv1.CustomResourceDefinition
+
 // catalogue holds the CRDs of the server, by group and plural, for all that read
 // them: the handler of requests, the publisher of discovery and OpenAPI, and the
 // controller. It is copy-on-write: readers take no lock and may be concurrent,

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/apiextensions/customresource"
 	"triplane/apiextensions/openapi"
 	"triplane/apiextensions/validation"
 	"triplane/generic/api/discovery"
@@ -139,7 +140,7 @@ func resourcesOf(crd definitionObject, v *apiextensionsv1.CustomResourceDefiniti
 	}
 	if v.Subresources.Scale != nil {
 		out = append(out, metav1.APIResource{
-			Group: scaleGVK.Group, Version: scaleGVK.Version, Kind: scaleGVK.Kind,
+			Group: customresource.ScaleKind.Group, Version: customresource.ScaleKind.Version, Kind: customresource.ScaleKind.Kind,
 			Name: names.Plural + "/scale", Namespaced: namespaced, Verbs: sub,
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/apiextensions/controllers"
+	"triplane/apiextensions/customresourcedefinition"
 	"triplane/generic/storage"
 )
 
@@ -20,7 +21,7 @@ import (
 type follower struct {
 	catalogue  *catalogue
 	controller *controllers.Controller
-	settled    *settled
+	settled    *customresourcedefinition.Settled
 	// watch starts a watch of all CRDs, the present ones first.
 	watch func(ctx context.Context) (storage.Watch, error)
 	// prefix is that of the keys of CRDs, behind which they have their names.
@@ -86,7 +87,7 @@ func (f *follower) follow(ctx context.Context) error {
 		}
 		if f.begun { // before, the names of those not seen yet count, too
 			f.controller.Reconcile(ctx)
-			f.settled.reach(seen)
+			f.settled.Reach(seen)
 			f.finish()
 		}
 	}
@@ -130,7 +131,7 @@ func (f *follower) take(ctx context.Context, e *storage.Event) {
 		f.catalogue.Remove(name)
 		return
 	}
-	crd, err := decodeOutline(e.Record.Value)
+	crd, err := customresourcedefinition.DecodeOutline(e.Record.Value)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "A stored custom resource definition cannot be read", "key", e.Record.Key)
 		if f.unread == nil {

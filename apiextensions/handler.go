@@ -14,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
+	"triplane/apiextensions/conversion"
+	"triplane/apiextensions/customresource"
+	"triplane/apiextensions/customresourcedefinition"
 	"triplane/apiextensions/validation"
 	"triplane/generic/api/discovery"
 	"triplane/generic/api/handlers"
@@ -28,7 +31,7 @@ type crHandler struct {
 	catalogue  *catalogue
 	discovery  *discovery.Groups
 	options    registry.RESTOptionsGetter
-	converters *converterFactory
+	converters *conversion.Factory
 	shared     *shared
 	metrics    *metrics.Registry
 	gone       gone
@@ -53,7 +56,9 @@ type state struct {
 }
 
 // schemas returns the schemas of the versions that have one, as storage holds them.
-func (s *state) schemas() (map[string][]byte, error) { return storedSchemas(*s.stored.Load()) }
+func (s *state) schemas() (map[string][]byte, error) {
+	return customresourcedefinition.Schemas(*s.stored.Load())
+}
 
 // acrossNamespaces are the verbs that a namespaced resource has without one.
 func acrossNamespaces(verb string) bool { return verb == "list" || verb == "watch" }
@@ -100,6 +105,8 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+var errNoInfo = errors.New("no request info in the context")
+
 // errUnresolved answers the requests for what the definition does not suffice to serve, such as
 // one whose conversion webhook has an invalid CA bundle. The log says what is wrong.
 var errUnresolved = errors.New("error resolving resource")
@@ -107,8 +114,8 @@ var errUnresolved = errors.New("error resolving resource")
 // notFound answers requests for subresources that the version does not have. It is as deprecated
 // as what it has.
 func (s *serving) notFound(w http.ResponseWriter, r *http.Request, info *request.Info) {
-	if v := s.definition.versions[info.APIVersion]; v != nil {
-		if warning := v.deprecationWarning(); warning != "" {
+	if v := s.definition.Version(info.APIVersion); v != nil {
+		if warning := v.DeprecationWarning(); warning != "" {
 			request.AddWarning(r.Context(), warning)
 		}
 	}
@@ -244,20 +251,19 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 }
 
 func (h *crHandler) makeServing(res *resource) (*serving, error) {
-	converter, err := h.converters.of(res.crd)
+	converter, err := h.converters.Of(res.crd)
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDefinition(res.crd, res.state.schemas, converter, h.shared.types)
+	d, err := customresource.New(res.crd, res.state.schemas, converter, h.shared.types, h.shared.expressions)
 	if err != nil {
 		return nil, err
 	}
-	d.expressions = h.shared.expressions
 	opts, err := h.options.GetRESTOptions(res.resource())
 	if err != nil {
 		return nil, err
 	}
-	store, err := newStore(d, opts, res.state.terminating.Load)
+	store, err := d.NewStore(opts, res.state.terminating.Load)
 	if err != nil {
 		return nil, err
 	}

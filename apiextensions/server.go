@@ -15,6 +15,8 @@ import (
 
 	"triplane/apiextensions/controllers"
 	"triplane/apiextensions/conversion"
+	"triplane/apiextensions/customresource"
+	"triplane/apiextensions/customresourcedefinition"
 	crdopenapi "triplane/apiextensions/openapi"
 	"triplane/generic/api/endpoints"
 	"triplane/generic/api/handlers"
@@ -37,6 +39,9 @@ type Config struct {
 	ServiceResolver ServiceResolver
 }
 
+// ServiceResolver finds and dials conversion webhooks.
+type ServiceResolver = conversion.ServiceResolver
+
 // CompletedConfig is a configuration that New accepts.
 type CompletedConfig struct {
 	generic  server.CompletedConfig
@@ -49,8 +54,8 @@ type Server struct {
 	GenericAPIServer *server.GenericAPIServer
 
 	definitions *registry.Store[definitionObject]
-	status      *statusWriter // of the definitions
-	settled     *settled
+	status      *customresourcedefinition.StatusWriter // of the definitions
+	settled     *customresourcedefinition.Settled
 	catalogue   *catalogue
 	handler     *crHandler
 	prefix      string // of the keys of CRDs
@@ -83,7 +88,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 		return nil, err
 	}
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	s := &Server{GenericAPIServer: generic, catalogue: newCatalogue(), settled: newSettled(), known: make(chan struct{}), whole: make(chan struct{})}
+	s := &Server{GenericAPIServer: generic, catalogue: newCatalogue(), settled: customresourcedefinition.NewSettled(), known: make(chan struct{}), whole: make(chan struct{})}
 	config := generic.Config()
 	if err := s.installDefinitions(config, scheme, c.models); err != nil {
 		return nil, err
@@ -140,7 +145,7 @@ func (s *Server) waitKnown(ctx server.HookContext) error {
 func (s *Server) CRDsKnown() <-chan struct{} { return s.whole }
 
 func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Scheme, m *models.Source) error {
-	kind := crdKind(crdStorage{})
+	kind := customresourcedefinition.Kind(customresourcedefinition.Storage{})
 	opts, err := config.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: kind.Hub.Group, Resource: kind.Names.Plural})
 	if err != nil {
 		return err
@@ -149,13 +154,13 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 		return err
 	}
 	// It has the same cache.
-	closed, err := registry.NewStore(crdKind(crdStorage{closed: true}), scheme, opts)
+	closed, err := registry.NewStore(customresourcedefinition.Kind(customresourcedefinition.Storage{Closed: true}), scheme, opts)
 	if err != nil {
 		return err
 	}
 	s.prefix = opts.Prefix + "/" + kind.Prefix + "/"
 	gv := apiextensionsv1.SchemeGroupVersion
-	all := definitionResources(s.definitions, gv, s.settled)
+	all := customresourcedefinition.Resources(s.definitions, gv, s.settled)
 	types := sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		return openapi.NewTypeConverter(m, scheme), nil
 	})
@@ -163,7 +168,7 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 	if err != nil {
 		return err
 	}
-	s.status = &statusWriter{store: closed, fields: status.Scope().FieldManager}
+	s.status = &customresourcedefinition.StatusWriter{Store: closed, Fields: status.Scope().FieldManager}
 	return s.GenericAPIServer.InstallAPIGroups(&server.APIGroupInfo{
 		PrioritizedVersions:          []schema.GroupVersion{gv},
 		VersionedResourcesStorageMap: map[string]map[string]*rest.Resource{gv.Version: all},
@@ -173,23 +178,14 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 	})
 }
 
-// definitionResources are the CRDs, which are stored in a version that is not served, and their status.
-func definitionResources(store *registry.Store[definitionObject], gv schema.GroupVersion, settled *settled) map[string]*rest.Resource {
-	all, plural := store.Resources(gv), store.Kind().Names.Plural
-	all[plural].StorageVersion = apiextensionsv1beta1.SchemeGroupVersion.WithKind(crdGVK.Kind)
-	status := all[plural+"/status"]
-	status.NoTable, status.Update = true, settled.after(status.Update)
-	return all
-}
-
 func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source, resolver ServiceResolver) *crHandler {
 	config := generic.Config()
 	return &crHandler{
 		catalogue:  c,
 		discovery:  config.Discovery,
 		options:    config.RESTOptionsGetter,
-		shared:     &shared{expressions: config.Metrics.Expressions, endpoints: generic.Endpoints(), types: newTypeConverters(m)},
-		converters: &converterFactory{resolver: resolver, certificates: config.Metrics.WebhookCertificates, memory: conversion.NewMemory()},
+		shared:     &shared{expressions: config.Metrics.Expressions, endpoints: generic.Endpoints(), types: customresource.NewTypeConverters(m)},
+		converters: &conversion.Factory{Resolver: resolver, Certificates: config.Metrics.WebhookCertificates, Memory: conversion.NewMemory()},
 		metrics:    config.Metrics,
 		draining:   map[schema.GroupResource]*serving{},
 	}
@@ -213,7 +209,7 @@ func publishOpenAPI(service *openapi.Service, m *models.Source) func(schema.Grou
 func (s *Server) start(ctx server.HookContext) error {
 	controller := controllers.New(controllers.Config{
 		Catalogue:       s.catalogue,
-		Write:           s.status.write,
+		Write:           s.status.Write,
 		DeleteInstances: s.handler.deleteInstances,
 		Go:              s.GenericAPIServer.Go,
 	})

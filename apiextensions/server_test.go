@@ -2,6 +2,7 @@ package apiextensions
 
 import (
 	"context"
+	_ "embed"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -97,10 +98,9 @@ func startOn(t *testing.T, stored map[string]string) (*Server, *cache.Multiplexe
 
 const definitionKey = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
 
-const widgets = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},
-"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,
-"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
-"size":{"type":"integer","default":3,"x-kubernetes-validations":[{"rule":"self < 10","message":"too big"}]},"name":{"type":"string","maxLength":5}}}}}}}]}}`
+//
+//go:embed customresourcedefinition/testdata/widgets.json
+var widgets string
 
 // sender returns what sends a body in JSON, or a merge patch, and returns the answer.
 func sender(h http.Handler) func(method, path, body string) (int, string) {

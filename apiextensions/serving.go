@@ -8,8 +8,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/apiextensions/customresource"
 	"triplane/generic/api/endpoints"
 	"triplane/generic/api/registry"
 	"triplane/generic/api/rest"
@@ -17,10 +19,13 @@ import (
 	"triplane/generic/base/request"
 )
 
+// object is a custom resource.
+type object = *unstructured.Unstructured
+
 // serving is what answers the requests for one definition: its storage and the
 // handlers of its versions, made one by one.
 type serving struct {
-	definition *definition
+	definition *customresource.Definition
 	store      *registry.Store[object]
 	shared     *shared
 
@@ -45,7 +50,7 @@ type shared struct {
 	// expressions counts what rules do.
 	expressions *metrics.Expressions
 	endpoints   endpoints.Shared
-	types       *typeConverters
+	types       *customresource.TypeConverters
 }
 
 type handlerKey struct{ version, subresource string }
@@ -78,8 +83,8 @@ func (s *serving) verbs(key handlerKey) (verbs, error) {
 			return v, nil
 		}
 	}
-	v := s.definition.versions[key.version]
-	if v == nil || !v.offers(key.subresource) {
+	v := s.definition.Version(key.version)
+	if v == nil || !v.Offers(key.subresource) {
 		return nil, nil
 	}
 	s.mu.Lock()
@@ -100,37 +105,22 @@ func (s *serving) verbs(key handlerKey) (verbs, error) {
 	return made, nil
 }
 
-// offers reports whether the version has the subresource.
-func (v *crVersion) offers(subresource string) bool {
-	switch subresource {
-	case "":
-		return true
-	case "status":
-		return v.hasStatus()
-	case "scale":
-		return v.scale() != nil
-	}
-	return false
-}
-
-var scaleGVK = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
-
 // schemeName is how messages about unknown kinds call the kinds of CRDs.
 const schemeName = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"
 
-func (s *serving) make(v *crVersion, subresource string) (verbs, error) {
+func (s *serving) make(v *customresource.Version, subresource string) (verbs, error) {
 	g := &endpoints.APIGroupVersion{
-		Root: "/apis", GroupVersion: v.gvk.GroupVersion(), Resources: map[string]*rest.Resource{},
-		SchemeName: schemeName, TypeConverter: s.definition.types, Shared: s.shared.endpoints,
+		Root: "/apis", GroupVersion: v.GroupVersion(), Resources: map[string]*rest.Resource{},
+		SchemeName: schemeName, TypeConverter: s.definition.Types, Shared: s.shared.endpoints,
 	}
 	path := s.store.Kind().Names.Plural
 	if subresource != "" {
 		path += "/" + subresource
 	}
 	if subresource == "scale" {
-		g.TypeConverter = s.shared.types.scale
+		g.TypeConverter = s.shared.types.Scale
 	}
-	g.Resources[path] = v.resource(s.store, subresource)
+	g.Resources[path] = v.Resource(s.store, subresource)
 	r, err := g.Resource(path)
 	if err != nil {
 		return nil, err

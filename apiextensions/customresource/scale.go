@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 )
 
 // scaleSubresource reads and writes replicas where the version has them.
-func (v *crVersion) scaleSubresource() *registry.ScaleSubresource[object] {
+func (v *Version) scaleSubresource() *registry.ScaleSubresource[object] {
 	return &registry.ScaleSubresource[object]{
 		Get: func(u object) (*registry.Scale, error) {
 			if v == v.definition.storage {
@@ -33,7 +33,7 @@ func (v *crVersion) scaleSubresource() *registry.ScaleSubresource[object] {
 }
 
 // replicasPaths are where the versions have their replicas.
-func (d *definition) replicasPaths() managedfields.ResourcePathMappings {
+func (d *Definition) replicasPaths() managedfields.ResourcePathMappings {
 	paths := managedfields.ResourcePathMappings{}
 	for _, v := range d.versions {
 		var path fieldpath.Path
@@ -49,7 +49,7 @@ func (d *definition) replicasPaths() managedfields.ResourcePathMappings {
 
 // setReplicas writes the replicas into an object of the hub. What only other versions have a
 // place for stays where no webhook converts.
-func (v *crVersion) setReplicas(u object, n int32) error {
+func (v *Version) setReplicas(u object, n int32) error {
 	content, err := v.content(u)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (v *crVersion) setReplicas(u object, n int32) error {
 }
 
 // readScale returns the scale of an object of the version.
-func (v *crVersion) readScale(content map[string]any) (*registry.Scale, error) {
+func (v *Version) readScale(content map[string]any) (*registry.Scale, error) {
 	s, out := v.scale(), &registry.Scale{}
 	replicas, found, err := unstructured.NestedInt64(content, structural.SimplePath(s.SpecReplicasPath)...)
 	if err != nil {
@@ -92,7 +92,7 @@ func (v *crVersion) readScale(content map[string]any) (*registry.Scale, error) {
 }
 
 // validateScale validates the fields behind the scale subresource.
-func (v *crVersion) validateScale(content map[string]any) field.ErrorList {
+func (v *Version) validateScale(content map[string]any) field.ErrorList {
 	s := v.scale()
 	if s == nil {
 		return nil
@@ -101,7 +101,7 @@ func (v *crVersion) validateScale(content map[string]any) field.ErrorList {
 }
 
 // validateScaleStatus validates those of them that an update of the status writes.
-func (v *crVersion) validateScaleStatus(content map[string]any) field.ErrorList {
+func (v *Version) validateScaleStatus(content map[string]any) field.ErrorList {
 	s := v.scale()
 	if s == nil {
 		return nil

@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"bytes"
@@ -19,18 +19,18 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// crStorage is how objects are kept: as JSON in the storage version.
-type crStorage struct {
-	version    *crVersion
+// objectStorage is how objects are kept: as JSON in the storage version.
+type objectStorage struct {
+	version    *Version
 	apiVersion []byte // of the storage version, in quotes
 	namespaced bool
 	selectable []selectableField
 }
 
-var _ registry.UnstructuredStorage = (*crStorage)(nil)
+var _ registry.UnstructuredStorage = (*objectStorage)(nil)
 
-func newStorage(d *definition) *crStorage {
-	return &crStorage{
+func newStorage(d *Definition) *objectStorage {
+	return &objectStorage{
 		version:    d.storage,
 		apiVersion: strconv.AppendQuote(nil, d.storage.gvk.GroupVersion().String()),
 		namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
@@ -40,7 +40,7 @@ func newStorage(d *definition) *crStorage {
 
 // EncodeStored prunes what the storage version has no place for, in the object
 // itself too, which is what the client gets to see.
-func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
+func (s *objectStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return nil, fmt.Errorf("%T is no custom resource", obj)
@@ -57,7 +57,7 @@ func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 // AsStored implements registry.UnstructuredStorage. A status that a write left out
 // has its defaults again, and fields of other versions, and nulls and unknown fields
 // that server-side apply merged, are gone.
-func (s *crStorage) AsStored(u *unstructured.Unstructured) {
+func (s *objectStorage) AsStored(u *unstructured.Unstructured) {
 	skeleton, err := s.version.skeleton()
 	if err != nil {
 		return // nor can it be encoded
@@ -66,7 +66,7 @@ func (s *crStorage) AsStored(u *unstructured.Unstructured) {
 }
 
 // DecodeStored reads a value by the present schema, whatever it was written by.
-func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
+func (s *objectStorage) DecodeStored(value []byte) (runtime.Object, error) {
 	var content map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(value, &content); err != nil {
 		return nil, &storage.DecodeError{Err: err}
@@ -110,7 +110,7 @@ func tidy(content map[string]any, s *structural.Schema) {
 
 // scan reads a value of the storage version that needs neither pruning nor
 // defaults.
-func (s *crStorage) scan(value []byte) (structural.Scan, bool) {
+func (s *objectStorage) scan(value []byte) (structural.Scan, bool) {
 	skeleton, err := s.version.skeleton()
 	if err != nil {
 		return structural.Scan{}, false
@@ -123,7 +123,7 @@ func (s *crStorage) scan(value []byte) (structural.Scan, bool) {
 // would end with the same: the value is of the storage version, nothing has to
 // be pruned or defaulted, and the version that is asked for is that one, or has
 // the same content (conversion None) and a place for all of it.
-func (s *crStorage) Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt wire.MediaType) ([]byte, bool, error) {
+func (s *objectStorage) Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt wire.MediaType) ([]byte, bool, error) {
 	if mt != wire.JSON {
 		return nil, false, nil
 	}
@@ -140,7 +140,7 @@ func (s *crStorage) Transcode(value []byte, resourceVersion string, gv schema.Gr
 
 // fits reports whether an object of the storage version is one of the other version
 // as it is.
-func (s *crStorage) fits(value []byte, to *crVersion) bool {
+func (s *objectStorage) fits(value []byte, to *Version) bool {
 	if _, none := to.definition.converter.(conversion.None); !none {
 		return false
 	}
@@ -156,7 +156,7 @@ func (s *crStorage) fits(value []byte, to *crVersion) bool {
 }
 
 // sameShape reports whether the version's schema is the storage version's.
-func (v *crVersion) sameShape() bool {
+func (v *Version) sameShape() bool {
 	schemas, err := v.definition.schemas()
 	return err == nil && bytes.Equal(schemas[v.spec.Name], schemas[v.definition.storage.spec.Name])
 }
@@ -183,7 +183,7 @@ func splice(value []byte, found *structural.Scan, gv schema.GroupVersion, resour
 
 // StoredLabels implements registry.UnstructuredStorage. Labels are the same whatever the
 // schema says.
-func (s *crStorage) StoredLabels(value []byte) (storage.Set, bool) {
+func (s *objectStorage) StoredLabels(value []byte) (storage.Set, bool) {
 	found, ok := s.scanMetadata(value)
 	if !ok {
 		return nil, false
@@ -205,7 +205,7 @@ func (s *crStorage) StoredLabels(value []byte) (storage.Set, bool) {
 
 // StoredFields implements registry.UnstructuredStorage. Selectable fields may be defaulted
 // or pruned.
-func (s *crStorage) StoredFields(value []byte) (storage.Set, bool) {
+func (s *objectStorage) StoredFields(value []byte) (storage.Set, bool) {
 	read := s.scanMetadata
 	if len(s.selectable) > 0 {
 		read = s.scan
@@ -232,7 +232,7 @@ func (s *crStorage) StoredFields(value []byte) (storage.Set, bool) {
 
 // scanMetadata reads a value of which the metadata counts alone. Webhooks may convert it,
 // where the value is of another version.
-func (s *crStorage) scanMetadata(value []byte) (structural.Scan, bool) {
+func (s *objectStorage) scanMetadata(value []byte) (structural.Scan, bool) {
 	if _, none := s.version.definition.converter.(conversion.None); !none {
 		return s.scan(value)
 	}

@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"context"
@@ -23,14 +23,14 @@ import (
 
 type object = *unstructured.Unstructured
 
-// newStore makes the storage of a definition's objects. terminating reports
-// whether the definition is on its way out.
-func newStore(d *definition, opts registry.RESTOptions, terminating func() bool) (*registry.Store[object], error) {
+// NewStore makes the store of a definition's objects. terminating reports whether the definition is
+// being deleted.
+func (d *Definition) NewStore(opts registry.RESTOptions, terminating func() bool) (*registry.Store[object], error) {
 	return registry.NewStore(d.kind(terminating), runtime.NewScheme(), opts)
 }
 
 // kind declares the custom resource, whose hub is the storage version.
-func (d *definition) kind(terminating func() bool) *registry.Kind[object] {
+func (d *Definition) kind(terminating func() bool) *registry.Kind[object] {
 	names, hub := d.crd.Status.AcceptedNames, d.storage.gvk
 	k := &registry.Kind[object]{
 		Hub:        hub,
@@ -72,7 +72,7 @@ func (d *definition) kind(terminating func() bool) *registry.Kind[object] {
 		},
 		Select: registry.Select[object]{Fields: d.selectableFields()},
 	}
-	if d.anyVersion(func(v *crVersion) bool { return v.hasStatus() }) {
+	if d.anyVersion(func(v *Version) bool { return v.hasStatus() }) {
 		k.Status = &registry.StatusSubresource[object]{
 			PrepareForUpdate: prepareForStatusUpdate,
 			ValidateUpdate:   d.validateStatus,
@@ -83,7 +83,7 @@ func (d *definition) kind(terminating func() bool) *registry.Kind[object] {
 }
 
 // representation is how objects lie in storage and travel in all versions.
-func (d *definition) representation() *registry.Unstructured {
+func (d *Definition) representation() *registry.Unstructured {
 	r := &registry.Unstructured{Storage: newStorage(d), Codec: d.codecFor, Prepare: d.prepare}
 	for _, v := range d.versions {
 		if v != d.storage {
@@ -93,7 +93,7 @@ func (d *definition) representation() *registry.Unstructured {
 	return r
 }
 
-func (d *definition) codecFor(gv schema.GroupVersion) (rest.Codec, error) {
+func (d *Definition) codecFor(gv schema.GroupVersion) (rest.Codec, error) {
 	v := d.versions[gv.Version]
 	if v == nil || gv.Group != v.gvk.Group {
 		return nil, fmt.Errorf("%s has no version %s", d.crd.Name, gv)
@@ -101,7 +101,7 @@ func (d *definition) codecFor(gv schema.GroupVersion) (rest.Codec, error) {
 	return v.codec, nil
 }
 
-func (d *definition) anyVersion(is func(*crVersion) bool) bool {
+func (d *Definition) anyVersion(is func(*Version) bool) bool {
 	for _, v := range d.versions {
 		if is(v) {
 			return true
@@ -110,11 +110,11 @@ func (d *definition) anyVersion(is func(*crVersion) bool) bool {
 	return false
 }
 
-func (v *crVersion) hasStatus() bool {
+func (v *Version) hasStatus() bool {
 	return v.spec.Subresources != nil && v.spec.Subresources.Status != nil
 }
 
-func (v *crVersion) scale() *apiextensionsv1.CustomResourceSubresourceScale {
+func (v *Version) scale() *apiextensionsv1.CustomResourceSubresourceScale {
 	if v.spec.Subresources == nil {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (v *crVersion) scale() *apiextensionsv1.CustomResourceSubresourceScale {
 
 // requested is the version that the request speaks; that of storage for calls
 // from within the server.
-func (d *definition) requested(ctx context.Context) *crVersion {
+func (d *Definition) requested(ctx context.Context) *Version {
 	if info := request.InfoFrom(ctx); info != nil && info.APIGroup == d.storage.gvk.Group {
 		if v := d.versions[info.APIVersion]; v != nil {
 			return v
@@ -133,11 +133,11 @@ func (d *definition) requested(ctx context.Context) *crVersion {
 }
 
 // validate validates an object in the version that the request speaks.
-func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorList {
+func (d *Definition) validate(ctx context.Context, obj, old object) field.ErrorList {
 	if errs := d.validateKind(ctx, obj); len(errs) > 0 {
 		return errs
 	}
-	return d.inRequested(ctx, obj, old, (*crVersion).validateScale, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
+	return d.inRequested(ctx, obj, old, (*Version).validateScale, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
 		var errs field.ErrorList
 		if c.validator != nil {
 			errs = c.validator.ValidateUpdate(nil, c.schema, content, func() any { return withoutKind(before()) })
@@ -161,7 +161,7 @@ func withoutKind(old any) any {
 
 // validateKind requires that an object of the hub is of the kind, in the storage
 // version, unless a patch moved it to another one.
-func (d *definition) validateKind(ctx context.Context, obj object) field.ErrorList {
+func (d *Definition) validateKind(ctx context.Context, obj object) field.ErrorList {
 	var errs field.ErrorList
 	hub := d.storage.gvk
 	if obj.GetKind() != hub.Kind {
@@ -176,8 +176,8 @@ func (d *definition) validateKind(ctx context.Context, obj object) field.ErrorLi
 
 // validateStatus validates an update of the status by the status' own schema. Embedded
 // resources may have any metadata there, as in kube-apiserver.
-func (d *definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
-	return d.inRequested(ctx, obj, old, (*crVersion).validateScaleStatus, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
+func (d *Definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
+	return d.inRequested(ctx, obj, old, (*Version).validateScaleStatus, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
 		status, found := content["status"]
 		if !found || c.status == nil {
 			return nil, found
@@ -196,7 +196,7 @@ func (d *definition) validateStatus(ctx context.Context, obj, old object) field.
 // inRequested validates an object in the version that the request speaks: by
 // bySchema first, which reports whether there is more to validate, as the fields behind the
 // scale are. What the object replaces, nil for a new one, is converted when it is first asked for.
-func (d *definition) inRequested(ctx context.Context, obj, old object, scale func(v *crVersion, content map[string]any) field.ErrorList,
+func (d *Definition) inRequested(ctx context.Context, obj, old object, scale func(v *Version, content map[string]any) field.ErrorList,
 	bySchema func(c *compiled, content map[string]any, before func() any) (errs field.ErrorList, more bool)) field.ErrorList {
 	v := d.requested(ctx)
 	c, err := v.compiled()
@@ -234,7 +234,7 @@ func (d *definition) inRequested(ctx context.Context, obj, old object, scale fun
 }
 
 // rest validates what OpenAPI schemas do not say.
-func (v *crVersion) rest(ctx context.Context, c *compiled, content map[string]any, before func() any, errs field.ErrorList) field.ErrorList {
+func (v *Version) rest(ctx context.Context, c *compiled, content map[string]any, before func() any, errs field.ErrorList) field.ErrorList {
 	errs = append(errs, structural.ValidateListsUpdate(nil, c.schema, content, before)...)
 	if c.rules == nil {
 		return errs
@@ -247,7 +247,7 @@ func (v *crVersion) rest(ctx context.Context, c *compiled, content map[string]an
 }
 
 // content is an object of the hub as the version has it, before pruning.
-func (v *crVersion) content(obj object) (map[string]any, error) {
+func (v *Version) content(obj object) (map[string]any, error) {
 	if v == v.definition.storage {
 		return obj.Object, nil
 	}
@@ -272,7 +272,7 @@ func blocks(errs field.ErrorList) bool {
 // resetFields are what an update of the resource, or of its status, leaves out of
 // managed fields. Other fields than the spec, which an update of the status leaves
 // alone too, are recorded as kube-apiserver records them.
-func (d *definition) resetFields(ofStatus bool) rest.ResetFields {
+func (d *Definition) resetFields(ofStatus bool) rest.ResetFields {
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	if ofStatus {
 		set = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))

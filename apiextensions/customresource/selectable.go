@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 // selectableFields are those that can be read of objects of the hub: of all versions, which share a
 // cache, unless a webhook converts.
-func (d *definition) selectableFields() []registry.SelectableField[object] {
+func (d *Definition) selectableFields() []registry.SelectableField[object] {
 	var out []registry.SelectableField[object]
 	for _, f := range d.allSelectable() {
 		out = append(out, registry.SelectableField[object]{Path: f.name, Get: func(u object) string {
@@ -23,7 +23,7 @@ func (d *definition) selectableFields() []registry.SelectableField[object] {
 	return out
 }
 
-func (d *definition) allSelectable() []selectableField {
+func (d *Definition) allSelectable() []selectableField {
 	var out []selectableField
 	seen := map[string]bool{}
 	for _, v := range d.versions {
@@ -41,7 +41,7 @@ func (d *definition) allSelectable() []selectableField {
 }
 
 // selecting returns the store as lists and watches of the version use it.
-func (v *crVersion) selecting(store *registry.Store[object]) *registry.Store[object] {
+func (v *Version) selecting(store *registry.Store[object]) *registry.Store[object] {
 	own := v.selectable()
 	if !v.byWebhook() || len(own) == 0 {
 		return store
@@ -73,7 +73,7 @@ type selectableField struct {
 	path []string
 }
 
-func (v *crVersion) selectable() []selectableField {
+func (v *Version) selectable() []selectableField {
 	var out []selectableField
 	for _, f := range v.spec.SelectableFields {
 		path, err := structural.ParseFieldPath(f.JSONPath)
@@ -100,7 +100,7 @@ func fieldText(v any) string {
 }
 
 // fieldLabel validates the labels of field selectors in the version.
-func (v *crVersion) fieldLabel(label, value string) (string, string, error) {
+func (v *Version) fieldLabel(label, value string) (string, string, error) {
 	if label == "metadata.name" || label == "metadata.namespace" {
 		return label, value, nil
 	}

@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 // prepare runs change on an object of the hub and on what it replaces, nil for a new one.
 // Where a webhook converts, change sees both in the version of the request. What the webhook
 // then adds on the way to the storage version, such as a status, is not what the client sent.
-func (d *definition) prepare(ctx context.Context, obj, old object, change func(obj, old object)) error {
+func (d *Definition) prepare(ctx context.Context, obj, old object, change func(obj, old object)) error {
 	v := d.requested(ctx)
 	if !v.byWebhook() || obj.GroupVersionKind() != d.storage.gvk { // validation rejects an object of another kind
 		change(obj, old)
@@ -44,14 +44,14 @@ func (d *definition) prepare(ctx context.Context, obj, old object, change func(o
 	return nil
 }
 
-func (d *definition) prepareForCreate(ctx context.Context, obj object) {
+func (d *Definition) prepareForCreate(ctx context.Context, obj object) {
 	if d.requested(ctx).hasStatus() {
 		delete(obj.Object, "status")
 	}
 	obj.SetGeneration(1)
 }
 
-func (d *definition) prepareForUpdate(ctx context.Context, obj, old object) {
+func (d *Definition) prepareForUpdate(ctx context.Context, obj, old object) {
 	if d.requested(ctx).hasStatus() {
 		if status, ok := old.Object["status"]; ok {
 			obj.Object["status"] = status
@@ -67,7 +67,7 @@ func (d *definition) prepareForUpdate(ctx context.Context, obj, old object) {
 
 // same reports whether two objects of the hub have the same content for clients of the
 // version: what that has no place for does not count.
-func (v *crVersion) same(a, b object) bool {
+func (v *Version) same(a, b object) bool {
 	if sameContent(a.Object, b.Object) {
 		return true
 	}
@@ -79,7 +79,7 @@ func (v *crVersion) same(a, b object) bool {
 }
 
 // show returns copies of objects of the hub as clients of the version see them.
-func (v *crVersion) show(objs ...object) ([]object, error) {
+func (v *Version) show(objs ...object) ([]object, error) {
 	skeleton, err := v.skeleton()
 	if err != nil {
 		return nil, err

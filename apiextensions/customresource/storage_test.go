@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"bytes"
@@ -40,7 +40,7 @@ const otherSchema = `{"type":"object","properties":{"spec":{"type":"object","pro
 
 // testDefinition has versions v1 (stored), v2 of another shape and v3 of the
 // same one.
-func testDefinition(t testing.TB) *definition {
+func testDefinition(t testing.TB) *Definition {
 	t.Helper()
 	schemas := map[string][]byte{}
 	version := func(name, s string, stored bool) apiextensionsv1.CustomResourceDefinitionVersion {
@@ -51,7 +51,7 @@ func testDefinition(t testing.TB) *definition {
 		}
 	}
 	names := apiextensionsv1.CustomResourceDefinitionNames{Plural: "things", Singular: "thing", Kind: "Thing", ListKind: "ThingList"}
-	d, err := newDefinition(&apiextensionsv1.CustomResourceDefinition{
+	d, err := New(&apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "things.example.com"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "example.com", Names: names, Scope: apiextensionsv1.NamespaceScoped,
@@ -60,7 +60,7 @@ func testDefinition(t testing.TB) *definition {
 			},
 		},
 		Status: apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: names},
-	}, func() (map[string][]byte, error) { return schemas, nil }, conversion.None{}, nil)
+	}, func() (map[string][]byte, error) { return schemas, nil }, conversion.None{}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func testDefinition(t testing.TB) *definition {
 }
 
 // decoded is the long way of Transcode.
-func decoded(s *crStorage, value []byte, version string) (map[string]any, error) {
+func decoded(s *objectStorage, value []byte, version string) (map[string]any, error) {
 	obj, err := s.DecodeStored(value)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func parsed(b []byte) (m map[string]any, err error) {
 
 // compare holds the short ways against the long ones; it returns whether the
 // short way was taken to v1.
-func compare(t *testing.T, d *definition, s *crStorage, value []byte) bool {
+func compare(t *testing.T, d *Definition, s *objectStorage, value []byte) bool {
 	t.Helper()
 	taken := false
 	for name := range d.versions {
@@ -119,7 +119,7 @@ func compare(t *testing.T, d *definition, s *crStorage, value []byte) bool {
 	return taken
 }
 
-func compareSelected(t *testing.T, d *definition, s *crStorage, value []byte) {
+func compareSelected(t *testing.T, d *Definition, s *objectStorage, value []byte) {
 	t.Helper()
 	labels, labelled := s.StoredLabels(value)
 	fields, ok := s.StoredFields(value)

@@ -1,4 +1,4 @@
-package apiextensions
+package customresourcedefinition
 
 import (
 	"context"
@@ -15,39 +15,41 @@ import (
 	"triplane/generic/api/registry"
 )
 
-type definitionObject = *apiextensionsv1.CustomResourceDefinition
+// Object is a CustomResourceDefinition.
+type Object = *apiextensionsv1.CustomResourceDefinition
 
-var crdGVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
+// GVK is its kind, in the hub version.
+var GVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 
-// crdKind declares CustomResourceDefinition, as it is kept by a storage.
-func crdKind(kept crdStorage) *registry.Kind[definitionObject] {
+// Kind declares CustomResourceDefinition, as it is kept by a Storage.
+func Kind(kept Storage) *registry.Kind[Object] {
 	validator := &validation.Validator{Rules: cel.Check, DefaultRules: cel.ValidateDefault}
-	return &registry.Kind[definitionObject]{
-		Hub:            crdGVK,
+	return &registry.Kind[Object]{
+		Hub:            GVK,
 		Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
-		Representation: registry.Typed[definitionObject]{AnyFinalizer: true, MetadataOnUpdate: registry.MetadataChange, Storage: kept},
+		Representation: registry.Typed[Object]{AnyFinalizer: true, MetadataOnUpdate: registry.MetadataChange, Storage: kept},
 		Names: registry.Names{
 			Plural:     "customresourcedefinitions",
 			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
 		},
-		Write: registry.Write[definitionObject]{
+		Write: registry.Write[Object]{
 			Default:          setDefaults,
 			CountsGeneration: true,
-			PrepareForCreate: func(_ context.Context, crd definitionObject) { prepareCRD(crd) },
-			PrepareForUpdate: func(_ context.Context, crd, _ definitionObject) { prepareCRD(crd) },
+			PrepareForCreate: func(_ context.Context, crd Object) { prepareCRD(crd) },
+			PrepareForUpdate: func(_ context.Context, crd, _ Object) { prepareCRD(crd) },
 			Validate:         validator.Validate,
 			ValidateUpdate:   validator.ValidateUpdate,
 			Warnings:         crdWarnings,
 		},
-		Delete: registry.Delete[definitionObject]{Mark: markDeletion},
-		Status: &registry.StatusSubresource[definitionObject]{
+		Delete: registry.Delete[Object]{Mark: markDeletion},
+		Status: &registry.StatusSubresource[Object]{
 			ValidateUpdate: validator.ValidateStatusUpdate,
 		},
 	}
 }
 
 // setDefaults completes a CRD as a client sent it.
-func setDefaults(crd definitionObject) {
+func setDefaults(crd Object) {
 	spec := &crd.Spec
 	if spec.Conversion == nil {
 		spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
@@ -68,13 +70,13 @@ func setDefaults(crd definitionObject) {
 }
 
 // prepareCRD completes what a client sent.
-func prepareCRD(crd definitionObject) {
+func prepareCRD(crd Object) {
 	tidyDefaults(crd)
 	rememberStorageVersion(crd)
 }
 
 // tidyDefaults removes metadata that ObjectMeta does not know from defaults of embedded resources.
-func tidyDefaults(crd definitionObject) {
+func tidyDefaults(crd Object) {
 	for i := range crd.Spec.Versions {
 		if s := crd.Spec.Versions[i].Schema; s != nil {
 			schema.TidyDefaults(s.OpenAPIV3Schema)
@@ -83,7 +85,7 @@ func tidyDefaults(crd definitionObject) {
 }
 
 // rememberStorageVersion notes in which version objects are stored from now on.
-func rememberStorageVersion(crd definitionObject) {
+func rememberStorageVersion(crd Object) {
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		if !v.Storage {
@@ -106,7 +108,7 @@ func contains(list []string, s string) bool {
 }
 
 // markDeletion holds a CRD until its objects are deleted.
-func markDeletion(_ context.Context, crd definitionObject) bool {
+func markDeletion(_ context.Context, crd Object) bool {
 	if !contains(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		crd.Finalizers = append(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
 	}
@@ -118,7 +120,7 @@ func markDeletion(_ context.Context, crd definitionObject) bool {
 }
 
 // crdWarnings warns of formats that no value is validated by.
-func crdWarnings(_ context.Context, crd, old definitionObject) []string {
+func crdWarnings(_ context.Context, crd, old Object) []string {
 	known := map[string]bool{}
 	if old != nil {
 		eachFormat(old, func(_, f string) { known[f] = true })
@@ -133,7 +135,7 @@ func crdWarnings(_ context.Context, crd, old definitionObject) []string {
 	return out
 }
 
-func eachFormat(crd definitionObject, f func(typ, format string)) {
+func eachFormat(crd Object, f func(typ, format string)) {
 	for i := range crd.Spec.Versions {
 		if s := crd.Spec.Versions[i].Schema; s != nil && s.OpenAPIV3Schema != nil {
 			schema.Walk(s.OpenAPIV3Schema, func(p *apiextensionsv1.JSONSchemaProps) {

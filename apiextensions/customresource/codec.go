@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"bytes"
@@ -18,28 +18,28 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// crCodec is how the objects of one version travel. Objects of the hub are in
+// versionCodec is how the objects of one version travel. Objects of the hub are in
 // the storage version.
-type crCodec struct{ version *crVersion }
+type versionCodec struct{ version *Version }
 
-var _ rest.Codec = (*crCodec)(nil)
+var _ rest.Codec = (*versionCodec)(nil)
 
 // conversionTimeout bounds conversions by webhook that no request's context
 // bounds.
 const conversionTimeout = 30 * time.Second
 
-func (c *crCodec) Kind() schema.GroupVersionKind { return c.version.gvk }
+func (c *versionCodec) Kind() schema.GroupVersionKind { return c.version.gvk }
 
-func (c *crCodec) New() runtime.Object {
+func (c *versionCodec) New() runtime.Object {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(c.version.gvk)
 	return u
 }
 
 // Supports reports JSON, YAML and CBOR: protobuf needs compiled types.
-func (c *crCodec) Supports(mt wire.MediaType) bool { return mt != wire.Protobuf }
+func (c *versionCodec) Supports(mt wire.MediaType) bool { return mt != wire.Protobuf }
 
-func (c *crCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
+func (c *versionCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
 	content, strictErrs, err := parse(body, mt, strict)
 	if err != nil {
 		kind, err := unreadable(body, mt, err)
@@ -120,7 +120,7 @@ func checkHead(body []byte, mt wire.MediaType, u *unstructured.Unstructured) err
 
 // schemaOf is the schema of the body's own version, which may be another one
 // than the codec's. Nothing is known of a version that there is not.
-func (c *crCodec) schemaOf(version string) (*structural.Schema, error) {
+func (c *versionCodec) schemaOf(version string) (*structural.Schema, error) {
 	v := c.version.definition.versions[version]
 	if v == nil {
 		return &structural.Schema{}, nil
@@ -172,7 +172,7 @@ func parse(body []byte, mt wire.MediaType, strict bool) (content map[string]any,
 	return content, strictErrs, nil
 }
 
-func (c *crCodec) Default(obj runtime.Object) {
+func (c *versionCodec) Default(obj runtime.Object) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return
@@ -188,11 +188,11 @@ func (c *crCodec) Default(obj runtime.Object) {
 // ToHub brings an object into the storage version. What that has no place for
 // is left, so that validation sees what the client sent; it goes away when the
 // object is stored.
-func (c *crCodec) ToHub(obj runtime.Object) (runtime.Object, error) {
+func (c *versionCodec) ToHub(obj runtime.Object) (runtime.Object, error) {
 	return c.convert(obj, c.version.definition.storage)
 }
 
-func (c *crCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
+func (c *versionCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 	to := c.version
 	if to == to.definition.storage {
 		return obj, nil
@@ -231,7 +231,7 @@ func fit(content map[string]any, s *structural.Schema) {
 	structural.DropNulls(content, s)
 }
 
-func (c *crCodec) convert(obj runtime.Object, to *crVersion) (runtime.Object, error) {
+func (c *versionCodec) convert(obj runtime.Object, to *Version) (runtime.Object, error) {
 	gv := to.gvk.GroupVersion()
 	switch x := obj.(type) {
 	case *unstructured.Unstructured:
@@ -249,7 +249,7 @@ func (c *crCodec) convert(obj runtime.Object, to *crVersion) (runtime.Object, er
 	return nil, fmt.Errorf("%T is no custom resource", obj)
 }
 
-func (c *crCodec) convertList(list *unstructured.UnstructuredList, to *crVersion) (runtime.Object, error) {
+func (c *versionCodec) convertList(list *unstructured.UnstructuredList, to *Version) (runtime.Object, error) {
 	objs := make([]*unstructured.Unstructured, len(list.Items))
 	for i := range list.Items {
 		objs[i] = &list.Items[i]
@@ -266,7 +266,7 @@ func (c *crCodec) convertList(list *unstructured.UnstructuredList, to *crVersion
 	return converted, nil
 }
 
-func (c *crCodec) convertAll(objs []*unstructured.Unstructured, to *crVersion) ([]*unstructured.Unstructured, error) {
+func (c *versionCodec) convertAll(objs []*unstructured.Unstructured, to *Version) ([]*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), conversionTimeout)
 	defer cancel()
 	out, err := to.definition.converter.Convert(ctx, objs, to.gvk.GroupVersion())
@@ -279,7 +279,7 @@ func (c *crCodec) convertAll(objs []*unstructured.Unstructured, to *crVersion) (
 	return out, nil
 }
 
-func (c *crCodec) Encode(dst []byte, obj runtime.Object, mt wire.MediaType) ([]byte, error) {
+func (c *versionCodec) Encode(dst []byte, obj runtime.Object, mt wire.MediaType) ([]byte, error) {
 	var content map[string]any
 	switch x := obj.(type) {
 	case *unstructured.Unstructured:

@@ -1,4 +1,4 @@
-package apiextensions
+package customresourcedefinition
 
 import (
 	"context"
@@ -14,18 +14,19 @@ import (
 // settleTime bounds how long a write of a CRD's status waits for the controller.
 const settleTime = 10 * time.Second
 
-// settled is the revision up to which the controller has looked at the changes of
+// Settled is the revision up to which the controller has looked at the changes of
 // CRDs. It is safe for concurrent use.
-type settled struct {
+type Settled struct {
 	mu       sync.Mutex
 	revision int64
 	advanced chan struct{} // closed when the revision moves
 }
 
-func newSettled() *settled { return &settled{advanced: make(chan struct{})} }
+// NewSettled returns one that has seen nothing.
+func NewSettled() *Settled { return &Settled{advanced: make(chan struct{})} }
 
-// reach moves the revision on.
-func (s *settled) reach(revision int64) {
+// Reach moves the revision on.
+func (s *Settled) Reach(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if revision > s.revision {
@@ -36,12 +37,17 @@ func (s *settled) reach(revision int64) {
 }
 
 // wait returns when the revision is reached, or the context ends.
-func (s *settled) wait(ctx context.Context, revision int64) {
+func (s *Settled) wait(ctx context.Context, revision int64) {
 	for {
 		s.mu.Lock()
 		reached, advanced := s.revision >= revision, s.advanced
 		s.mu.Unlock()
-		if reached || wait(ctx, advanced) != nil {
+		if reached {
+			return
+		}
+		select {
+		case <-advanced:
+		case <-ctx.Done():
 			return
 		}
 	}
@@ -54,7 +60,7 @@ type updateFunc = func(ctx context.Context, r rest.UpdateRequest) (runtime.Objec
 // conditions that a client removes, and names that it changes; a write is answered
 // when that is done, so that what the client reads next does not change again
 // under it.
-func (s *settled) after(update updateFunc) updateFunc {
+func (s *Settled) after(update updateFunc) updateFunc {
 	return func(ctx context.Context, r rest.UpdateRequest) (runtime.Object, bool, error) {
 		obj, created, err := update(ctx, r)
 		if written, ok := obj.(rest.Stored); ok && err == nil {

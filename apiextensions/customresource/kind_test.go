@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"testing"
@@ -55,7 +55,7 @@ func TestUnreadableSchema(t *testing.T) {
 	}
 	for _, preserve := range []bool{true, false} {
 		crd.Spec.PreserveUnknownFields = preserve
-		d, err := newDefinition(crd, func() (map[string][]byte, error) { return schemas, nil }, conversion.None{}, nil)
+		d, err := New(crd, func() (map[string][]byte, error) { return schemas, nil }, conversion.None{}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,10 +68,10 @@ func TestUnreadableSchema(t *testing.T) {
 // TestSchemaWaitsForObjects holds that a resource without objects needs no schema.
 func TestSchemaWaitsForObjects(t *testing.T) {
 	read := 0
-	d, err := newDefinition(testDefinition(t).crd, func() (map[string][]byte, error) {
+	d, err := New(testDefinition(t).crd, func() (map[string][]byte, error) {
 		read++
 		return map[string][]byte{"v1": []byte(storedSchema)}, nil
-	}, conversion.None{}, nil)
+	}, conversion.None{}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestSchemaWaitsForObjects(t *testing.T) {
 func TestStatusOfNull(t *testing.T) {
 	crd := testDefinition(t).crd.DeepCopy()
 	crd.Spec.Versions[0].Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}
-	d, err := newDefinition(crd, func() (map[string][]byte, error) { return map[string][]byte{"v1": []byte(storedSchema)}, nil }, conversion.None{}, nil)
+	d, err := New(crd, func() (map[string][]byte, error) { return map[string][]byte{"v1": []byte(storedSchema)}, nil }, conversion.None{}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

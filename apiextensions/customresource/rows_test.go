@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ import (
 // storedItem is an item of a list whose JSON is at hand.
 type storedItem struct {
 	rest.Stored
-	storage *crStorage
+	storage *objectStorage
 	value   []byte
 }
 

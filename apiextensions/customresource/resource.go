@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// resource returns what serves the custom resource or a subresource of it in the version: the store
+// Resource returns what serves the custom resource or a subresource of it in the version: the store
 // of all versions, with the columns, selectable fields and deprecation that this one declares.
-func (v *crVersion) resource(store *registry.Store[object], subresource string) *rest.Resource {
+func (v *Version) Resource(store *registry.Store[object], subresource string) *rest.Resource {
 	var r *rest.Resource
 	switch subresource {
 	case "":
@@ -34,7 +34,7 @@ func (v *crVersion) resource(store *registry.Store[object], subresource string) 
 		r = store.Scale(v.scaleSubresource())
 		r.Versions = v.definition.versionsWith(subresource)
 	}
-	r.Deprecation, r.ConvertToTable = v.deprecationWarning(), scaleTable
+	r.Deprecation, r.ConvertToTable = v.DeprecationWarning(), scaleTable
 	if subresource != "scale" {
 		table := &tableConvertor{codec: v.codec, columns: newColumns(v.spec)}
 		r.ConvertToTable, r.Row, r.RowColumns = table.convert, table.row, table.definitions
@@ -42,11 +42,27 @@ func (v *crVersion) resource(store *registry.Store[object], subresource string) 
 	return r
 }
 
+// Offers reports whether the version has the subresource.
+func (v *Version) Offers(subresource string) bool {
+	switch subresource {
+	case "":
+		return true
+	case "status":
+		return v.hasStatus()
+	case "scale":
+		return v.scale() != nil
+	}
+	return false
+}
+
+// ScaleKind is the kind of the subresource "scale".
+var ScaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
+
 // versionsWith are the versions of a definition that have a subresource, in which admission can show it.
-func (d *definition) versionsWith(subresource string) []schema.GroupVersion {
+func (d *Definition) versionsWith(subresource string) []schema.GroupVersion {
 	var all []schema.GroupVersion
 	for i := range d.crd.Spec.Versions {
-		if v := d.versions[d.crd.Spec.Versions[i].Name]; v != nil && v.offers(subresource) {
+		if v := d.versions[d.crd.Spec.Versions[i].Name]; v != nil && v.Offers(subresource) {
 			all = append(all, v.gvk.GroupVersion())
 		}
 	}
@@ -55,7 +71,7 @@ func (d *definition) versionsWith(subresource string) []schema.GroupVersion {
 
 // deleteConvertible restricts deletions, where a webhook converts, to objects that can be converted
 // to the version: nothing is deleted that the response could not show.
-func (v *crVersion) deleteConvertible(resource *rest.Resource, store *registry.Store[object]) {
+func (v *Version) deleteConvertible(resource *rest.Resource, store *registry.Store[object]) {
 	remove, list, removeAll := resource.Delete, resource.List, resource.DeleteCollection
 	resource.Delete = func(ctx context.Context, r rest.DeleteRequest) (runtime.Object, bool, error) {
 		obj, err := store.Read(ctx, r.Name)

@@ -1,4 +1,4 @@
-package apiextensions
+package conversion
 
 import (
 	"bytes"
@@ -15,12 +15,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"triplane/apiextensions/conversion"
 	"triplane/generic/base/egress"
 	"triplane/generic/base/metrics"
 )
-
-var errNoInfo = errors.New("no request info in the context")
 
 // ServiceResolver finds the URL at which a service's port can be reached, and connects
 // to webhooks behind services (DialCluster) and others (DialControlPlane).
@@ -30,17 +27,19 @@ type ServiceResolver interface {
 	DialControlPlane(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// converterFactory makes converters as CRDs ask for them.
-type converterFactory struct {
-	resolver     ServiceResolver
-	certificates *metrics.Certificates
-	memory       *conversion.Memory
+// Factory makes converters as CRDs ask for them.
+type Factory struct {
+	// Resolver finds webhooks that are named by a service; nil resolves to the service's DNS name.
+	Resolver     ServiceResolver
+	Certificates *metrics.Certificates
+	Memory       *Memory
 }
 
-func (f *converterFactory) of(crd *apiextensionsv1.CustomResourceDefinition) (conversion.Converter, error) {
+// Of returns the converter of a CRD.
+func (f *Factory) Of(crd *apiextensionsv1.CustomResourceDefinition) (Converter, error) {
 	c := crd.Spec.Conversion
 	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter {
-		return conversion.None{}, nil
+		return None{}, nil
 	}
 	if c.Webhook == nil || c.Webhook.ClientConfig == nil {
 		return nil, fmt.Errorf("the definition %s has no client configuration for its conversion webhook", crd.Name)
@@ -58,7 +57,7 @@ func (f *converterFactory) of(crd *apiextensionsv1.CustomResourceDefinition) (co
 	return f.webhook(c.Webhook.ClientConfig, review)
 }
 
-func (f *converterFactory) webhook(client *apiextensionsv1.WebhookClientConfig, review string) (conversion.Converter, error) {
+func (f *Factory) webhook(client *apiextensionsv1.WebhookClientConfig, review string) (Converter, error) {
 	pool, err := roots(client.CABundle)
 	if err != nil {
 		return nil, err
@@ -73,8 +72,8 @@ func (f *converterFactory) webhook(client *apiextensionsv1.WebhookClientConfig, 
 	switch {
 	case client.URL != nil:
 		transport.Proxy = http.ProxyFromEnvironment
-		if f.resolver != nil {
-			transport.DialContext = f.resolver.DialControlPlane
+		if f.Resolver != nil {
+			transport.DialContext = f.Resolver.DialControlPlane
 		}
 		target = *client.URL
 	case client.Service != nil:
@@ -89,26 +88,26 @@ func (f *converterFactory) webhook(client *apiextensionsv1.WebhookClientConfig, 
 	query := u.Query()
 	query.Set("timeout", "30s")
 	u.RawQuery = query.Encode()
-	checked := egress.CheckCertificates(transport, f.certificates)
-	return f.memory.Of(&conversion.Webhook{Client: &http.Client{Transport: checked, CheckRedirect: noRedirects}, URL: u.String(), ReviewVersion: review}), nil
+	checked := egress.CheckCertificates(transport, f.Certificates)
+	return f.Memory.Of(&Webhook{Client: &http.Client{Transport: checked, CheckRedirect: noRedirects}, URL: u.String(), ReviewVersion: review}), nil
 }
 
 // service lets the transport dial a service where the resolver finds it; its
 // certificate has to be good for the service's DNS name.
-func (f *converterFactory) service(s *apiextensionsv1.ServiceReference, transport *http.Transport) string {
+func (f *Factory) service(s *apiextensionsv1.ServiceReference, transport *http.Transport) string {
 	port := int32(443)
 	if s.Port != nil {
 		port = *s.Port
 	}
 	host := s.Name + "." + s.Namespace + ".svc"
-	if f.resolver != nil {
+	if f.Resolver != nil {
 		namespace, name := s.Namespace, s.Name
 		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-			u, err := f.resolver.ResolveEndpoint(namespace, name, port)
+			u, err := f.Resolver.ResolveEndpoint(namespace, name, port)
 			if err != nil {
 				return nil, err
 			}
-			return f.resolver.DialCluster(ctx, network, u.Host)
+			return f.Resolver.DialCluster(ctx, network, u.Host)
 		}
 	}
 	transport.TLSClientConfig.ServerName = host

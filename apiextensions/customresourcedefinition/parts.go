@@ -1,4 +1,4 @@
-package apiextensions
+package customresourcedefinition
 
 import (
 	"bytes"

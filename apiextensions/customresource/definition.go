@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/version"
+	kjson "sigs.k8s.io/json"
 
 	"triplane/apiextensions/conversion"
 	structural "triplane/apiextensions/schema"
@@ -16,29 +17,29 @@ import (
 	"triplane/generic/base/metrics"
 )
 
-// definition is what a CRD means for its objects: its versions, of which the schemas are
+// Definition is what a CRD means for its objects: its versions, of which the schemas are
 // read when the first object is. It is immutable but for that, and safe for concurrent use.
-type definition struct {
+type Definition struct {
 	crd *apiextensionsv1.CustomResourceDefinition // without schemas
 	// schemas are those of the versions that have one, in JSON.
 	schemas   func() (map[string][]byte, error)
-	storage   *crVersion
-	versions  map[string]*crVersion
+	storage   *Version
+	versions  map[string]*Version
 	converter conversion.Converter
-	// types is the type converter of all versions, for managed fields, made on
+	// Types is the type converter of all versions, for managed fields, made on
 	// first use.
-	types func() (managedfields.TypeConverter, error)
+	Types func() (managedfields.TypeConverter, error)
 	// expressions counts what the rules do; nil counts nothing.
 	expressions *metrics.Expressions
 }
 
-// crVersion is one version of a definition.
-type crVersion struct {
-	definition *definition
+// Version is one version of a Definition.
+type Version struct {
+	definition *Definition
 	spec       *apiextensionsv1.CustomResourceDefinitionVersion
 	gvk        schema.GroupVersionKind
 
-	codec *crCodec
+	codec *versionCodec
 
 	// shape is the schema, read with the first object.
 	shape func() (shape, error)
@@ -61,17 +62,19 @@ type compiled struct {
 	rules     *cel.Validator
 }
 
-func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, schemas func() (map[string][]byte, error), converter conversion.Converter, types *typeConverters) (*definition, error) {
-	d := &definition{crd: crd, schemas: schemas, versions: make(map[string]*crVersion, len(crd.Spec.Versions)), converter: converter}
-	d.types = sync.OnceValues(func() (managedfields.TypeConverter, error) { return types.of(d) })
+// New reads a definition from the outline of a CRD. schemas returns the schemas of its versions in JSON
+// and is called when the first is needed; nil expressions count nothing.
+func New(crd *apiextensionsv1.CustomResourceDefinition, schemas func() (map[string][]byte, error), converter conversion.Converter, types *TypeConverters, expressions *metrics.Expressions) (*Definition, error) {
+	d := &Definition{crd: crd, schemas: schemas, versions: make(map[string]*Version, len(crd.Spec.Versions)), converter: converter, expressions: expressions}
+	d.Types = sync.OnceValues(func() (managedfields.TypeConverter, error) { return types.of(d) })
 	for i := range crd.Spec.Versions {
 		spec := &crd.Spec.Versions[i]
-		v := &crVersion{
+		v := &Version{
 			definition: d,
 			spec:       spec,
 			gvk:        schema.GroupVersionKind{Group: crd.Spec.Group, Version: spec.Name, Kind: crd.Status.AcceptedNames.Kind},
 		}
-		v.codec = &crCodec{version: v}
+		v.codec = &versionCodec{version: v}
 		v.shape = sync.OnceValues(v.readShape)
 		v.shapedAsStorage = sync.OnceValue(v.sameShape)
 		d.versions[spec.Name] = v
@@ -85,26 +88,32 @@ func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, schemas func()
 	return d, nil
 }
 
+// Version returns the version of a name, nil if there is none.
+func (d *Definition) Version(name string) *Version { return d.versions[name] }
+
+// GroupVersion is the name of the version, with its group.
+func (v *Version) GroupVersion() schema.GroupVersion { return v.gvk.GroupVersion() }
+
 // byWebhook reports whether a webhook makes the objects of the version.
-func (v *crVersion) byWebhook() bool {
+func (v *Version) byWebhook() bool {
 	_, none := v.definition.converter.(conversion.None)
 	return !none && v != v.definition.storage
 }
 
 // props decodes the schema, nil where there is none.
-func (v *crVersion) props() (*apiextensionsv1.JSONSchemaProps, error) {
+func (v *Version) props() (*apiextensionsv1.JSONSchemaProps, error) {
 	schemas, err := v.definition.schemas()
 	if err != nil || schemas[v.spec.Name] == nil {
 		return nil, err
 	}
-	props, err := decodeSchema(schemas[v.spec.Name])
-	if err != nil {
+	props := &apiextensionsv1.JSONSchemaProps{}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(schemas[v.spec.Name], props); err != nil {
 		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
 	}
 	return props, nil
 }
 
-func (v *crVersion) readShape() (s shape, err error) {
+func (v *Version) readShape() (s shape, err error) {
 	props, err := v.props()
 	if err != nil {
 		return s, err
@@ -123,13 +132,13 @@ func (v *crVersion) readShape() (s shape, err error) {
 }
 
 // skeleton is the part of the schema that says where values have a place.
-func (v *crVersion) skeleton() (*structural.Schema, error) {
+func (v *Version) skeleton() (*structural.Schema, error) {
 	s, err := v.shape()
 	return s.skeleton, err
 }
 
 // compiled is what objects are validated by.
-func (v *crVersion) compiled() (*compiled, error) {
+func (v *Version) compiled() (*compiled, error) {
 	s, err := v.shape()
 	if err != nil {
 		return nil, err
@@ -137,7 +146,7 @@ func (v *crVersion) compiled() (*compiled, error) {
 	return s.compiled, s.broken
 }
 
-func (v *crVersion) compile(props *apiextensionsv1.JSONSchemaProps, skeleton *structural.Schema) (*compiled, error) {
+func (v *Version) compile(props *apiextensionsv1.JSONSchemaProps, skeleton *structural.Schema) (*compiled, error) {
 	validator, err := structural.NewValidator(props)
 	if err != nil {
 		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
@@ -151,7 +160,7 @@ func (v *crVersion) compile(props *apiextensionsv1.JSONSchemaProps, skeleton *st
 
 // structure returns the skeleton of a schema. Where unknown fields are preserved a schema
 // may have none (items that are a list): nothing is pruned then, and its objects stay readable.
-func (v *crVersion) structure(props *apiextensionsv1.JSONSchemaProps) (*structural.Schema, error) {
+func (v *Version) structure(props *apiextensionsv1.JSONSchemaProps) (*structural.Schema, error) {
 	s, err := structural.New(props)
 	if !v.definition.crd.Spec.PreserveUnknownFields {
 		return s, err
@@ -163,22 +172,22 @@ func (v *crVersion) structure(props *apiextensionsv1.JSONSchemaProps) (*structur
 }
 
 // served lists the served versions, the most stable and newest first.
-func (d *definition) served() []*crVersion {
-	var all []*crVersion
+func (d *Definition) served() []*Version {
+	var all []*Version
 	for _, v := range d.versions {
 		if v.spec.Served {
 			all = append(all, v)
 		}
 	}
-	slices.SortFunc(all, func(a, b *crVersion) int {
+	slices.SortFunc(all, func(a, b *Version) int {
 		return version.CompareKubeAwareVersionStrings(b.gvk.Version, a.gvk.Version)
 	})
 	return all
 }
 
-// deprecationWarning is what clients of the version are warned of, "" if
+// DeprecationWarning is what clients of the version are warned of, "" if
 // nothing.
-func (v *crVersion) deprecationWarning() string {
+func (v *Version) DeprecationWarning() string {
 	if !v.spec.Deprecated {
 		return ""
 	}

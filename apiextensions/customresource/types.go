@@ -1,4 +1,4 @@
-package apiextensions
+package customresource
 
 import (
 	"sync"
@@ -18,18 +18,19 @@ import (
 
 const objectMetaModel = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
-// typeConverters make the type converters of custom resources' schemas, for
+// TypeConverters make the type converters of custom resources' schemas, for
 // managed fields.
-type typeConverters struct {
+type TypeConverters struct {
 	models *models.Source
-	// scale is the type converter of scales, the same for all custom resources.
-	scale func() (managedfields.TypeConverter, error)
+	// Scale is the type converter of scales, the same for all custom resources.
+	Scale func() (managedfields.TypeConverter, error)
 }
 
-func newTypeConverters(m *models.Source) *typeConverters {
-	return &typeConverters{models: m, scale: sync.OnceValues(func() (managedfields.TypeConverter, error) {
+// NewTypeConverters returns those whose metadata is that of the models.
+func NewTypeConverters(m *models.Source) *TypeConverters {
+	return &TypeConverters{models: m, Scale: sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		scheme := runtime.NewScheme()
-		scheme.AddKnownTypes(scaleGVK.GroupVersion(), &autoscalingv1.Scale{})
+		scheme.AddKnownTypes(ScaleKind.GroupVersion(), &autoscalingv1.Scale{})
 		return openapi.NewTypeConverter(m, scheme), nil
 	})}
 }
@@ -37,7 +38,7 @@ func newTypeConverters(m *models.Source) *typeConverters {
 // of returns the type converter of a definition, all versions in one. A schema that
 // makes no types, which validation lets nobody write any more, leaves it to the values
 // what their types are.
-func (t *typeConverters) of(d *definition) (managedfields.TypeConverter, error) {
+func (t *TypeConverters) of(d *Definition) (managedfields.TypeConverter, error) {
 	typed, err := t.typed(d)
 	if err != nil {
 		klog.Background().Error(err, "Objects are applied without a schema", "definition", d.crd.Name)
@@ -46,7 +47,7 @@ func (t *typeConverters) of(d *definition) (managedfields.TypeConverter, error) 
 	return typed, nil
 }
 
-func (t *typeConverters) typed(d *definition) (managedfields.TypeConverter, error) {
+func (t *TypeConverters) typed(d *Definition) (managedfields.TypeConverter, error) {
 	schemas, err := t.meta()
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (t *typeConverters) typed(d *definition) (managedfields.TypeConverter, erro
 	return managedfields.NewTypeConverter(schemas, preserve)
 }
 
-func (t *typeConverters) meta() (map[string]*spec.Schema, error) {
+func (t *TypeConverters) meta() (map[string]*spec.Schema, error) {
 	m, err := t.models.Models()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package apiextensions
+package customresourcedefinition
 
 import (
 	"bytes"
@@ -17,21 +17,21 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// crdStorage keeps CRDs as JSON in v1beta1, as kube-apiserver does to this day,
+// Storage keeps CRDs as JSON in v1beta1, as kube-apiserver does to this day,
 // and reads both versions.
 //
 // Both versions write schemas alike, and a schema is nearly all of a CRD. So it is not
 // converted: its place is taken by its number, as the description of a schema, while the rest
 // is.
-type crdStorage struct {
-	// closed leaves schemas as the bytes that storage holds: in memory something stands for each, from which it is
+type Storage struct {
+	// Closed leaves schemas as the bytes that storage holds: in memory something stands for each, from which it is
 	// written again. It is for who changes something else. Nothing that a client sends is written so.
-	closed bool
+	Closed bool
 }
 
 // EncodeStored implements registry.StorageCodec.
-func (c crdStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
-	crd, ok := obj.(definitionObject)
+func (c Storage) EncodeStored(obj runtime.Object) ([]byte, error) {
+	crd, ok := obj.(Object)
 	if !ok {
 		return nil, fmt.Errorf("%T is no CustomResourceDefinition", obj)
 	}
@@ -48,7 +48,7 @@ func (c crdStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 	if err := apiextensionsv1beta1.Convert_apiextensions_CustomResourceDefinition_To_v1beta1_CustomResourceDefinition(&hub, &stored, nil); err != nil {
 		return nil, err
 	}
-	stored.SetGroupVersionKind(apiextensionsv1beta1.SchemeGroupVersion.WithKind(crdGVK.Kind))
+	stored.SetGroupVersionKind(apiextensionsv1beta1.SchemeGroupVersion.WithKind(GVK.Kind))
 	b, err := withSchemas(&stored, schemas)
 	return append(b, '\n'), err
 }
@@ -79,19 +79,19 @@ func withSchemas(numbered any, schemas [][]byte) ([]byte, error) {
 }
 
 // TranscodeJSON implements registry.Transcoder: schemas are copied.
-func (crdStorage) TranscodeJSON(value []byte, resourceVersion string) ([]byte, error) {
+func (Storage) TranscodeJSON(value []byte, resourceVersion string) ([]byte, error) {
 	crd, schemas, err := readNumbered(value)
 	if err != nil {
 		return nil, err
 	}
-	crd.SetGroupVersionKind(crdGVK)
+	crd.SetGroupVersionKind(GVK)
 	crd.ResourceVersion = resourceVersion
 	return withSchemas(crd, schemas)
 }
 
 // takeSchemas returns the CRD with numbers in the place of its schemas, the same for those that
 // are the same, and the JSON of each.
-func (c crdStorage) takeSchemas(crd definitionObject) (definitionObject, [][]byte, error) {
+func (c Storage) takeSchemas(crd Object) (Object, [][]byte, error) {
 	numbered := *crd
 	numbered.Spec.Versions = slices.Clone(crd.Spec.Versions)
 	var all [][]byte
@@ -129,8 +129,8 @@ func numberOf(s *apiextensionsv1.JSONSchemaProps, of int) (int, error) {
 
 // encodeSchema writes a schema with its values (defaults, examples, enumerations) as the
 // conversion between versions leaves them: with keys in order.
-func (c crdStorage) encodeSchema(s *apiextensionsv1.JSONSchemaProps) ([]byte, error) {
-	if c.closed {
+func (c Storage) encodeSchema(s *apiextensionsv1.JSONSchemaProps) ([]byte, error) {
+	if c.Closed {
 		return s.Example.Raw, nil
 	}
 	if !hasValue(s, outOfOrder) {
@@ -192,8 +192,8 @@ func hasValue(s *apiextensionsv1.JSONSchemaProps, is func(*apiextensionsv1.JSON)
 }
 
 // DecodeStored implements registry.StorageCodec.
-func (c crdStorage) DecodeStored(value []byte) (runtime.Object, error) {
-	if !c.closed {
+func (c Storage) DecodeStored(value []byte) (runtime.Object, error) {
+	if !c.Closed {
 		return decodeCRD(value)
 	}
 	crd, stored, err := readNumbered(value)
@@ -208,7 +208,7 @@ func (c crdStorage) DecodeStored(value []byte) (runtime.Object, error) {
 }
 
 // decodeCRD reads a CRD as storage holds it.
-func decodeCRD(value []byte) (definitionObject, error) {
+func decodeCRD(value []byte) (Object, error) {
 	crd, stored, err := readNumbered(value)
 	if err != nil {
 		return nil, err
@@ -229,8 +229,8 @@ func decodeSchema(value []byte) (*apiextensionsv1.JSONSchemaProps, error) {
 	return s, kjson.UnmarshalCaseSensitivePreserveInts(value, s)
 }
 
-// storedSchemas returns the schemas of versions as storage holds them.
-func storedSchemas(value []byte) (map[string][]byte, error) {
+// Schemas returns the schemas of versions as storage holds them.
+func Schemas(value []byte) (map[string][]byte, error) {
 	crd, stored, err := readNumbered(value)
 	if err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func storedSchemas(value []byte) (map[string][]byte, error) {
 }
 
 // readNumbered reads a CRD with numbers in the place of its schemas, which it returns, too.
-func readNumbered(value []byte) (definitionObject, [][]byte, error) {
+func readNumbered(value []byte) (Object, [][]byte, error) {
 	var schemas [][]byte
 	numbered := schemasOfVersions.edit(make([]byte, 0, 4096), value, func(part []byte) ([]byte, bool) {
 		if string(part) == "null" {
@@ -254,7 +254,7 @@ func readNumbered(value []byte) (definitionObject, [][]byte, error) {
 }
 
 // eachSchema calls f with the versions that have one of so many schemas, and with its number.
-func eachSchema(crd definitionObject, of int, f func(v *apiextensionsv1.CustomResourceDefinitionVersion, n int)) error {
+func eachSchema(crd Object, of int, f func(v *apiextensionsv1.CustomResourceDefinitionVersion, n int)) error {
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
@@ -270,7 +270,7 @@ func eachSchema(crd definitionObject, of int, f func(v *apiextensionsv1.CustomRe
 }
 
 // decodeAtOnce reads a CRD without schemas, or with numbers in their place.
-func decodeAtOnce(value []byte) (definitionObject, error) {
+func decodeAtOnce(value []byte) (Object, error) {
 	var kind struct {
 		APIVersion string `json:"apiVersion"`
 	}
@@ -298,7 +298,7 @@ func decodeAtOnce(value []byte) (definitionObject, error) {
 	if err := apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(&hub, crd, nil); err != nil {
 		return nil, err
 	}
-	crd.SetGroupVersionKind(crdGVK)
+	crd.SetGroupVersionKind(GVK)
 	setDefaults(crd)
 	return crd, nil
 }

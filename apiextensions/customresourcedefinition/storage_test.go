@@ -1,7 +1,8 @@
-package apiextensions
+package customresourcedefinition
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -15,12 +16,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+//go:embed testdata/widgets.json
+var widgets string
+
 func TestCRDsAreKeptAsV1beta1(t *testing.T) {
 	crd, err := decodeCRD([]byte(widgets))
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := crdStorage{}.EncodeStored(crd)
+	stored, err := Storage{}.EncodeStored(crd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +90,7 @@ func TestStoredAsConverted(t *testing.T) {
 			t.Fatal(err)
 		}
 		setDefaults(crd)
-		got, err := crdStorage{}.EncodeStored(crd)
+		got, err := Storage{}.EncodeStored(crd)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,23 +109,23 @@ func TestStoredAsConverted(t *testing.T) {
 		if !equality.Semantic.DeepEqual(read, whole) {
 			t.Errorf("%s\n got %+v\nwant %+v", versions, read, whole)
 		}
-		answered, err := crdStorage{}.TranscodeJSON(got, "7")
+		answered, err := Storage{}.TranscodeJSON(got, "7")
 		read.ResourceVersion = "7"
 		if want, wrong := json.Marshal(read); err != nil || wrong != nil || string(answered) != string(want) {
 			t.Errorf("%s, %v\n  answered %s\nwant %s", versions, err, answered, want)
 		}
-		closed, err := crdStorage{closed: true}.DecodeStored(got)
+		closed, err := Storage{Closed: true}.DecodeStored(got)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := (crdStorage{closed: true}).EncodeStored(closed); err != nil || !bytes.Equal(again, got) {
+		if again, err := (Storage{Closed: true}).EncodeStored(closed); err != nil || !bytes.Equal(again, got) {
 			t.Errorf("%s, %v\n got %s\nwant %s", versions, err, again, got)
 		}
 	}
 }
 
 // convertedAtOnce is a CRD as storage holds it, by way of the conversion of all of it.
-func convertedAtOnce(t *testing.T, crd definitionObject) string {
+func convertedAtOnce(t *testing.T, crd Object) string {
 	t.Helper()
 	var hub apiextensions.CustomResourceDefinition
 	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd.DeepCopy(), &hub, nil); err != nil {
@@ -131,7 +135,7 @@ func convertedAtOnce(t *testing.T, crd definitionObject) string {
 	if err := apiextensionsv1beta1.Convert_apiextensions_CustomResourceDefinition_To_v1beta1_CustomResourceDefinition(&hub, &stored, nil); err != nil {
 		t.Fatal(err)
 	}
-	stored.SetGroupVersionKind(apiextensionsv1beta1.SchemeGroupVersion.WithKind(crdGVK.Kind))
+	stored.SetGroupVersionKind(apiextensionsv1beta1.SchemeGroupVersion.WithKind(GVK.Kind))
 	b, err := json.Marshal(&stored)
 	if err != nil {
 		t.Fatal(err)
@@ -146,11 +150,11 @@ func TestOutline(t *testing.T) {
 	}
 	crd.Annotations = map[string]string{"a": "{\"}", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
 	crd.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m"}}
-	stored, err := crdStorage{}.EncodeStored(crd)
+	stored, err := Storage{}.EncodeStored(crd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	outline, err := decodeOutline(stored)
+	outline, err := DecodeOutline(stored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +176,7 @@ func TestOutline(t *testing.T) {
 	if err := json.Indent(indented, stored, " ", "\t"); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := decodeOutline(indented.Bytes()); err != nil || !equality.Semantic.DeepEqual(again, outline) {
+	if again, err := DecodeOutline(indented.Bytes()); err != nil || !equality.Semantic.DeepEqual(again, outline) {
 		t.Errorf("indented it is %+v, %v", again, err)
 	}
 }
@@ -184,7 +188,7 @@ func FuzzOutline(f *testing.F) {
 	f.Add([]byte(`{"spec":[{"versions":{"schema":[{"openAPIV3Schema":"}"}]}}]}`))
 	f.Fuzz(func(t *testing.T, value []byte) {
 		whole, err := decodeAtOnce(value)
-		outline, outlineErr := decodeOutline(value)
+		outline, outlineErr := DecodeOutline(value)
 		if err == nil && json.Valid(value) && (outlineErr != nil || outline.Name != whole.Name || len(outline.Spec.Versions) != len(whole.Spec.Versions)) {
 			t.Fatalf("%s\nread as %+v, its outline as %+v, %v", value, whole, outline, outlineErr)
 		}
@@ -205,7 +209,7 @@ func BenchmarkDefinition(b *testing.B) {
 			Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: "string"}},
 		}
 	}
-	stored, err := crdStorage{}.EncodeStored(crd)
+	stored, err := Storage{}.EncodeStored(crd)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -213,13 +217,13 @@ func BenchmarkDefinition(b *testing.B) {
 		Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"min": {Type: "integer"}, "max": {Type: "integer"}},
 		XValidations: apiextensionsv1.ValidationRules{{Rule: "self.min <= self.max"}, {Rule: "self.max < 9", Message: "too much"}},
 	}
-	validate := crdKind(crdStorage{}).Write.Validate
+	validate := Kind(Storage{}).Write.Validate
 	for name, f := range map[string]func() error{
 		"validate": func() error { return validate(b.Context(), crd).ToAggregate() },
-		"encode":   func() error { _, err := crdStorage{}.EncodeStored(crd); return err },
+		"encode":   func() error { _, err := Storage{}.EncodeStored(crd); return err },
 		"decode":   func() error { _, err := decodeCRD(stored); return err },
-		"answer":   func() error { _, err := crdStorage{}.TranscodeJSON(stored, "7"); return err },
-		"outline":  func() error { _, err := decodeOutline(stored); return err },
+		"answer":   func() error { _, err := Storage{}.TranscodeJSON(stored, "7"); return err },
+		"outline":  func() error { _, err := DecodeOutline(stored); return err },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
