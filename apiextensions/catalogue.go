@@ -6,7 +6,6 @@ import (
 
 	"github.com/tidwall/btree"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/apiextensions/validation"
@@ -24,11 +23,11 @@ type catalogue struct {
 	groups atomic.Pointer[btree.Map[string, *group]]
 	// listeners are called in their order after each change, with what was there
 	// before and what is there now; either may be nil.
-	listeners []func(old, now *resource)
+	listeners []func(old, now *entry)
 }
 
 // group is the CRDs of one API group, by plural. It is immutable.
-type group = btree.Map[string, *resource]
+type group = btree.Map[string, *entry]
 
 func newCatalogue() *catalogue {
 	c := &catalogue{}
@@ -37,7 +36,7 @@ func newCatalogue() *catalogue {
 }
 
 // find returns the CRD of a resource, nil where there is none.
-func (c *catalogue) find(gr schema.GroupResource) *resource {
+func (c *catalogue) find(gr schema.GroupResource) *entry {
 	g := c.group(gr.Group)
 	if g == nil {
 		return nil
@@ -53,11 +52,11 @@ func (c *catalogue) group(name string) *group {
 }
 
 // all iterates over the CRDs.
-func (c *catalogue) all() iter.Seq[*resource] {
-	return func(yield func(*resource) bool) {
+func (c *catalogue) all() iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
 		c.groups.Load().Scan(func(_ string, g *group) bool {
 			more := true
-			g.Scan(func(_ string, res *resource) bool {
+			g.Scan(func(_ string, res *entry) bool {
 				more = yield(res)
 				return more
 			})
@@ -68,10 +67,10 @@ func (c *catalogue) all() iter.Seq[*resource] {
 
 // serving iterates over the established CRDs that serve a version, in the order
 // of their names.
-func (c *catalogue) serving(gv schema.GroupVersion) iter.Seq[*resource] {
-	return func(yield func(*resource) bool) {
+func (c *catalogue) serving(gv schema.GroupVersion) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
 		if g := c.group(gv.Group); g != nil {
-			g.Scan(func(_ string, res *resource) bool {
+			g.Scan(func(_ string, res *entry) bool {
 				if servedVersion(res.crd, gv.Version) == nil || !validation.IsTrue(res.crd, apiextensionsv1.Established) {
 					return true
 				}
@@ -110,7 +109,7 @@ func (c *catalogue) Written(crd definitionObject) {
 		outline := *old.crd
 		outline.ResourceVersion, outline.Status = crd.ResourceVersion, crd.Status
 		outline.Finalizers, outline.DeletionTimestamp = crd.Finalizers, crd.DeletionTimestamp
-		c.enter(gr, old, newResource(&outline, *old.state.stored.Load(), stateOf(old, &outline)))
+		c.enter(gr, old, newEntry(&outline, *old.generation.stored.Load(), generationOf(old, &outline)))
 	}
 }
 
@@ -118,7 +117,7 @@ func (c *catalogue) Written(crd definitionObject) {
 func (c *catalogue) set(outline definitionObject, stored []byte) {
 	gr := named(outline.Name)
 	old := c.find(gr)
-	c.enter(gr, old, newResource(outline, stored, stateOf(old, outline)))
+	c.enter(gr, old, newEntry(outline, stored, generationOf(old, outline)))
 }
 
 // Remove takes a CRD out, if it is there.
@@ -130,7 +129,7 @@ func (c *catalogue) Remove(name string) {
 }
 
 // enter puts a CRD in the place of another one; either may be nil.
-func (c *catalogue) enter(gr schema.GroupResource, old, now *resource) {
+func (c *catalogue) enter(gr schema.GroupResource, old, now *entry) {
 	g := new(group)
 	if before := c.group(gr.Group); before != nil {
 		g = before.Copy()
@@ -150,26 +149,4 @@ func (c *catalogue) enter(gr schema.GroupResource, old, now *resource) {
 	for _, changed := range c.listeners {
 		changed(old, now)
 	}
-}
-
-// stateOf is the state of a CRD: that of the one before where only its status
-// has changed.
-func stateOf(old *resource, crd definitionObject) *state {
-	s := &state{}
-	if old != nil {
-		if sameSpec(old.crd, crd) {
-			s = old.state
-		} else {
-			s.taken = make(chan struct{})
-		}
-	}
-	s.terminating.Store(crd.DeletionTimestamp != nil)
-	return s
-}
-
-// sameSpec reports whether custom resources are served alike. The generation
-// moves with the spec.
-func sameSpec(a, b definitionObject) bool {
-	return a.UID == b.UID && a.Generation == b.Generation &&
-		equality.Semantic.DeepEqual(a.Status.AcceptedNames, b.Status.AcceptedNames)
 }

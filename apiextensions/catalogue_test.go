@@ -26,10 +26,10 @@ func listed(plural, group, version string, generation int64) definitionObject {
 func TestCatalogue(t *testing.T) {
 	c := newCatalogue()
 	var changes []string
-	c.listeners = append(c.listeners, func(old, now *resource) {
+	c.listeners = append(c.listeners, func(old, now *entry) {
 		what := fmt.Sprint(old != nil, now != nil)
 		if old != nil && now != nil {
-			what += fmt.Sprint(" same ", old.state == now.state)
+			what += fmt.Sprint(" same ", old.generation == now.generation)
 		}
 		changes = append(changes, what)
 	})

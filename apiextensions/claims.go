@@ -46,7 +46,7 @@ func (h *crHandler) ClaimOf(q server.Inquiry) (server.Claim, bool) {
 	return res.claim(q.Info.APIVersion), true
 }
 
-func (res *resource) claim(version string) server.Claim {
-	gr := res.resource()
+func (res *entry) claim(version string) server.Claim {
+	gr := res.groupResource()
 	return server.Claim{Path: "/apis/" + gr.Group + "/" + version + "/" + gr.Resource, Rule: ruleCRD, Object: res.crd.Name}
 }

@@ -27,7 +27,7 @@ type publisher struct {
 }
 
 // changed renews the versions that a CRD serves or served.
-func (p *publisher) changed(old, now *resource) {
+func (p *publisher) changed(old, now *entry) {
 	before, after := established(old), established(now)
 	if looksSame(before, after) {
 		return
@@ -44,7 +44,7 @@ func (p *publisher) changed(old, now *resource) {
 }
 
 // established returns the CRD of a resource if it is shown, else nil.
-func established(res *resource) definitionObject {
+func established(res *entry) definitionObject {
 	if res == nil || !validation.IsTrue(res.crd, apiextensionsv1.Established) {
 		return nil
 	}

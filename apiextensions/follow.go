@@ -146,7 +146,7 @@ func (f *follower) take(ctx context.Context, e *storage.Event) {
 		f.catalogue.set(crd, e.Record.Value)
 	} else if known.crd.ResourceVersion == crd.ResourceVersion {
 		value := e.Record.Value // which the cache holds, too
-		known.state.stored.Store(&value)
+		known.generation.stored.Store(&value)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -16,7 +15,6 @@ import (
 
 	"triplane/apiextensions/conversion"
 	"triplane/apiextensions/customresource"
-	"triplane/apiextensions/customresourcedefinition"
 	"triplane/apiextensions/validation"
 	"triplane/generic/api/discovery"
 	"triplane/generic/api/handlers"
@@ -34,30 +32,12 @@ type crHandler struct {
 	converters *conversion.Factory
 	shared     *shared
 	metrics    *metrics.Registry
-	gone       gone
+	removals   removals
 
 	mu sync.Mutex
 	// draining are what answered resources before their CRDs changed, while
 	// requests that began then are under way.
-	draining map[schema.GroupResource]*serving
-}
-
-// state belongs to one spec of a CRD.
-type state struct {
-	// stored is the CRD as storage holds it. Its status may be older.
-	stored      atomic.Pointer[[]byte]
-	terminating atomic.Bool
-	mu          sync.Mutex
-	gone        bool // nothing is made any more: another state has taken over
-	serving     atomic.Pointer[serving]
-	// taken is closed when the handler has taken leave of the state before; nil
-	// where there was none.
-	taken chan struct{}
-}
-
-// schemas returns the schemas of the versions that have one, as storage holds them.
-func (s *state) schemas() (map[string][]byte, error) {
-	return customresourcedefinition.Schemas(*s.stored.Load())
+	draining map[schema.GroupResource]*endpoint
 }
 
 // acrossNamespaces are the verbs that a namespaced resource has without one.
@@ -79,7 +59,7 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	watch := info.Verb == "watch"
-	s, err := h.use(r.Context(), res, watch)
+	s, err := h.acquire(r.Context(), res, watch)
 	if err != nil {
 		if !apierrors.IsNotFound(err) {
 			klog.FromContext(r.Context()).Error(err, "A custom resource cannot be served", "definition", res.crd.Name)
@@ -113,7 +93,7 @@ var errUnresolved = errors.New("error resolving resource")
 
 // notFound answers requests for subresources that the version does not have. It is as deprecated
 // as what it has.
-func (s *serving) notFound(w http.ResponseWriter, r *http.Request, info *request.Info) {
+func (s *endpoint) notFound(w http.ResponseWriter, r *http.Request, info *request.Info) {
 	if v := s.definition.Version(info.APIVersion); v != nil {
 		if warning := v.DeprecationWarning(); warning != "" {
 			request.AddWarning(r.Context(), warning)
@@ -124,7 +104,7 @@ func (s *serving) notFound(w http.ResponseWriter, r *http.Request, info *request
 }
 
 // serves reports whether the CRD has what the request names.
-func (res *resource) serves(info *request.Info) bool {
+func (res *entry) serves(info *request.Info) bool {
 	crd := res.crd
 	if !validation.IsTrue(crd, apiextensionsv1.NamesAccepted) && !validation.IsTrue(crd, apiextensionsv1.Established) {
 		return false
@@ -156,30 +136,30 @@ func (h *crHandler) serveDiscovery(w http.ResponseWriter, r *http.Request) {
 
 // changed ends what was made for a CRD that was changed or removed. It is kept
 // where only the status changed.
-func (h *crHandler) changed(old, now *resource) {
-	if old == nil || now != nil && now.state == old.state {
+func (h *crHandler) changed(old, now *entry) {
+	if old == nil || now != nil && now.generation == old.generation {
 		return
 	}
 	h.retire(old)
 	if now == nil {
-		h.gone.add(old.resource())
+		h.removals.add(old.groupResource())
 		return
 	}
-	close(now.state.taken)
+	close(now.generation.retired)
 }
 
 // retire lets the requests under way for a CRD come to their end, and then drops
 // its cache, with which all watches end. The next store of the resource, which
 // has the same keys, is made afterwards.
-func (h *crHandler) retire(old *resource) {
-	old.state.mu.Lock()
-	old.state.gone = true
-	s := old.state.serving.Swap(nil)
-	old.state.mu.Unlock()
+func (h *crHandler) retire(old *entry) {
+	old.generation.mu.Lock()
+	old.generation.replaced = true
+	s := old.generation.endpoint.Swap(nil)
+	old.generation.mu.Unlock()
 	if s == nil {
 		return
 	}
-	gr := old.resource()
+	gr := old.groupResource()
 	h.mu.Lock()
 	h.draining[gr] = s
 	h.mu.Unlock()
@@ -191,45 +171,45 @@ func (h *crHandler) retire(old *resource) {
 	})
 }
 
-func (res *resource) resource() schema.GroupResource { return named(res.crd.Name) }
+func (res *entry) groupResource() schema.GroupResource { return named(res.crd.Name) }
 
-func (h *crHandler) dropCache(res *resource, s *serving) {
-	if opts, err := h.options.GetRESTOptions(res.resource()); err == nil && opts.DropCache != nil {
+func (h *crHandler) dropCache(res *entry, s *endpoint) {
+	if opts, err := h.options.GetRESTOptions(res.groupResource()); err == nil && opts.DropCache != nil {
 		opts.DropCache(s.store.Prefix())
 	}
 }
 
-// serving returns what answers a resource, made on first use.
-func (h *crHandler) serving(ctx context.Context, res *resource) (*serving, error) {
-	if s := res.state.serving.Load(); s != nil {
+// endpoint returns what answers a resource, made on first use.
+func (h *crHandler) endpoint(ctx context.Context, res *entry) (*endpoint, error) {
+	if s := res.generation.endpoint.Load(); s != nil {
 		return s, nil
 	}
 	if err := h.waitForTurn(ctx, res); err != nil {
 		return nil, err
 	}
-	res.state.mu.Lock()
-	defer res.state.mu.Unlock()
-	if res.state.gone {
-		return nil, errGone
+	res.generation.mu.Lock()
+	defer res.generation.mu.Unlock()
+	if res.generation.replaced {
+		return nil, errReplaced
 	}
-	if s := res.state.serving.Load(); s != nil {
+	if s := res.generation.endpoint.Load(); s != nil {
 		return s, nil
 	}
-	s, err := h.makeServing(res)
+	s, err := h.newEndpoint(res)
 	if err == nil {
-		res.state.serving.Store(s)
+		res.generation.endpoint.Store(s)
 	}
 	return s, err
 }
 
 // waitForTurn waits until nobody needs what answered the resource before its CRD
 // changed.
-func (h *crHandler) waitForTurn(ctx context.Context, res *resource) error {
-	if err := wait(ctx, res.state.taken); err != nil {
+func (h *crHandler) waitForTurn(ctx context.Context, res *entry) error {
+	if err := wait(ctx, res.generation.retired); err != nil {
 		return err
 	}
 	h.mu.Lock()
-	before := h.draining[res.resource()]
+	before := h.draining[res.groupResource()]
 	h.mu.Unlock()
 	if before == nil {
 		return nil
@@ -250,24 +230,24 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-func (h *crHandler) makeServing(res *resource) (*serving, error) {
+func (h *crHandler) newEndpoint(res *entry) (*endpoint, error) {
 	converter, err := h.converters.Of(res.crd)
 	if err != nil {
 		return nil, err
 	}
-	d, err := customresource.New(res.crd, res.state.schemas, converter, h.shared.types, h.shared.expressions)
+	d, err := customresource.New(res.crd, res.generation.schemas, converter, h.shared.types, h.shared.expressions)
 	if err != nil {
 		return nil, err
 	}
-	opts, err := h.options.GetRESTOptions(res.resource())
+	opts, err := h.options.GetRESTOptions(res.groupResource())
 	if err != nil {
 		return nil, err
 	}
-	store, err := d.NewStore(opts, res.state.terminating.Load)
+	store, err := d.NewStore(opts, res.generation.terminating.Load)
 	if err != nil {
 		return nil, err
 	}
-	s := &serving{definition: d, store: store, shared: h.shared, ended: make(chan struct{})}
+	s := &endpoint{definition: d, store: store, shared: h.shared, ended: make(chan struct{})}
 	s.lastUsed.Store(time.Now().Unix())
 	return s, nil
 }

@@ -24,7 +24,7 @@ func (h *crHandler) sweepIdle(ctx context.Context) {
 			return
 		case now := <-ticker.C:
 			h.dropIdle(now.Add(-idleAfter))
-			h.forget(h.gone.take())
+			h.forget(h.removals.take())
 		}
 	}
 }
@@ -33,30 +33,30 @@ func (h *crHandler) sweepIdle(ctx context.Context) {
 // have not been used since a time. It returns how many.
 func (h *crHandler) dropIdle(since time.Time) (dropped int) {
 	for res := range h.catalogue.all() {
-		if s := res.state.serving.Load(); s != nil && s.idle(since) && h.dropUnused(res, s) {
+		if s := res.generation.endpoint.Load(); s != nil && s.idle(since) && h.dropUnused(res, s) {
 			dropped++
 		}
 	}
 	return dropped
 }
 
-func (s *serving) idle(since time.Time) bool {
+func (s *endpoint) idle(since time.Time) bool {
 	return !s.used() && s.lastUsed.Load() < since.Unix()
 }
 
-func (s *serving) used() bool { return s.active.Load() > 0 || s.watches.Load() > 0 }
+func (s *endpoint) used() bool { return s.active.Load() > 0 || s.watches.Load() > 0 }
 
-// dropUnused takes the serving away first, and only then looks whether a request
+// dropUnused takes the endpoint away first, and only then looks whether a request
 // got hold of it: requests count themselves before they look whether it is still
 // there, so one of both sees the other.
-func (h *crHandler) dropUnused(res *resource, s *serving) bool {
-	res.state.mu.Lock()
-	defer res.state.mu.Unlock()
-	if !res.state.serving.CompareAndSwap(s, nil) {
+func (h *crHandler) dropUnused(res *entry, s *endpoint) bool {
+	res.generation.mu.Lock()
+	defer res.generation.mu.Unlock()
+	if !res.generation.endpoint.CompareAndSwap(s, nil) {
 		return false
 	}
 	if s.used() {
-		res.state.serving.Store(s)
+		res.generation.endpoint.Store(s)
 		return false
 	}
 	h.dropCache(res, s)

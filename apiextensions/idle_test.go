@@ -52,7 +52,7 @@ func TestIdleDrop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var watch sync.WaitGroup
 	watch.Go(func() { ask(ctx, h, "GET", list+"?watch=true", "") })
-	for s.catalogue.find(named("widgets.example.com")).state.serving.Load().watches.Load() == 0 {
+	for s.catalogue.find(named("widgets.example.com")).generation.endpoint.Load().watches.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	if n := s.handler.dropIdle(later); n != 0 {
@@ -64,7 +64,7 @@ func TestIdleDrop(t *testing.T) {
 	if n := s.handler.dropIdle(later); n != 1 {
 		t.Fatalf("%d were dropped", n)
 	}
-	if now := caches(); now != before-1 || s.catalogue.find(named("widgets.example.com")).state.serving.Load() != nil {
+	if now := caches(); now != before-1 || s.catalogue.find(named("widgets.example.com")).generation.endpoint.Load() != nil {
 		t.Fatalf("there are %d caches where %d were", now, before)
 	}
 	if w := ask(t.Context(), h, "GET", list, ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"a"`) {

@@ -19,7 +19,7 @@ func (h *crHandler) deleteInstances(ctx context.Context, crd definitionObject) e
 	if res == nil || res.crd.Status.AcceptedNames.Plural == "" || res.crd.Status.AcceptedNames.Kind == "" {
 		return nil // nothing of it was ever served
 	}
-	s, err := h.use(ctx, res, true)
+	s, err := h.acquire(ctx, res, true)
 	if err != nil {
 		return err
 	}

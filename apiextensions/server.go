@@ -187,7 +187,7 @@ func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source
 		shared:     &shared{expressions: config.Metrics.Expressions, endpoints: generic.Endpoints(), types: customresource.NewTypeConverters(m)},
 		converters: &conversion.Factory{Resolver: resolver, Certificates: config.Metrics.WebhookCertificates, Memory: conversion.NewMemory()},
 		metrics:    config.Metrics,
-		draining:   map[schema.GroupResource]*serving{},
+		draining:   map[schema.GroupResource]*endpoint{},
 	}
 }
 
@@ -213,7 +213,7 @@ func (s *Server) start(ctx server.HookContext) error {
 		DeleteInstances: s.handler.deleteInstances,
 		Go:              s.GenericAPIServer.Go,
 	})
-	s.catalogue.listeners = append(s.catalogue.listeners, func(old, now *resource) {
+	s.catalogue.listeners = append(s.catalogue.listeners, func(old, now *entry) {
 		controller.Changed(definitionOf(old), definitionOf(now))
 	})
 	f := &follower{catalogue: s.catalogue, controller: controller, settled: s.settled, watch: s.watch,
@@ -234,7 +234,7 @@ func (s *Server) watch(ctx context.Context) (storage.Watch, error) {
 	return s.definitions.Cache().Watch(ctx, opts)
 }
 
-func definitionOf(res *resource) definitionObject {
+func definitionOf(res *entry) definitionObject {
 	if res == nil {
 		return nil
 	}

@@ -14,20 +14,20 @@ import (
 // cache what they need.
 const drainTime = time.Second
 
-// errGone says that the CRD was changed or removed meanwhile.
-var errGone = errors.New("the custom resource definition has changed")
+// errReplaced says that the CRD was changed or removed meanwhile.
+var errReplaced = errors.New("the custom resource definition has changed")
 
-// use returns what answers a resource, which is not dropped for being idle
+// acquire returns what answers a resource, which is not dropped for being idle
 // before it is released. When the CRD changes meanwhile it stays as it is for a
 // while, so that the request notices nothing; watches end.
-func (h *crHandler) use(ctx context.Context, res *resource, watch bool) (*serving, error) {
+func (h *crHandler) acquire(ctx context.Context, res *entry, watch bool) (*endpoint, error) {
 	for {
-		s, err := h.serving(ctx, res)
+		s, err := h.endpoint(ctx, res)
 		switch {
-		case errors.Is(err, errGone):
-			now := h.catalogue.find(res.resource())
-			if now == nil || now.state == res.state {
-				return nil, apierrors.NewNotFound(res.resource(), "")
+		case errors.Is(err, errReplaced):
+			now := h.catalogue.find(res.groupResource())
+			if now == nil || now.generation == res.generation {
+				return nil, apierrors.NewNotFound(res.groupResource(), "")
 			}
 			res = now
 			continue
@@ -35,15 +35,15 @@ func (h *crHandler) use(ctx context.Context, res *resource, watch bool) (*servin
 			return nil, err
 		}
 		s.users(watch).Add(1)
-		if res.state.serving.Load() == s {
+		if res.generation.endpoint.Load() == s {
 			return s, nil
 		}
 		s.release(watch) // it was dropped in between
 	}
 }
 
-// users counts those who use the serving for a watch, or for anything else.
-func (s *serving) users(watch bool) *atomic.Int64 {
+// users counts those who use the endpoint for a watch, or for anything else.
+func (s *endpoint) users(watch bool) *atomic.Int64 {
 	if watch {
 		return &s.watches
 	}
@@ -51,7 +51,7 @@ func (s *serving) users(watch bool) *atomic.Int64 {
 }
 
 // release ends a use.
-func (s *serving) release(watch bool) {
+func (s *endpoint) release(watch bool) {
 	s.lastUsed.Store(time.Now().Unix())
 	if s.users(watch).Add(-1) == 0 && !watch && s.retired.Load() {
 		s.end()
@@ -59,8 +59,8 @@ func (s *serving) release(watch bool) {
 }
 
 // retire calls finish when no request but watches is under way any more, or after
-// drainTime. Nobody begins to use the serving from now on.
-func (s *serving) retire(finish func()) {
+// drainTime. Nobody begins to use the endpoint from now on.
+func (s *endpoint) retire(finish func()) {
 	s.finish = finish
 	s.retired.Store(true)
 	if s.active.Load() == 0 {
@@ -70,7 +70,7 @@ func (s *serving) retire(finish func()) {
 	time.AfterFunc(drainTime, s.end)
 }
 
-func (s *serving) end() {
+func (s *endpoint) end() {
 	s.once.Do(func() {
 		s.finish()
 		close(s.ended)

@@ -22,9 +22,9 @@ import (
 // object is a custom resource.
 type object = *unstructured.Unstructured
 
-// serving is what answers the requests for one definition: its storage and the
+// endpoint is what answers the requests for one definition: its storage and the
 // handlers of its versions, made one by one.
-type serving struct {
+type endpoint struct {
 	definition *customresource.Definition
 	store      *registry.Store[object]
 	shared     *shared
@@ -42,7 +42,7 @@ type serving struct {
 	ended   chan struct{}
 
 	mu       sync.Mutex
-	handlers atomic.Pointer[map[handlerKey]verbs]
+	handlers atomic.Pointer[map[handlerKey]verbHandlers]
 }
 
 // shared is what the handlers of all custom resources share.
@@ -55,17 +55,17 @@ type shared struct {
 
 type handlerKey struct{ version, subresource string }
 
-// verbs are the handlers of a resource or subresource in a version; nil where
+// verbHandlers are the handlers of a resource or subresource in a version; nil where
 // there is no such subresource.
-type verbs map[string]http.HandlerFunc
+type verbHandlers map[string]http.HandlerFunc
 
 // handler finds the handler of a request; nil means that there is no such
 // subresource.
-func (s *serving) handler(info *request.Info) (http.HandlerFunc, error) {
+func (s *endpoint) handler(info *request.Info) (http.HandlerFunc, error) {
 	if now := time.Now().Unix(); s.lastUsed.Load() != now {
 		s.lastUsed.Store(now)
 	}
-	v, err := s.verbs(handlerKey{info.APIVersion, info.Subresource})
+	v, err := s.verbHandlers(handlerKey{info.APIVersion, info.Subresource})
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func (s *serving) handler(info *request.Info) (http.HandlerFunc, error) {
 	return h, nil
 }
 
-// verbs returns the handlers of a subresource, made on its first use.
-func (s *serving) verbs(key handlerKey) (verbs, error) {
+// verbHandlers returns the handlers of a subresource, made on its first use.
+func (s *endpoint) verbHandlers(key handlerKey) (verbHandlers, error) {
 	if m := s.handlers.Load(); m != nil {
 		if v, ok := (*m)[key]; ok {
 			return v, nil
@@ -89,7 +89,7 @@ func (s *serving) verbs(key handlerKey) (verbs, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := map[handlerKey]verbs{}
+	next := map[handlerKey]verbHandlers{}
 	if m := s.handlers.Load(); m != nil {
 		if made, ok := (*m)[key]; ok {
 			return made, nil
@@ -108,7 +108,7 @@ func (s *serving) verbs(key handlerKey) (verbs, error) {
 // schemeName is how messages about unknown kinds call the kinds of CRDs.
 const schemeName = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"
 
-func (s *serving) make(v *customresource.Version, subresource string) (verbs, error) {
+func (s *endpoint) make(v *customresource.Version, subresource string) (verbHandlers, error) {
 	g := &endpoints.APIGroupVersion{
 		Root: "/apis", GroupVersion: v.GroupVersion(), Resources: map[string]*rest.Resource{},
 		SchemeName: schemeName, TypeConverter: s.definition.Types, Shared: s.shared.endpoints,

@@ -8,14 +8,14 @@ import (
 	"triplane/generic/base/metrics"
 )
 
-// gone collects the resources whose CRDs were removed, until what others keep of them is
+// removals collects the resources whose CRDs were removed, until what others keep of them is
 // dropped: of all at once, and late enough that no request for them is under way.
-type gone struct {
+type removals struct {
 	mu          sync.Mutex
 	now, before metrics.Gone
 }
 
-func (g *gone) add(gr schema.GroupResource) {
+func (g *removals) add(gr schema.GroupResource) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.now == nil {
@@ -25,7 +25,7 @@ func (g *gone) add(gr schema.GroupResource) {
 }
 
 // take returns the resources that were added before it was called the last time.
-func (g *gone) take() metrics.Gone {
+func (g *removals) take() metrics.Gone {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	due := g.before
