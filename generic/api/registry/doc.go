@@ -6,7 +6,7 @@
 // A group makes one Store for each kind and installs what Storage returns:
 //
 //	store, err := registry.NewStore(kind, scheme, options)
-//	resources := store.Storage(gv) // "deployments", "deployments/status", "deployments/scale"
+//	resources := store.Resources(gv) // "deployments", "deployments/status", "deployments/scale"
 //
 // There is one Store for each etcd prefix, whatever the number of versions and
 // groups that serve it: the wire forms that it keeps with the records are
