@@ -35,7 +35,7 @@ func (w *statusWriter) write(ctx context.Context, name string, change func(crd d
 		if err := change(crd); err != nil {
 			return err
 		}
-		out, ok := fields.Update(&live, crd, statusManager).(definitionObject)
+		out, ok := fields.Update(ctx, &live, crd, statusManager).(definitionObject)
 		if !ok {
 			return fmt.Errorf("%T is no CustomResourceDefinition", out)
 		}
