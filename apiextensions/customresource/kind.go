@@ -140,7 +140,7 @@ func (d *Definition) validate(ctx context.Context, obj, old object) field.ErrorL
 	return d.inRequested(ctx, obj, old, (*Version).validateScale, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
 		var errs field.ErrorList
 		if c.validator != nil {
-			errs = c.validator.ValidateUpdate(nil, c.schema, content, func() any { return withoutKind(before()) })
+			errs = c.validator.ValidateUpdate(ctx, nil, c.schema, content, func() any { return withoutKind(before()) })
 		}
 		return append(errs, structural.ValidateMetadata(nil, content, c.schema)...), true
 	})
@@ -189,7 +189,7 @@ func (d *Definition) validateStatus(ctx context.Context, obj, old object) field.
 		if status == nil && previous() == nil {
 			return nil, true // null where none was has not changed (KEP-4008)
 		}
-		return c.status.ValidateUpdate(field.NewPath("status"), c.schema.Properties["status"], status, previous), true
+		return c.status.ValidateUpdate(ctx, field.NewPath("status"), c.schema.Properties["status"], status, previous), true
 	})
 }
 

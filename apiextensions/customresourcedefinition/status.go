@@ -35,7 +35,7 @@ func (w *StatusWriter) Write(ctx context.Context, name string, change func(crd O
 		if err := change(crd); err != nil {
 			return err
 		}
-		out, ok := fields.Update(&live, crd, statusManager).(Object)
+		out, ok := fields.Update(ctx, &live, crd, statusManager).(Object)
 		if !ok {
 			return fmt.Errorf("%T is no CustomResourceDefinition", out)
 		}

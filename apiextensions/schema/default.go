@@ -2,41 +2,68 @@ package schema
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// Default fills in what is missing, or null where null is not allowed.
-func Default(v any, s *Schema) {
+// maxDefaults bounds the JSON text of the defaults of one object, which is more than storage
+// takes of an object.
+const maxDefaults = 8 << 20
+
+// Default fills in what is missing, or null where null is not allowed. Defaults beyond maxDefaults
+// are left out: the object is too large for storage without them.
+func Default(v any, s *Schema) { (&defaulter{left: maxDefaults}).value(v, s) }
+
+type defaulter struct{ left int }
+
+// of returns a copy of a schema's default.
+func (d *defaulter) of(s *Schema, name string) (v any, ok bool) {
+	if d.left -= s.defaultSize + len(name); d.left < 0 {
+		return nil, false
+	}
+	return runtime.DeepCopyJSONValue(s.Default), true
+}
+
+func (d *defaulter) value(v any, s *Schema) {
 	if s == nil || !s.defaults {
 		return
 	}
 	switch x := v.(type) {
 	case map[string]any:
-		for name, p := range s.Properties {
-			if !p.HasDefault {
-				continue
-			}
-			if v, found := x[name]; !found || v == nil && !p.Nullable {
-				x[name] = runtime.DeepCopyJSONValue(p.Default)
-			}
-		}
-		for name := range x {
-			c, _ := s.child(name)
-			if c == nil {
-				continue
-			}
-			if x[name] == nil && !c.Nullable && c.HasDefault {
-				x[name] = runtime.DeepCopyJSONValue(c.Default)
-			}
-			Default(x[name], c)
-		}
+		d.object(x, s)
 	case []any:
 		if s.Items == nil {
 			return
 		}
 		for i := range x {
 			if x[i] == nil && !s.Items.Nullable && s.Items.HasDefault {
-				x[i] = runtime.DeepCopyJSONValue(s.Items.Default)
+				if v, ok := d.of(s.Items, ""); ok {
+					x[i] = v
+				}
 			}
-			Default(x[i], s.Items)
+			d.value(x[i], s.Items)
 		}
+	}
+}
+
+func (d *defaulter) object(x map[string]any, s *Schema) {
+	for name, p := range s.Properties {
+		if !p.HasDefault {
+			continue
+		}
+		if v, found := x[name]; !found || v == nil && !p.Nullable {
+			if v, ok := d.of(p, name); ok {
+				x[name] = v
+			}
+		}
+	}
+	for name := range x {
+		c, _ := s.child(name)
+		if c == nil {
+			continue
+		}
+		if x[name] == nil && !c.Nullable && c.HasDefault {
+			if v, ok := d.of(c, ""); ok {
+				x[name] = v
+			}
+		}
+		d.value(x[name], c)
 	}
 }
 

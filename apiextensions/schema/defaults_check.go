@@ -148,7 +148,7 @@ func (c *defaultsCheck) value(path *field.Path, s *Schema, in inResource) error 
 	if err != nil {
 		return err
 	}
-	errs := v.Validate(path, s.Default)
+	errs := v.Validate(c.ctx, path, s.Default)
 	if len(errs) == 0 && c.rules != nil {
 		errs = c.rules(c.ctx, path, s, s.Default)
 	}

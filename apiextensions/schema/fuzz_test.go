@@ -57,7 +57,7 @@ func FuzzSchema(f *testing.F) {
 		ValidateLists(nil, s, v)
 		ValidateMetadata(nil, v, s)
 		if validator, err := NewValidator(p); err == nil {
-			validator.Validate(nil, v)
+			validator.Validate(t.Context(), nil, v)
 		}
 	})
 }

@@ -1,20 +1,19 @@
 package schema
 
 import (
+	"context"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
-	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
 // ValidateUpdate returns what is wrong with a value at the path that replaces old,
 // except for what was there before (KEP-4008): the parts of it that did not change
 // are valid. s is the structural form of the validator's schema. previous is asked
 // for the old value where that matters, and returns nil where there is none.
-func (v *Validator) ValidateUpdate(path *field.Path, s *Schema, value any, previous func() any) field.ErrorList {
-	errs := v.Validate(path, value)
+func (v *Validator) ValidateUpdate(ctx context.Context, path *field.Path, s *Schema, value any, previous func() any) field.ErrorList {
+	errs := v.Validate(ctx, path, value)
 	if len(errs) == 0 {
 		return nil
 	}
@@ -22,8 +21,9 @@ func (v *Validator) ValidateUpdate(path *field.Path, s *Schema, value any, previ
 	if old == nil {
 		return errs
 	}
-	r := &ratchet{schema: v.schema, structural: s, previous: func(any) (any, bool) { return old, true }, formats: strfmt.Default}
-	return fieldErrors(path, r.Validate(value))
+	n := &runNode{run: &run{ctx: ctx, formats: strfmt.Default}, schema: v.schema, structural: s}
+	n.previous = func(any) (any, bool) { return old, true }
+	return n.validate(path, value)
 }
 
 // ValidateListsUpdate is ValidateLists for a value that replaces another. Where that
@@ -34,68 +34,6 @@ func ValidateListsUpdate(path *field.Path, s *Schema, value any, previous func()
 		return nil
 	}
 	return errs
-}
-
-// ratchet validates a value and those below it, and lets pass what equals its
-// predecessor.
-type ratchet struct {
-	schema     *spec.Schema
-	root       any
-	path       string
-	formats    strfmt.Registry
-	structural *Schema
-	// previous finds the predecessor of a value.
-	previous func(value any) (old any, found bool)
-}
-
-var _ validate.ValueValidator = (*ratchet)(nil)
-
-// SetPath implements validate.ValueValidator.
-func (r *ratchet) SetPath(path string) { r.path = path }
-
-// Applies implements validate.ValueValidator.
-func (r *ratchet) Applies(source any, _ reflect.Kind) bool {
-	_, ok := source.(*spec.Schema)
-	return ok
-}
-
-// Validate implements validate.ValueValidator.
-func (r *ratchet) Validate(value any) *validate.Result {
-	old, found := r.previous(value)
-	if !found {
-		return validate.NewSchemaValidator(r.schema, r.root, r.path, r.formats).Validate(value)
-	}
-	result := validate.NewSchemaValidator(r.schema, r.root, r.path, r.formats, r.below(old)).Validate(value)
-	if !result.IsValid() && r.structural.Unchanged(value, old) {
-		return &validate.Result{}
-	}
-	return result
-}
-
-// below validates fields and items as successors of those of old.
-func (r *ratchet) below(old any) validate.Option {
-	fields, _ := old.(map[string]any)
-	var find func(any) (any, bool)
-	var items *Schema
-	if entries, ok := old.([]any); ok && r.structural != nil {
-		find, items = r.structural.Correlate(entries), r.structural.Items
-	}
-	return func(o *validate.SchemaValidatorOptions) {
-		o.NewValidatorForField = func(name string, s *spec.Schema, root any, path string, formats strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
-			c := &ratchet{schema: s, root: root, path: path, formats: formats}
-			if r.structural != nil {
-				c.structural, _ = r.structural.child(name)
-			}
-			c.previous = func(any) (any, bool) { v, ok := fields[name]; return v, ok }
-			return c
-		}
-		o.NewValidatorForIndex = func(_ int, s *spec.Schema, root any, path string, formats strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
-			if find == nil {
-				return validate.NewSchemaValidator(s, root, path, formats)
-			}
-			return &ratchet{schema: s, root: root, path: path, formats: formats, structural: items, previous: find}
-		}
-	}
 }
 
 // Unchanged reports whether a value equals the one that it replaces. The entries of

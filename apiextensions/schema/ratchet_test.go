@@ -64,7 +64,7 @@ func TestUnchangedValuesPass(t *testing.T) {
 				t.Fatal(err)
 			}
 			previous := func() any { return old }
-			errs := v.ValidateUpdate(nil, s, value, previous)
+			errs := v.ValidateUpdate(t.Context(), nil, s, value, previous)
 			errs = append(errs, ValidateListsUpdate(nil, s, value, previous)...)
 			if (len(errs) == 0) != c.valid {
 				t.Errorf("valid %v, want %v: %v", len(errs) == 0, c.valid, errs)

@@ -133,7 +133,7 @@ func TestValidate(t *testing.T) {
 		{`{"r":"x","ip":"a"}`, `ip: Invalid value: "a": ip in body must be of type ipv4: "a"`},
 		{`{"r":"x","ios":true}`, `ios: Invalid value: "boolean": ios in body must be of type integer,string: "boolean"`},
 	} {
-		if got := strings.Join(messages(v.Validate(nil, value(t, c.value))), "; "); got != c.want {
+		if got := strings.Join(messages(v.Validate(t.Context(), nil, value(t, c.value))), "; "); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.value, got, c.want)
 		}
 	}
@@ -200,7 +200,7 @@ func BenchmarkPruneDefaultValidate(b *testing.B) {
 	for b.Loop() {
 		Prune(obj, s, true)
 		Default(obj, s)
-		v.Validate(nil, obj)
+		v.Validate(b.Context(), nil, obj)
 	}
 }
 

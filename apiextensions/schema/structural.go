@@ -29,8 +29,9 @@ type Schema struct {
 	Rules       []apiextensionsv1.ValidationRule
 	// Default is the default value where HasDefault is set; a default of null
 	// counts as none.
-	Default    any
-	HasDefault bool
+	Default     any
+	HasDefault  bool
+	defaultSize int // of its JSON
 
 	Items      *Schema
 	Properties map[string]*Schema
@@ -77,7 +78,7 @@ func New(props *apiextensionsv1.JSONSchemaProps) (*Schema, error) {
 		if err != nil {
 			return nil, fmt.Errorf("default: %w", err)
 		}
-		s.Default, s.HasDefault = v, v != nil
+		s.Default, s.HasDefault, s.defaultSize = v, v != nil, len(props.Default.Raw)
 	}
 	if err := s.readChildren(props); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -59,12 +60,15 @@ func (v *Validator) Of(property string) *Validator {
 	return &Validator{schema: &s, openapi: validate.NewSchemaValidator(&s, nil, "", strfmt.Default)}
 }
 
-// Validate returns what is wrong with a value at the path.
-func (v *Validator) Validate(path *field.Path, value any) field.ErrorList {
+// Validate returns what is wrong with a value at the path, or that ctx ended before it was known.
+func (v *Validator) Validate(ctx context.Context, path *field.Path, value any) field.ErrorList {
 	if v.openapi == nil {
 		return nil
 	}
-	return fieldErrors(path, v.openapi.Validate(value))
+	if left := fewValues; few(value, &left) {
+		return fieldErrors(path, v.openapi.Validate(value))
+	}
+	return (&runNode{run: &run{ctx: ctx, formats: strfmt.Default}, schema: v.schema}).validate(path, value)
 }
 
 func fieldErrors(path *field.Path, result *validate.Result) field.ErrorList {

@@ -13,6 +13,7 @@
 //	one user's flood                              fairness_test.go
 //	patches, documents, resets, owners, names     bodies_test.go    CVE-2019-1002100, CVE-2019-11253, CVE-2019-11254, CVE-2023-44487
 //	levels, expressions, insertions, paths        work_test.go
+//	many values of one object                     values_test.go
 //	nodes, mirror pods, tokens of pods            nodes_test.go     CVE-2021-25735, CVE-2022-3294, CVE-2025-4563, CVE-2025-5187
 //	devices                                       claims_test.go
 //	containers and secrets                        containers_test.go CVE-2023-2728, CVE-2024-3177
@@ -64,6 +65,9 @@
 //	moved elements of lists                       a patch of insertions; generic/storage/jsonpatch MovesAreBounded
 //	time of a webhook's patch                     generic/guard/admission/webhook PatchesOutlastTheirWebhooks
 //	paths of values                               wrong values below a long name; generic/storage/wire Paths
+//	errors, items, fields and defaults of a value  custom resources of a million values; apiextensions/schema
+//	                                              ManyErrorsAreBounded, ValidationEndsWithItsContext, DefaultsAreBounded;
+//	                                              generic/api/managedfields ApplyOfLargeObjectsEnds, UnorderedSetsAreDropped
 //	number of owners                              objects that thousands own; generic/api/managedfields FloodOfEntries
 //	NodeRestriction: claims of mirror pods (spec, status, ephemeral volumes), owners, audiences
 //	                                              the attacks of nodes_test.go, one each

@@ -102,6 +102,7 @@ func TestAttacks(t *testing.T) {
 		{"expressions that take long", longExpressions},
 		{"a patch of insertions", patchOfInsertions},
 		{"wrong values below a long name", longPaths},
+		{"custom resources of a million values", manyValues},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			shared := *s

@@ -58,7 +58,7 @@ func ModifyStatus[T registry.Object](ctx context.Context, s *Stores, gr schema.G
 		if err := change(obj); err != nil {
 			return none, err
 		}
-		owned, ok := fields.Update(live, obj, serverManager).(T)
+		owned, ok := fields.Update(ctx, live, obj, serverManager).(T)
 		if !ok {
 			return none, fmt.Errorf("%s: unexpected object %T", gr, owned)
 		}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -17,7 +18,7 @@ import (
 
 // serverSideApply merges the body, which says all that its field manager wants,
 // into the object, or creates it.
-func (p *patch) serverSideApply(old runtime.Object, exists bool) (_ runtime.Object, err error) {
+func (p *patch) serverSideApply(ctx context.Context, old runtime.Object, exists bool) (_ runtime.Object, err error) {
 	s := p.scope
 	if p.fields == nil {
 		return nil, errors.New("server-side apply is not possible for a kind without a schema")
@@ -38,7 +39,7 @@ func (p *patch) serverSideApply(old runtime.Object, exists bool) (_ runtime.Obje
 		return nil, err
 	}
 	force := p.opts.Force != nil && *p.opts.Force
-	obj, err := p.fields.Apply(old, config, p.opts.FieldManager, force)
+	obj, err := p.fields.Apply(ctx, old, config, p.opts.FieldManager, force)
 	if err != nil {
 		return nil, err
 	}

@@ -73,11 +73,11 @@ func FuzzApply(f *testing.F) {
 				return
 			}
 			manager := string(rune('a' + i))
-			applied, err := fields.Apply(obj.DeepCopyObject(), config.DeepCopy(), manager, force)
+			applied, err := fields.Apply(t.Context(), obj.DeepCopyObject(), config.DeepCopy(), manager, force)
 			if err != nil {
 				return
 			}
-			again, err := fields.Apply(applied.DeepCopyObject(), config, manager, false)
+			again, err := fields.Apply(t.Context(), applied.DeepCopyObject(), config, manager, false)
 			if err != nil {
 				t.Fatalf("applied again: %v\n%s", err, body)
 			}

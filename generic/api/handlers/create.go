@@ -60,7 +60,7 @@ func (m *mutation) create() (runtime.Object, bool, error) {
 		return nil, false, err
 	}
 	if m.fields != nil {
-		obj = record(m.fields, s.Codec.New(), obj, sent, m.manager)
+		obj = record(m.ctx, m.fields, s.Codec.New(), obj, sent, m.manager)
 	}
 	if err := m.admit(m.ctx, admission.Create, obj, nil, opts); err != nil {
 		return nil, false, err

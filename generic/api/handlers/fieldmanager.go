@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -47,7 +48,10 @@ func NewFieldManager(o FieldManagerOptions) (*managedfields.Manager, error) {
 	if o.Custom {
 		make = library.NewDefaultCRDFieldManager
 	}
-	fm, err := make(o.Types, c, c, c, o.Kind, o.Hub, o.Subresource, reset)
+	of := func(types library.TypeConverter) (*library.FieldManager, error) {
+		return make(types, c, c, c, o.Kind, o.Hub, o.Subresource, reset)
+	}
+	fm, err := of(o.Types)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +60,7 @@ func NewFieldManager(o FieldManagerOptions) (*managedfields.Manager, error) {
 		return nil, err
 	}
 	return managedfields.New(managedfields.Options{
-		Library: fm, Types: o.Types, Kind: o.Kind, Subresource: o.Subresource,
+		Library: fm, LibraryOf: of, Types: o.Types, Kind: o.Kind, Subresource: o.Subresource,
 		Ignore: reset[fieldpath.APIVersion(o.Kind.GroupVersion().String())], New: codec.New,
 	}), nil
 }
@@ -224,11 +228,11 @@ func manager(fieldManager, userAgent string) string {
 
 // record notes in an object, made of the live one, who owns what. Where no Go type is behind it,
 // the fields are those that it was sent with: a conversion may know no way back to them.
-func record(fm *managedfields.Manager, live, obj, sent runtime.Object, manager string) runtime.Object {
+func record(ctx context.Context, fm *managedfields.Manager, live, obj, sent runtime.Object, manager string) runtime.Object {
 	if obj == sent || object.Typed(obj) {
-		return fm.Update(live, obj, manager)
+		return fm.Update(ctx, live, obj, manager)
 	}
-	tracked, err := meta.Accessor(fm.Update(live, sent.DeepCopyObject(), manager))
+	tracked, err := meta.Accessor(fm.Update(ctx, live, sent.DeepCopyObject(), manager))
 	if err != nil {
 		return obj
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -315,5 +316,19 @@ func TestLargeAnswersAreCompressed(t *testing.T) {
 		if err != nil || !json.Valid(b) {
 			t.Errorf("%s: %v, %d bytes", path, err, len(b))
 		}
+	}
+}
+
+// An object that is ready after the deadline is not sent, as there may be no time to.
+func TestAnswersAfterTheDeadline(t *testing.T) {
+	s := newScope(t)
+	newFake(s, "a")
+	w := call(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithDeadline(r.Context(), time.Unix(1, 0))
+		defer cancel()
+		Get(s)(w, r.WithContext(ctx))
+	}, "GET", "/configmaps/a", "")
+	if w.Code != http.StatusGatewayTimeout {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

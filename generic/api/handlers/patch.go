@@ -111,11 +111,11 @@ func (p *patch) apply(ctx context.Context, old runtime.Object) (runtime.Object, 
 	var obj runtime.Object
 	switch {
 	case p.isApply():
-		obj, err = p.serverSideApply(old, exists)
+		obj, err = p.serverSideApply(ctx, old, exists)
 	case !exists:
 		return nil, apierrors.NewNotFound(s.resource(), p.name)
 	case p.kind == types.StrategicMergePatchType:
-		obj, err = p.strategicMerge(old)
+		obj, err = p.strategicMerge(ctx, old)
 	default:
 		obj, err = p.jsonPatch(ctx, old)
 	}
@@ -150,11 +150,11 @@ func (p *patch) checkIdentity(obj runtime.Object, exists bool) error {
 }
 
 // owned records who changed what.
-func (p *patch) owned(old, obj runtime.Object) runtime.Object {
+func (p *patch) owned(ctx context.Context, old, obj runtime.Object) runtime.Object {
 	if p.fields == nil {
 		return obj
 	}
-	return p.fields.Update(old, obj, p.manager)
+	return p.fields.Update(ctx, old, obj, p.manager)
 }
 
 // strictness validates what strict decoding found, of which Ignore asks nothing.

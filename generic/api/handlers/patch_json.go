@@ -72,7 +72,7 @@ func (p *patch) jsonPatch(ctx context.Context, old runtime.Object) (runtime.Obje
 	if err := p.strictness(string(after), strictErrs); err != nil {
 		return nil, err
 	}
-	return p.owned(old, obj), nil
+	return p.owned(ctx, old, obj), nil
 }
 
 // patchJSON returns the patched document and what strict decoding says about the

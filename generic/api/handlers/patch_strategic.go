@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,7 +18,7 @@ import (
 
 // strategicMerge applies a strategic merge patch, which the tags of the Go type
 // direct.
-func (p *patch) strategicMerge(old runtime.Object) (runtime.Object, error) {
+func (p *patch) strategicMerge(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	s := p.scope
 	versioned, err := s.Codec.FromHub(old)
 	if err != nil {
@@ -63,7 +64,7 @@ func (p *patch) strategicMerge(old runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.owned(old, hub), nil
+	return p.owned(ctx, old, hub), nil
 }
 
 // maxComparisons bounds what a merge compares: each element of a list of the patch with each of the object's and

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"context"
+	"errors"
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -67,10 +69,14 @@ func (a *answer) list(code int, list *rest.StoredList) error {
 	return a.object(code, list)
 }
 
-// object answers with what is encoded as a whole before the first byte is sent.
+// object answers with what is encoded as a whole before the first byte is sent. After the deadline
+// of the request there is little time left for it to be sent, and clients expect 504.
 func (a *answer) object(code int, obj runtime.Object) error {
 	b, err := a.encoded(obj)
 	if err != nil {
+		return err
+	}
+	if err := a.r.Context().Err(); errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	writeBody(a.w, a.r, code, a.out, b)

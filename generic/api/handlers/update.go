@@ -53,7 +53,7 @@ func (m *mutation) replace() (_ runtime.Object, _ bool, err error) {
 			if sent == sentObj {
 				sent = obj // nothing was converted, so that there is nothing more to copy
 			}
-			obj = record(m.fields, old, obj, sent, m.manager)
+			obj = record(ctx, m.fields, old, obj, sent, m.manager)
 		}
 		return obj, m.admitted(ctx, obj, old)
 	}

@@ -83,7 +83,7 @@ func TestEntriesAsTheyCome(t *testing.T) {
 					t.Errorf("short way %t, want %t", short, tt.short)
 				}
 			}
-			if got := m.Update(live.DeepCopy(), obj.DeepCopy(), "m"); entriesOf(t, got) == "" && len(tt.live) > 0 && tt.obj == nil && tt.short && tt.name != "all fields lost" {
+			if got := m.Update(t.Context(), live.DeepCopy(), obj.DeepCopy(), "m"); entriesOf(t, got) == "" && len(tt.live) > 0 && tt.obj == nil && tt.short && tt.name != "all fields lost" {
 				t.Error("managed fields are gone")
 			}
 		})
@@ -95,7 +95,7 @@ func TestSetsAreForgotten(t *testing.T) {
 	live := configMap(nil)
 	live.UID = ""
 	for i := range 3 * maxSets {
-		m.Update(live, configMap(map[string]string{fmt.Sprint("k", i): ""}), "m")
+		m.Update(t.Context(), live, configMap(map[string]string{fmt.Sprint("k", i): ""}), "m")
 	}
 	if n := len(m.sets.young) + len(m.sets.old); n == 0 || n > 2*maxSets {
 		t.Errorf("%d sets are kept, want at most %d", n, 2*maxSets)
@@ -226,11 +226,11 @@ func pod() *corev1.Pod {
 func BenchmarkUpdate(b *testing.B) {
 	m := newManager(b, corev1.SchemeGroupVersion.WithKind("Pod"), "", nil)
 	empty := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
-	live := m.Update(empty.DeepCopy(), pod(), "bench").(*corev1.Pod)
+	live := m.Update(b.Context(), empty.DeepCopy(), pod(), "bench").(*corev1.Pod)
 	labels := maps.Clone(live.Labels)
 	labels["tier"] = "2"
 	library := func(live, obj runtime.Object) { m.options.Library.UpdateNoErrors(live, obj, "bench") }
-	short := func(live, obj runtime.Object) { m.Update(live, obj, "bench") }
+	short := func(live, obj runtime.Object) { m.Update(b.Context(), live, obj, "bench") }
 	for name, update := range map[string]func(live, obj runtime.Object){"short": short, "library": library} {
 		b.Run("create/"+name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -254,12 +254,12 @@ func TestUnchangedSetsAreShared(t *testing.T) {
 	m := newManager(t, configMapKind, "", nil)
 	empty := configMap(nil)
 	empty.UID = ""
-	live := m.Update(empty, configMap(map[string]string{"a": "1"}), "m").(*corev1.ConfigMap)
+	live := m.Update(t.Context(), empty, configMap(map[string]string{"a": "1"}), "m").(*corev1.ConfigMap)
 	before := entriesOf(t, live)
 	for i := range 5 {
 		obj := live.DeepCopy()
 		obj.Data = map[string]string{"a": fmt.Sprint(i)}
-		live = m.Update(live, obj, "m").(*corev1.ConfigMap)
+		live = m.Update(t.Context(), live, obj, "m").(*corev1.ConfigMap)
 	}
 	if after := entriesOf(t, live); after != before || !strings.Contains(after, "f:a") {
 		t.Errorf("managed fields\n%s\nwere\n%s", after, before)
@@ -277,11 +277,11 @@ func TestManyWriters(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
-			live := m.Update(empty.DeepCopy(), configMap(map[string]string{"a": "1"}), "m").(*corev1.ConfigMap)
+			live := m.Update(t.Context(), empty.DeepCopy(), configMap(map[string]string{"a": "1"}), "m").(*corev1.ConfigMap)
 			for i := range 50 {
 				obj := live.DeepCopy()
 				obj.Data = map[string]string{"a": fmt.Sprint(i), fmt.Sprint("k", i%5): ""}
-				live = m.Update(live, obj, fmt.Sprint("w", (w+i)%3)).(*corev1.ConfigMap)
+				live = m.Update(t.Context(), live, obj, fmt.Sprint("w", (w+i)%3)).(*corev1.ConfigMap)
 				// The caller may do with the object what it likes.
 				live.ManagedFields[0].FieldsV1.GetRawBytes()[0] = '{'
 			}

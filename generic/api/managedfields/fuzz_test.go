@@ -23,7 +23,7 @@ func FuzzEntries(f *testing.F) {
 		live := configMap(map[string]string{"a": before, "b": "x"}, entry("one", version, fields))
 		obj := configMap(map[string]string{"a": after, "c": "y"}, entry("one", version, fields))
 		if malformed(live.GetManagedFields()) { // the library panics at some of it, so it is not asked
-			m.Update(live, obj, "two")
+			m.Update(t.Context(), live, obj, "two")
 			return
 		}
 		both(t, m, live, obj, "two")

@@ -2,6 +2,7 @@ package managedfields
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -24,7 +25,10 @@ import (
 type Options struct {
 	// Library does what the Manager does not.
 	Library *library.FieldManager
-	Types   library.TypeConverter
+	// LibraryOf returns another Library, of other types. If it is nil, work on large objects
+	// does not end before it is done.
+	LibraryOf func(types library.TypeConverter) (*library.FieldManager, error)
+	Types     library.TypeConverter
 	// Kind is the kind in the version of requests.
 	Kind        schema.GroupVersionKind
 	Subresource string
@@ -80,24 +84,34 @@ var stripped = fieldpath.NewSet(
 	fieldpath.MakePathOrDie("metadata", "resourceVersion"),
 )
 
-// Apply merges what a manager wants into the live object; see the library's.
-func (m *Manager) Apply(live, applied runtime.Object, manager string, force bool) (runtime.Object, error) {
-	return m.options.Library.Apply(tracked(tracked(live, tooMany), malformed), applied, manager, force)
+// Apply merges what a manager wants into the live object; see the library's. It ends with ctx.
+func (m *Manager) Apply(ctx context.Context, live, applied runtime.Object, manager string, force bool) (obj runtime.Object, err error) {
+	defer func() {
+		if end := ended(recover()); end != nil {
+			obj, err = nil, end
+		}
+	}()
+	return m.library(ctx, live, applied).Apply(tracked(tracked(live, tooMuch), malformed), applied, manager, force)
 }
 
 // Update records in the new object who owns what, now that manager has made it
 // of the live one. It changes the new object and returns it. Where fields cannot
-// be tracked, the object has no managed fields afterwards.
-func (m *Manager) Update(live, obj runtime.Object, manager string) runtime.Object {
+// be tracked, or not before ctx ends, the object has no managed fields afterwards.
+func (m *Manager) Update(ctx context.Context, live, obj runtime.Object, manager string) (result runtime.Object) {
 	if !object.Typed(obj) && obj.GetObjectKind().GroupVersionKind().Kind != m.options.Kind.Kind {
 		return untracked(obj)
 	}
-	live = drop(live, obj, tooMany)
+	live = drop(live, obj, tooMuch)
 	if m.update(live, obj, manager) {
 		return obj
 	}
 	live = drop(live, obj, malformed)
-	obj = m.options.Library.UpdateNoErrors(live, obj, manager)
+	defer func() {
+		if ended(recover()) != nil {
+			result = untracked(obj)
+		}
+	}()
+	obj = m.library(ctx, live, obj).UpdateNoErrors(live, obj, manager)
 	m.dropOtherGroups(obj)
 	return obj
 }
@@ -115,7 +129,16 @@ func untracked(obj runtime.Object) runtime.Object {
 // a dozen.
 const maxEntries = 1000
 
-func tooMany(entries []metav1.ManagedFieldsEntry) bool { return len(entries) > maxEntries }
+// maxUnordered is how many bytes a set may have that is in another order than the library's, which
+// takes time with the square of what is in it.
+const maxUnordered = 64 << 10
+
+// tooMuch reports entries whose decoding would take too long.
+func tooMuch(entries []metav1.ManagedFieldsEntry) bool {
+	return len(entries) > maxEntries || slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		return e.FieldsV1 != nil && len(e.FieldsV1.GetRawBytes()) > maxUnordered && !ordered(e.FieldsV1.GetRawBytes())
+	})
+}
 
 // malformed reports sets that are no JSON, or begin with white space, at which the library
 // panics. Protobuf can bring them.

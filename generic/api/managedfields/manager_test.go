@@ -230,12 +230,12 @@ func TestFloodOfEntries(t *testing.T) {
 		}
 		return all
 	}
-	want := owners(m.Update(live, configMap(map[string]string{"a": "y"}), "two"))
-	if got := owners(m.Update(live, configMap(map[string]string{"a": "y"}, flood...), "two")); len(want) != 2 || !slices.Equal(got, want) {
+	want := owners(m.Update(t.Context(), live, configMap(map[string]string{"a": "y"}), "two"))
+	if got := owners(m.Update(t.Context(), live, configMap(map[string]string{"a": "y"}, flood...), "two")); len(want) != 2 || !slices.Equal(got, want) {
 		t.Errorf("owners are %q, want %q", got, want)
 	}
 	stored := configMap(map[string]string{"a": "x"}, flood...)
-	if got := m.Update(stored, configMap(map[string]string{"a": "y"}), "two").(metav1.Object).GetManagedFields(); len(got) > maxUpdaters {
+	if got := m.Update(t.Context(), stored, configMap(map[string]string{"a": "y"}), "two").(metav1.Object).GetManagedFields(); len(got) > maxUpdaters {
 		t.Errorf("%d entries are left", len(got))
 	}
 	if len(stored.ManagedFields) != len(flood) {
@@ -248,7 +248,7 @@ func TestAppliedEntriesAreRefused(t *testing.T) {
 	m := newManager(t, configMapKind, "", nil)
 	many := make([]metav1.ManagedFieldsEntry, maxEntries+1)
 	for _, entries := range [][]metav1.ManagedFieldsEntry{many, {entry("one", "v1", "{}0")}} {
-		if _, err := m.Apply(configMap(nil), configMap(map[string]string{"a": "b"}, entries...), "two", true); err == nil {
+		if _, err := m.Apply(t.Context(), configMap(nil), configMap(map[string]string{"a": "b"}, entries...), "two", true); err == nil {
 			t.Errorf("%d entries are taken", len(entries))
 		}
 	}

@@ -144,8 +144,7 @@ func (w *walk) compareMaps(l, r reflect.Value, lnull, rnull bool, n *node) {
 		return
 	}
 	if !rnull {
-		for it := r.MapRange(); it.Next(); {
-			k, rv := it.Key(), it.Value()
+		for k, rv := range entriesOfMap(r) {
 			pe := fieldpath.FieldNameElement(k.String())
 			var lv reflect.Value
 			if !lnull {
@@ -163,9 +162,9 @@ func (w *walk) compareMaps(l, r reflect.Value, lnull, rnull bool, n *node) {
 	if lnull {
 		return
 	}
-	for it := l.MapRange(); it.Next(); {
-		if rnull || !r.MapIndex(it.Key()).IsValid() {
-			w.addTyped(w.here(w.removed), fieldpath.FieldNameElement(it.Key().String()), it.Value(), n.elem)
+	for k, lv := range entriesOfMap(l) {
+		if rnull || !r.MapIndex(k).IsValid() {
+			w.addTyped(w.here(w.removed), fieldpath.FieldNameElement(k.String()), lv, n.elem)
 		}
 	}
 }
@@ -286,8 +285,8 @@ func (w *walk) addChildren(s *fieldpath.Set, pe fieldpath.PathElement, v reflect
 			return
 		}
 		below := s.Children.Descend(pe)
-		for it := v.MapRange(); it.Next(); {
-			w.addTyped(below, fieldpath.FieldNameElement(it.Key().String()), it.Value(), n.elem)
+		for k, e := range entriesOfMap(v) {
+			w.addTyped(below, fieldpath.FieldNameElement(k.String()), e, n.elem)
 		}
 	case list:
 		if v.Len() == 0 {

@@ -142,7 +142,7 @@ func equalAny(l, r any) bool {
 }
 
 func (w *walk) compareAnyMaps(l, r map[string]any, m *schema.Map) {
-	for k, rv := range r {
+	for k, rv := range fieldsOf(r) {
 		if len(w.path) <= 1 && w.skips(k) {
 			continue
 		}
@@ -157,7 +157,7 @@ func (w *walk) compareAnyMaps(l, r map[string]any, m *schema.Map) {
 		w.compareAny(lv, rv, ref)
 		w.path = w.path[:len(w.path)-1]
 	}
-	for k, lv := range l {
+	for k, lv := range fieldsOf(l) {
 		if _, ok := r[k]; ok || len(w.path) <= 1 && w.skips(k) {
 			continue
 		}
@@ -224,7 +224,7 @@ func (w *walk) addAny(s *fieldpath.Set, pe fieldpath.PathElement, v any, ref sch
 			return
 		}
 		below := s.Children.Descend(pe)
-		for k, e := range v {
+		for k, e := range fieldsOf(v) {
 			w.addMember(below, fieldpath.FieldNameElement(k), e, w.fieldRef(a.Map, k))
 		}
 	case []any:

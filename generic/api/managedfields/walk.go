@@ -1,7 +1,11 @@
 package managedfields
 
 import (
+	"iter"
+	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -73,20 +77,21 @@ type items struct {
 // list compares two lists whose items have identities. Items that are there
 // twice are owned in a way of their own, which is left to the library.
 func (w *walk) list(l, r []fieldpath.PathElement, do items) {
-	if repeated(l) || repeated(r) {
-		w.fail()
-	}
+	lo, ro := w.inOrder(l), w.inOrder(r)
 	if len(l) == len(r) && samePlaces(l, r) {
-		for i, pe := range r {
-			w.path = append(w.path, pe)
+		for k := range r {
+			i := ro.at(k)
+			w.path = append(w.path, r[i])
 			do.both(i, i)
 			w.path = w.path[:len(w.path)-1]
 		}
 		return
 	}
-	find := places(l)
+	find := places(l, lo)
 	met := make([]bool, len(l))
-	for j, pe := range r {
+	for k := range r {
+		j := ro.at(k)
+		pe := r[j]
 		if i, ok := find(pe); ok {
 			met[i] = true
 			w.path = append(w.path, pe)
@@ -98,10 +103,10 @@ func (w *walk) list(l, r []fieldpath.PathElement, do items) {
 		s.Members.Insert(pe)
 		do.added(s, j)
 	}
-	for i, pe := range l {
-		if !met[i] {
+	for k := range l {
+		if i := lo.at(k); !met[i] {
 			s := w.here(w.difference.removed)
-			s.Members.Insert(pe)
+			s.Members.Insert(l[i])
 			do.removed(s, i)
 		}
 	}
@@ -109,11 +114,10 @@ func (w *walk) list(l, r []fieldpath.PathElement, do items) {
 
 // addItems enters the items of a list that has no counterpart.
 func (w *walk) addItems(s *fieldpath.Set, items []fieldpath.PathElement, add func(i int)) {
-	if repeated(items) {
-		w.fail()
-	}
-	for i, pe := range items {
-		s.Members.Insert(pe)
+	order := w.inOrder(items)
+	for k := range items {
+		i := order.at(k)
+		s.Members.Insert(items[i])
 		add(i)
 	}
 }
@@ -127,44 +131,91 @@ func samePlaces(l, r []fieldpath.PathElement) bool {
 	return true
 }
 
-// fewItems are searched one by one.
-const fewItems = 8
+const (
+	// fewItems are searched one by one.
+	fewItems = 8
+	// fewInserts are entered into a set in any order. The library's sets are sorted lists:
+	// entering many in another order than theirs takes time with the square of their number.
+	fewInserts = 64
+)
 
-// repeated reports whether an identity is there twice.
-func repeated(items []fieldpath.PathElement) bool {
-	if len(items) > fewItems {
-		seen := fieldpath.MakePathElementSet(len(items))
-		for _, pe := range items {
-			seen.Insert(pe)
-		}
-		return seen.Size() < len(items)
+// order is the order in which items are entered into a set; nil is that of the list.
+type order []int
+
+func (o order) at(k int) int {
+	if o == nil {
+		return k
 	}
-	for i := range items {
-		for j := range i {
-			if items[i].Equals(items[j]) {
-				return true
+	return o[k]
+}
+
+// inOrder returns the order of items in sets. It gives up where an identity is there twice.
+func (w *walk) inOrder(items []fieldpath.PathElement) order {
+	if len(items) <= fewItems {
+		for i := range items {
+			if slices.ContainsFunc(items[:i], items[i].Equals) {
+				w.fail()
 			}
 		}
+		return nil
 	}
-	return false
+	o := make(order, len(items))
+	for i := range o {
+		o[i] = i
+	}
+	slices.SortFunc(o, func(i, j int) int { return items[i].Compare(items[j]) })
+	for k := 1; k < len(o); k++ {
+		if items[o[k-1]].Equals(items[o[k]]) {
+			w.fail()
+		}
+	}
+	return o
 }
 
 // places returns what finds the place of an identity.
-func places(items []fieldpath.PathElement) func(fieldpath.PathElement) (int, bool) {
-	if len(items) <= fewItems {
+func places(items []fieldpath.PathElement, o order) func(fieldpath.PathElement) (int, bool) {
+	if o == nil {
 		return func(pe fieldpath.PathElement) (int, bool) {
 			i := slices.IndexFunc(items, pe.Equals)
 			return i, i >= 0
 		}
 	}
-	m := fieldpath.MakePathElementMap(len(items))
-	for i, pe := range items {
-		m.Insert(pe, i)
-	}
 	return func(pe fieldpath.PathElement) (int, bool) {
-		at, ok := m.Get(pe)
-		i, _ := at.(int)
-		return i, ok
+		k, ok := slices.BinarySearchFunc(o, pe, func(i int, pe fieldpath.PathElement) int { return items[i].Compare(pe) })
+		if !ok {
+			return 0, false
+		}
+		return o[k], true
+	}
+}
+
+// fieldsOf yields the fields of a map, many of them in the order of sets.
+func fieldsOf(m map[string]any) iter.Seq2[string, any] {
+	if len(m) <= fewInserts {
+		return maps.All(m)
+	}
+	return func(yield func(string, any) bool) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
+}
+
+// entriesOfMap yields the entries of a map with texts as keys, many of them in the order of sets.
+func entriesOfMap(m reflect.Value) iter.Seq2[reflect.Value, reflect.Value] {
+	if m.Len() <= fewInserts {
+		return m.Seq2()
+	}
+	return func(yield func(k, v reflect.Value) bool) {
+		keys := m.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, k := range keys {
+			if !yield(k, m.MapIndex(k)) {
+				return
+			}
+		}
 	}
 }
 
