@@ -3,7 +3,7 @@
 //
 // # Declaring
 //
-// A group makes one Store for each kind and installs what Storage returns:
+// A group makes one Store for each kind and installs what Resources returns:
 //
 //	store, err := registry.NewStore(kind, scheme, options)
 //	resources := store.Resources(gv) // "deployments", "deployments/status", "deployments/scale"
