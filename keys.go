@@ -50,9 +50,9 @@ func (o *Options) ensureKeys() (pki.Files, error) {
 	}
 	if h.ClientCAFile == "" {
 		h.ClientCAFile = files.FrontProxyCACert
-		orElse(&h.UsernameHeaders, "X-Remote-User")
-		orElse(&h.GroupHeaders, "X-Remote-Group")
-		orElse(&h.ExtraHeaderPrefixes, "X-Remote-Extra-")
+		setDefault(&h.UsernameHeaders, "X-Remote-User")
+		setDefault(&h.GroupHeaders, "X-Remote-Group")
+		setDefault(&h.ExtraHeaderPrefixes, "X-Remote-Extra-")
 	}
 	if o.Kube.ProxyClientCertFile == "" {
 		o.Kube.ProxyClientCertFile, o.Kube.ProxyClientKeyFile = files.FrontProxyClientCert, files.FrontProxyClientKey
@@ -66,8 +66,8 @@ func (o *Options) servesCertDir() bool {
 		"apiserver.crt")
 }
 
-// orElse sets a default for an empty list.
-func orElse(values *[]string, value string) {
+// setDefault sets a default for an empty list.
+func setDefault(values *[]string, value string) {
 	if len(*values) == 0 {
 		*values = []string{value}
 	}

@@ -60,7 +60,7 @@ func Run(ctx context.Context, o *Options) error {
 		}
 		host.NotifyReady(ctx)
 		if o.Out != nil {
-			s.greet(o.Out, time.Since(begun))
+			s.printStart(o.Out, time.Since(begun))
 		}
 	})
 	return s.Wait()
@@ -269,7 +269,7 @@ func (o *Options) externalHost() string {
 	return o.ServerRun.AdvertiseAddress.String()
 }
 
-func (s *Server) greet(out io.Writer, took time.Duration) {
+func (s *Server) printStart(out io.Writer, took time.Duration) {
 	o := s.options
 	var b strings.Builder
 	defer func() { _, _ = io.WriteString(out, b.String()) }() // the reader may be closed

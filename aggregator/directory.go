@@ -50,7 +50,7 @@ func (d *directory) set(s *apiregistrationv1.APIService) {
 	gv := groupVersion(s)
 	d.services[gv] = s
 	if s.Spec.Service == nil {
-		d.unproxy(gv)
+		d.removeProxy(gv)
 	} else {
 		if d.proxies[gv] == nil {
 			d.proxies[gv] = d.newProxy()
@@ -66,11 +66,11 @@ func (d *directory) remove(s *apiregistrationv1.APIService) {
 	defer d.mu.Unlock()
 	gv := groupVersion(s)
 	delete(d.services, gv)
-	d.unproxy(gv)
+	d.removeProxy(gv)
 	d.publish(gv)
 }
 
-func (d *directory) unproxy(gv schema.GroupVersion) {
+func (d *directory) removeProxy(gv schema.GroupVersion) {
 	if p := d.proxies[gv]; p != nil {
 		p.close()
 	}

@@ -63,7 +63,7 @@ func (f *fetcher) get(ctx context.Context, s *apiregistrationv1.APIService, path
 	if err != nil {
 		return nil, err
 	}
-	newIdentity(IdentityHeaders{}).assume(r, aggregatorUser)
+	newIdentity(IdentityHeaders{}).setUser(r, aggregatorUser)
 	if accept != "" {
 		r.Header.Set("Accept", accept)
 	}

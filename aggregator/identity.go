@@ -41,8 +41,8 @@ func newIdentity(h IdentityHeaders) *identity {
 	return i
 }
 
-// assume sets the headers of a user's request.
-func (i *identity) assume(r *http.Request, u *user.Info) {
+// setUser sets the headers of a user's request.
+func (i *identity) setUser(r *http.Request, u *user.Info) {
 	for name := range r.Header {
 		if i.names[http.CanonicalHeaderKey(name)] || i.hasPrefix(strings.ToLower(name)) {
 			delete(r.Header, name)

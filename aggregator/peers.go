@@ -188,7 +188,7 @@ func fetchPeer(ctx context.Context, p *peer) (map[schema.GroupVersion][]metav1.A
 	if err != nil {
 		return nil, "", err
 	}
-	newIdentity(IdentityHeaders{}).assume(r, peerUser)
+	newIdentity(IdentityHeaders{}).setUser(r, peerUser)
 	r.Header.Set("Accept", ownDiscovery)
 	r.Header.Set(peerProxied, "true")
 	if p.etag != "" {

@@ -181,7 +181,7 @@ func keepForwarded(pr *httputil.ProxyRequest) {
 // prepare sets URL and headers of a request to the external server on behalf of the user.
 func (h *proxyHandler) prepare(out *http.Request, host *url.URL, u *user.Info) {
 	pointTo(out, host)
-	h.identity.assume(out, u)
+	h.identity.setUser(out, u)
 	if state := request.StateFrom(out.Context()); state != nil && state.AuditID != "" {
 		out.Header.Set("Audit-Id", state.AuditID)
 	}

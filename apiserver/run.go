@@ -75,7 +75,7 @@ func Run(ctx context.Context, s *Server, o *Options) error {
 		}
 		host.NotifyReady(ctx)
 		if o.Out != nil {
-			r.greet(o.Out, s.Name, time.Since(begun))
+			r.printStart(o.Out, s.Name, time.Since(begun))
 		}
 	})
 	return r.Wait()
@@ -115,7 +115,7 @@ func (r *Running) Stop() error { return r.running.Stop() }
 // Wait returns when the server has stopped: nil after a regular shutdown.
 func (r *Running) Wait() error { return r.running.Wait() }
 
-func (r *Running) greet(out io.Writer, name string, took time.Duration) {
+func (r *Running) printStart(out io.Writer, name string, took time.Duration) {
 	text := fmt.Sprintf("%s serves on https://%s (ready after %v)\n", name, r.Address(), took.Round(time.Millisecond))
 	if r.kubeconfig != "" {
 		text += fmt.Sprintf("  kubectl --kubeconfig %s api-resources\n", r.kubeconfig)

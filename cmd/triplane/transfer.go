@@ -113,7 +113,7 @@ func (t *transferred) with(ctx context.Context, do func(*restclient.Config) erro
 		}
 		return do(config)
 	}
-	server, err := triplane.Start(ctx, t.quiet())
+	server, err := triplane.Start(ctx, t.transferOptions())
 	if err != nil {
 		return err
 	}
@@ -136,9 +136,9 @@ func holdsStoppedStore(dir string) (bool, error) {
 	return true, nil
 }
 
-// quiet returns the options of a server for this command only. It runs no controllers, does not publish its
+// transferOptions returns the options of a server for this command only. It runs no controllers, does not publish its
 // address in the endpoints of the Service kubernetes, and does not write admin.kubeconfig.
-func (t *transferred) quiet() *triplane.Options {
+func (t *transferred) transferOptions() *triplane.Options {
 	o := triplane.NewOptions()
 	o.DataDir, o.Etcd.EncryptionConfig, o.Kube.ServiceClusterIPs = t.dir, t.encryption, t.serviceRanges
 	o.SecureServing.BindAddress, o.SecureServing.BindPort = net.IPv4(127, 0, 0, 1), 0

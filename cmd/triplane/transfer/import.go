@@ -278,13 +278,13 @@ func (i *importer) prepare(o *unstructured.Unstructured) {
 	}
 	o.SetOwnerReferences(owners)
 	if o.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: "batch", Kind: "Job"}) {
-		unnameJob(o)
+		resetJobSelector(o)
 	}
-	o.Object = i.renamed(o.Object).(map[string]any)
+	o.Object = i.replaceUIDs(o.Object).(map[string]any)
 }
 
-// unnameJob removes the generated selector and labels of a Job, unless they were set manually.
-func unnameJob(o *unstructured.Unstructured) {
+// resetJobSelector removes the generated selector and labels of a Job, unless they were set manually.
+func resetJobSelector(o *unstructured.Unstructured) {
 	if manual, _, _ := unstructured.NestedBool(o.Object, "spec", "manualSelector"); manual {
 		return
 	}
@@ -294,8 +294,8 @@ func unnameJob(o *unstructured.Unstructured) {
 	}
 }
 
-// renamed replaces strings that are old uids by the new ones.
-func (i *importer) renamed(value any) any {
+// replaceUIDs replaces strings that are old uids by the new ones.
+func (i *importer) replaceUIDs(value any) any {
 	switch v := value.(type) {
 	case string:
 		if uid := i.uids[v]; uid != "" {
@@ -303,11 +303,11 @@ func (i *importer) renamed(value any) any {
 		}
 	case map[string]any:
 		for key := range v {
-			v[key] = i.renamed(v[key])
+			v[key] = i.replaceUIDs(v[key])
 		}
 	case []any:
 		for n := range v {
-			v[n] = i.renamed(v[n])
+			v[n] = i.replaceUIDs(v[n])
 		}
 	}
 	return value

@@ -140,7 +140,7 @@ func (s *snapshots) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.serving.Unlock()
-	f, err := s.unnamed()
+	f, err := s.unlinkedSnapshot()
 	if errors.Is(err, unix.ENOSPC) {
 		http.Error(w, "not enough disk space for a snapshot", http.StatusInsufficientStorage)
 		return
@@ -160,8 +160,8 @@ func (s *snapshots) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unnamed creates a snapshot in an unlinked file, which is deleted when it is closed. Calls must not overlap.
-func (s *snapshots) unnamed() (*os.File, error) {
+// unlinkedSnapshot creates a snapshot in an unlinked file, which is deleted when it is closed. Calls must not overlap.
+func (s *snapshots) unlinkedSnapshot() (*os.File, error) {
 	path, err := s.write("served.db")
 	if err != nil {
 		return nil, err

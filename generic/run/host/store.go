@@ -79,7 +79,7 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 	}
 	switch {
 	case o.Backend != nil:
-		s.cluster = given(o, o.Backend)
+		s.cluster = externalCluster(o, o.Backend)
 	case o.Embedded() && o.Memory:
 		backend := memory.New()
 		s.cluster = &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()),
@@ -115,15 +115,15 @@ func (s *Store) addGiven(o *options.Etcd) {
 		}
 		c, ok := clusters[override.Backend]
 		if !ok {
-			c = given(o, override.Backend)
+			c = externalCluster(o, override.Backend)
 			clusters[override.Backend], s.others = c, append(s.others, c)
 		}
 		s.resources[r] = c
 	}
 }
 
-// given returns a backend that the embedding program opens and closes.
-func given(o *options.Etcd, backend storage.Backend) *cluster {
+// externalCluster returns a backend that the embedding program opens and closes.
+func externalCluster(o *options.Etcd, backend storage.Backend) *cluster {
 	return &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()),
 		end: func() error { return nil }}
 }

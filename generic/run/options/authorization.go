@@ -77,7 +77,7 @@ func (o *Authorization) AddFlags(fs *pflag.FlagSet) {
 // Validate returns an error for each invalid value.
 func (o *Authorization) Validate() []error {
 	if o.ConfigFile != "" {
-		return o.validateBesideFile()
+		return o.validateWithFile()
 	}
 	var errs []error
 	for i, m := range o.modes() {
@@ -99,7 +99,7 @@ func (o *Authorization) Validate() []error {
 	return errs
 }
 
-func (o *Authorization) validateBesideFile() (errs []error) {
+func (o *Authorization) validateWithFile() (errs []error) {
 	for _, f := range []struct {
 		flag  string
 		given bool

@@ -28,7 +28,7 @@ func ensureAuthority(certFile, keyFile, name string) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	if key != nil && due(certs[0]) == nil {
+	if key != nil && checkExpiry(certs[0]) == nil {
 		return &authority{cert: certs[0], key: key}, nil
 	}
 	template := &x509.Certificate{
@@ -58,7 +58,7 @@ func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate,
 	if err != nil {
 		return err
 	}
-	if key != nil && due(certs[0]) == nil && certs[0].CheckSignatureFrom(a.cert) == nil && covers(certs[0], template) {
+	if key != nil && checkExpiry(certs[0]) == nil && certs[0].CheckSignatureFrom(a.cert) == nil && covers(certs[0], template) {
 		return nil
 	}
 	signer, err := make()
@@ -73,8 +73,8 @@ func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate,
 	return writePair(certFile, keyFile, cert, signer)
 }
 
-// due returns an error if a certificate must be replaced.
-func due(c *x509.Certificate) error {
+// checkExpiry returns an error if a certificate must be replaced.
+func checkExpiry(c *x509.Certificate) error {
 	if left := time.Until(c.NotAfter); left < renewBefore {
 		return fmt.Errorf("certificate %q expires in %v", c.Subject.CommonName, left)
 	}

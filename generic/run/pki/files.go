@@ -19,7 +19,7 @@ import (
 // readPair returns certificates and key. It returns nothing if one of the files does not exist, and an error if
 // they are unusable.
 func readPair(certFile, keyFile string) ([]*x509.Certificate, crypto.Signer, error) {
-	certPEM, err := readIfThere(certFile)
+	certPEM, err := readIfExists(certFile)
 	if certPEM == nil {
 		return nil, nil, err
 	}
@@ -42,15 +42,15 @@ func readPair(certFile, keyFile string) ([]*x509.Certificate, crypto.Signer, err
 	return certs, signer, nil
 }
 
-// readKey is like readIfThere, but returns an error if other users can read the file.
+// readKey is like readIfExists, but returns an error if other users can read the file.
 func readKey(name string) ([]byte, error) {
 	if err := private.Key(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return readIfThere(name)
+	return readIfExists(name)
 }
 
-func readIfThere(name string) ([]byte, error) {
+func readIfExists(name string) ([]byte, error) {
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

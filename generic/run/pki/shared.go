@@ -62,7 +62,7 @@ func WriteShared(dir string, files map[string][]byte) error {
 	}
 	for _, name := range shared() {
 		content, path := files[name], filepath.Join(dir, name)
-		there, err := readIfThere(path)
+		there, err := readIfExists(path)
 		switch {
 		case err != nil:
 			return err

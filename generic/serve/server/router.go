@@ -101,7 +101,7 @@ func (r *router) services(c *restful.Container) *map[string]*service {
 	if s := r.snapshot.Load(); s != nil {
 		return s
 	}
-	return r.look(c)
+	return r.takeSnapshot(c)
 }
 
 // below returns the part of a path below the root of its service.
@@ -109,7 +109,7 @@ func below(path, root string) string {
 	return strings.TrimPrefix(strings.TrimRight(path[len(root):], "/"), "/")
 }
 
-func (r *router) look(c *restful.Container) *map[string]*service {
+func (r *router) takeSnapshot(c *restful.Container) *map[string]*service {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.snapshot.Load(); s != nil {

@@ -163,7 +163,7 @@ func (c *controller) read(ctx context.Context, it *item, o *owner) error {
 	switch {
 	case isAbsent(err):
 		o.state = absent
-		if err := c.lookElsewhere(ctx, it, o, at); err != nil {
+		if err := c.checkOtherNamespaces(ctx, it, o, at); err != nil {
 			return err
 		}
 	case err != nil:
@@ -203,7 +203,7 @@ func (g *graph) found(at *node, exists bool, obj *metav1.PartialObjectMetadata) 
 		return n != nil && (n.state == present) == exists
 	}
 	if !exists {
-		g.vanish(n)
+		g.markAbsent(n)
 		g.mu.Unlock()
 		return true
 	}
@@ -213,8 +213,8 @@ func (g *graph) found(at *node, exists bool, obj *metav1.PartialObjectMetadata) 
 	return true
 }
 
-// lookElsewhere records an event if the owner exists in another namespace.
-func (c *controller) lookElsewhere(ctx context.Context, it *item, o *owner, at *node) error {
+// checkOtherNamespaces records an event if the owner exists in another namespace.
+func (c *controller) checkOtherNamespaces(ctx context.Context, it *item, o *owner, at *node) error {
 	if at.namespace == "" {
 		return nil
 	}

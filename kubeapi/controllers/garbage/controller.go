@@ -69,7 +69,7 @@ func (c *controller) run(ctx context.Context) {
 func (c *controller) changed(o *control.Object) {
 	switch {
 	case o.Deleted():
-		c.graph.gone(o.Key, o.Revision)
+		c.graph.deleted(o.Key, o.Revision)
 	case control.Related(o.Value) || c.graph.known(o.Key):
 		m, err := control.ReadMeta(o.Value)
 		if err != nil {

@@ -71,7 +71,7 @@ func (c *controller) followOne(ctx context.Context, r *control.Resource) {
 				obj = last.Obj
 			}
 			if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
-				c.graph.goneFor(ident{keyOf(o), o.UID})
+				c.graph.setAbsent(ident{keyOf(o), o.UID})
 			}
 		},
 	})
@@ -103,7 +103,7 @@ func (c *controller) removeMissing(ctx context.Context, r *control.Resource) {
 		}
 		o, err := objects.Get(ctx, at.name, metav1.GetOptions{})
 		if isAbsent(err) || err == nil && o.UID != id.uid {
-			c.graph.goneFor(id)
+			c.graph.setAbsent(id)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func (g *graph) observe(p place, m *control.Meta, version int64) {
 	}
 	for _, other := range slices.Clone(g.byKey[p.key].opened()) {
 		if other.id.uid != m.UID { // it was replaced by another object
-			g.vanish(other)
+			g.markAbsent(other)
 		}
 	}
 	n := g.get(m.UID, p)
@@ -206,8 +206,8 @@ func (g *graph) unlink(n *node, edges []edge) {
 	}
 }
 
-// gone records the deletion of the object at a key. For virtual nodes it re-checks the dependents.
-func (g *graph) gone(key string, version int64) {
+// deleted records the deletion of the object at a key. For virtual nodes it re-checks the dependents.
+func (g *graph) deleted(key string, version int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, n := range slices.Clone(g.byKey[key].opened()) {
@@ -216,22 +216,22 @@ func (g *graph) gone(key string, version int64) {
 			n.changes++
 			g.checkDependents(n)
 		case n.version < version:
-			g.vanish(n)
+			g.markAbsent(n)
 		}
 	}
 }
 
-// goneFor records that an object does not exist.
-func (g *graph) goneFor(id ident) {
+// setAbsent records that an object does not exist.
+func (g *graph) setAbsent(id ident) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if n := g.nodes[id]; n != nil {
-		g.vanish(n)
+		g.markAbsent(n)
 	}
 }
 
-// vanish marks a node as absent.
-func (g *graph) vanish(n *node) {
+// markAbsent marks a node as absent.
+func (g *graph) markAbsent(n *node) {
 	if n.state == absent || g.nodes[n.id] != n {
 		return
 	}
@@ -255,17 +255,17 @@ func (g *graph) checkDependents(n *node) {
 func (g *graph) listed(resource schema.GroupResource, version int64, there func(key string) bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var gone []*node
+	var deleted []*node
 	for id, n := range g.nodes {
 		switch {
 		case n.unknown(): // its kind may be served now
 			g.checkDependents(n)
 		case n.resource == resource && n.state == present && n.version < version && !there(id.key):
-			gone = append(gone, n)
+			deleted = append(deleted, n)
 		}
 	}
-	for _, n := range gone {
-		g.vanish(n)
+	for _, n := range deleted {
+		g.markAbsent(n)
 	}
 }
 

@@ -68,13 +68,13 @@ func TestDependentsFollowTheirOwner(t *testing.T) {
 	g.see(3, "owner", "owner", nil)
 	g.see(4, "b", "b", nil, "owner")
 	g.take(t) // it exists
-	g.gone("owner", 5)
+	g.deleted("owner", 5)
 	g.take(t, "a", "b")
 	if n := g.nodes[ident{"owner", "owner"}]; n == nil || n.state != absent {
 		t.Errorf("the owner is %+v", n)
 	}
-	g.gone("a", 6)
-	g.gone("b", 7)
+	g.deleted("a", 6)
+	g.deleted("b", 7)
 	if len(g.nodes) != 0 || len(g.byKey) != 0 {
 		t.Errorf("left are %v %v", g.nodes, g.byKey)
 	}
@@ -92,9 +92,9 @@ func TestForegroundWaitsForTheLast(t *testing.T) {
 	if it := g.look(ident{"owner", "owner"}); it == nil || !it.blocked {
 		t.Errorf("nothing blocks %+v", it)
 	}
-	g.gone("a", 5)
+	g.deleted("a", 5)
 	g.take(t)
-	g.gone("b", 6)
+	g.deleted("b", 6)
 	g.take(t, "owner")
 	if it := g.look(ident{"owner", "owner"}); it == nil || it.blocked {
 		t.Errorf("it is blocked still: %+v", it)
@@ -106,7 +106,7 @@ func TestReadsOvertakeChanges(t *testing.T) {
 	g.see(1, "dependent", "dependent", nil, "owner")
 	g.see(10, "owner", "owner", nil) // read
 	g.checked = nil
-	g.gone("owner", 5) // of another one before it
+	g.deleted("owner", 5) // of another one before it
 	g.see(5, "owner", "former", nil)
 	g.take(t)
 	if n := g.nodes[ident{"owner", "owner"}]; n == nil || n.state != present {
@@ -142,7 +142,7 @@ func TestOvertakenReadsAreVoid(t *testing.T) {
 	g := newTestGraph()
 	g.see(1, "dependent", "dependent", nil, "owner")
 	before := g.where(ident{"owner", "owner"})
-	g.gone("owner", 2)
+	g.deleted("owner", 2)
 	if g.found(before, true, &metav1.PartialObjectMetadata{}) {
 		t.Error("the read is believed")
 	}

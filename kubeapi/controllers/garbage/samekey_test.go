@@ -20,9 +20,9 @@ func TestNodesOfOneKey(t *testing.T) {
 	for version := range int64(20_000) {
 		switch random.IntN(5) {
 		case 0:
-			g.gone(any(names), version)
+			g.deleted(any(names), version)
 		case 1:
-			g.goneFor(ident{any(names), types.UID(any(uids))})
+			g.setAbsent(ident{any(names), types.UID(any(uids))})
 		case 2:
 			there := any(names)
 			g.listed(at("").resource, version, func(key string) bool { return key == there })

@@ -16,8 +16,8 @@ type candidate = *coordinationv1beta1.LeaseCandidate
 // candidateLife is how long a candidate is valid without renewal.
 const candidateLife = 30 * time.Minute
 
-// living returns the valid candidates, the best first.
-func living(all []candidate, now time.Time) []candidate {
+// validCandidates returns the valid candidates, the best first.
+func validCandidates(all []candidate, now time.Time) []candidate {
 	alive := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool { return expired(c, now) })
 	slices.SortFunc(alive, compare)
 	return alive
@@ -79,7 +79,7 @@ func timeLeft(l *coordinationv1.Lease, now time.Time) time.Duration {
 	return max(0, l.Spec.RenewTime.Add(time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0))*time.Second).Sub(now))
 }
 
-// answered reports whether a candidate has renewed since its ping.
-func answered(c candidate) bool {
+// acknowledged reports whether a candidate has renewed since its ping.
+func acknowledged(c candidate) bool {
 	return c.Spec.PingTime != nil && c.Spec.RenewTime != nil && !c.Spec.RenewTime.Before(c.Spec.PingTime)
 }

@@ -32,11 +32,11 @@ func TestLiving(t *testing.T) {
 		{[]candidate{one("a", "1.35.0", "1.35.0", time.Hour), one("b", "1.36.0", "1.36.0", 0)}, "b"},
 		{[]candidate{one("a", "1.36.0", "new", 0), one("b", "1.36.0", "1.36.0", 0)}, "b"},
 	} {
-		if got := living(c.all, now); got[0].Name != c.want {
+		if got := validCandidates(c.all, now); got[0].Name != c.want {
 			t.Errorf("%s is the best, want %s", got[0].Name, c.want)
 		}
 	}
-	if got := living([]candidate{one("a", "1.35.0", "1.35.0", time.Hour)}, now); len(got) != 0 {
+	if got := validCandidates([]candidate{one("a", "1.35.0", "1.35.0", time.Hour)}, now); len(got) != 0 {
 		t.Errorf("%s lives", got[0].Name)
 	}
 }

@@ -25,7 +25,7 @@ func (c *Controller) elect(
 	if err := c.deleteExpired(ctx, all, now); err != nil {
 		return 0, err
 	}
-	alive := living(all, now)
+	alive := validCandidates(all, now)
 	if len(alive) == 0 {
 		delete(c.rounds, key)
 		return 0, nil
@@ -117,7 +117,7 @@ func (c *Controller) ping(
 				metav1.UpdateOptions{}); err != nil {
 				return nil, 0, err
 			}
-		case answered(one):
+		case acknowledged(one):
 			voters = append(voters, one)
 		}
 	}

@@ -61,14 +61,14 @@ func New(e *control.Env) (func(context.Context), error) {
 	c := &controller{env: e, client: client, metadata: meta, names: map[string]map[string]*use{}}
 	c.queue = control.NewQueue(e, "resourcequota_primary", c.sync)
 	e.Feed.On(quotas, c.quotaChanged)
-	e.Feed.OnDeletion(func(o *control.Object) { c.lessUsed(o.Namespace) })
+	e.Feed.OnDeletion(func(o *control.Object) { c.usageDropped(o.Namespace) })
 	e.Feed.On(pods, func(o *control.Object) {
 		if o.Mentions(string(corev1.PodSucceeded)) || o.Mentions(string(corev1.PodFailed)) {
-			c.lessUsed(o.Namespace)
+			c.usageDropped(o.Namespace)
 		}
 	})
 	for _, gr := range []string{services.Resource, claims.Resource} {
-		e.Feed.On(corev1.Resource(gr), func(o *control.Object) { c.lessUsed(o.Namespace) })
+		e.Feed.On(corev1.Resource(gr), func(o *control.Object) { c.usageDropped(o.Namespace) })
 	}
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
@@ -119,8 +119,8 @@ func (c *controller) mayWrite(key control.Key, lower bool) bool {
 	return true
 }
 
-// lessUsed enqueues the quotas of a namespace.
-func (c *controller) lessUsed(namespace string) {
+// usageDropped enqueues the quotas of a namespace.
+func (c *controller) usageDropped(namespace string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name := range c.names[namespace] {
