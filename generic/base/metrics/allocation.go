@@ -80,26 +80,26 @@ func (m *Allocation) IPReleased(cidr string) {
 }
 
 // IPs sets the numbers of allocated and of all cluster IPs of a range.
-func (m *Allocation) IPs(cidr string, taken int, all uint64) {
+func (m *Allocation) IPs(cidr string, allocatedNow int, all uint64) {
 	if m != nil {
-		m.allocated.WithLabelValues(cidr).Set(float64(taken))
-		m.available.WithLabelValues(cidr).Set(float64(all) - float64(taken))
+		m.allocated.WithLabelValues(cidr).Set(float64(allocatedNow))
+		m.available.WithLabelValues(cidr).Set(float64(all) - float64(allocatedNow))
 	}
 }
 
 // Ports counts allocations of node ports, and sets the numbers of allocated and of all node ports.
-func (m *Allocation) Ports(asked, chosen, taken, all int) {
+func (m *Allocation) Ports(static, chosen, allocatedNow, all int) {
 	if m == nil {
 		return
 	}
-	if asked > 0 {
-		m.portTotal.WithLabelValues(allocationScope(false)).Add(float64(asked))
+	if static > 0 {
+		m.portTotal.WithLabelValues(allocationScope(false)).Add(float64(static))
 	}
 	if chosen > 0 {
 		m.portTotal.WithLabelValues(allocationScope(true)).Add(float64(chosen))
 	}
-	m.ports.Set(float64(taken))
-	m.freePorts.Set(float64(all - taken))
+	m.ports.Set(float64(allocatedNow))
+	m.freePorts.Set(float64(all - allocatedNow))
 }
 
 // PortFailed counts a failed allocation of a node port.

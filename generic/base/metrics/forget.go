@@ -96,7 +96,7 @@ func (m *Storage) forget(gone Gone) {
 			v.Delete(l)
 		}
 	}
-	m.forgotten.Add(1)
+	m.deletions.Add(1)
 }
 
 func (m *Watches) forget(gone Gone) {
@@ -104,5 +104,5 @@ func (m *Watches) forget(gone Gone) {
 		m.sizes.Delete(l)
 	}
 	gone.removeFrom(m.initial.MetricVec)
-	m.forgotten.Add(1)
+	m.deletions.Add(1)
 }

@@ -16,15 +16,15 @@ type current[T any] struct{ p atomic.Pointer[since[T]] }
 
 type since[T any] struct {
 	value     T
-	forgotten uint64
+	deletions uint64
 }
 
 // get returns the observer. forgotten is the number of deletions so far, which the caller must read before.
-func (c *current[T]) get(forgotten uint64, find func() T) T {
-	if p := c.p.Load(); p != nil && p.forgotten == forgotten {
+func (c *current[T]) get(deletions uint64, find func() T) T {
+	if p := c.p.Load(); p != nil && p.deletions == deletions {
 		return p.value
 	}
-	s := &since[T]{find(), forgotten}
+	s := &since[T]{find(), deletions}
 	c.p.Store(s)
 	return s.value
 }

@@ -11,7 +11,7 @@ import (
 type Storage struct {
 	requests, errors *prometheus.CounterVec
 	duration         *prometheus.HistogramVec
-	forgotten        atomic.Uint64 // number of deletions of series
+	deletions        atomic.Uint64 // number of deletions of series
 	// The counters of lists: lists, and the objects that they read, evaluated and returned. The latter are
 	// equal, because caches list all objects and select afterwards.
 	lists, fetched, evaluated, returned *prometheus.CounterVec
@@ -65,18 +65,18 @@ func (m *Storage) Of(operation, group, resource string) *Operation {
 
 // Done counts a request that started at begun. failed is whether it returned an error.
 func (o *Operation) Done(begun time.Time, failed bool) {
-	forgotten := o.owner.forgotten.Load()
-	o.requests.get(forgotten, func() prometheus.Counter {
+	deletions := o.owner.deletions.Load()
+	o.requests.get(deletions, func() prometheus.Counter {
 		return o.owner.requests.WithLabelValues(o.operation, o.group,
 			o.resource)
 	}).Inc()
 	if failed {
-		o.errors.get(forgotten, func() prometheus.Counter {
+		o.errors.get(deletions, func() prometheus.Counter {
 			return o.owner.errors.WithLabelValues(o.operation, o.group,
 				o.resource)
 		}).Inc()
 	}
-	o.duration.get(forgotten, func() prometheus.Observer {
+	o.duration.get(deletions, func() prometheus.Observer {
 		return o.owner.duration.WithLabelValues(o.operation, o.group,
 			o.resource)
 	}).

@@ -16,7 +16,7 @@ type TokenCache struct {
 func newTokenCache(r prometheus.Registerer) *TokenCache {
 	const name = "authentication_token_cache_"
 	status := []string{"status"}
-	asked := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name + "request_total",
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name + "request_total",
 		Help: "Lookups of tokens, by whether the cache had them."}, status)
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name + "request_duration_seconds",
 		Buckets: prometheus.DefBuckets,
@@ -25,9 +25,9 @@ func newTokenCache(r prometheus.Registerer) *TokenCache {
 		Help: "Calls of the authenticator behind the cache, by result."}, status)
 	fetching := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name + "active_fetch_count",
 		Help: "Calls in progress of the authenticator behind the cache."}, status)
-	r.MustRegister(asked, took, fetched, fetching)
+	r.MustRegister(requests, took, fetched, fetching)
 	return &TokenCache{
-		hit: asked.WithLabelValues("hit"), miss: asked.WithLabelValues("miss"),
+		hit: requests.WithLabelValues("hit"), miss: requests.WithLabelValues("miss"),
 		hitTook: took.WithLabelValues("hit"), missTook: took.WithLabelValues("miss"),
 		fetched: fetched.WithLabelValues("ok"), failed: fetched.WithLabelValues("error"),
 		fetching: fetching.WithLabelValues("in_flight"),

@@ -12,7 +12,7 @@ type Watches struct {
 	events    *prometheus.CounterVec
 	sizes     *prometheus.HistogramVec
 	initial   *prometheus.HistogramVec
-	forgotten atomic.Uint64 // number of deletions of series
+	deletions atomic.Uint64 // number of deletions of series
 }
 
 func newWatches(r prometheus.Registerer, s scale) *Watches {
@@ -52,12 +52,12 @@ func (w *WatchesOf) Sent(bytes int) {
 	if w == nil {
 		return
 	}
-	forgotten := w.owner.forgotten.Load()
-	w.events.get(forgotten, func() prometheus.Counter {
+	deletions := w.owner.deletions.Load()
+	w.events.get(deletions, func() prometheus.Counter {
 		return w.owner.events.WithLabelValues(w.group, w.version,
 			w.resource)
 	}).Inc()
-	w.sizes.get(forgotten, func() prometheus.Observer {
+	w.sizes.get(deletions, func() prometheus.Observer {
 		return w.owner.sizes.WithLabelValues(w.group, w.version,
 			w.resource)
 	}).Observe(float64(bytes))

@@ -66,13 +66,13 @@ type Versions interface {
 // rounds is the state of the reinvocation: whether a plugin requested it, whether it runs, and the values of
 // Remember.
 type rounds struct {
-	again   bool
-	running bool
-	memory  map[any]any
+	requested bool
+	running   bool
+	memory    map[any]any
 }
 
 // Reinvoke requests a second round of the mutating plugins. There is never a third.
-func (a *Attributes) Reinvoke() { a.rounds.again = true }
+func (a *Attributes) Reinvoke() { a.rounds.requested = true }
 
 // Reinvocation reports whether this is the second round.
 func (a *Attributes) Reinvocation() bool { return a.rounds.running }

@@ -68,7 +68,7 @@ func (c Chain) Handles(op Operation) bool {
 func (c Chain) Admit(ctx context.Context, a *Attributes) error {
 	start := time.Now()
 	err := c.round(ctx, a, metrics.Admit)
-	if err == nil && a.rounds.again {
+	if err == nil && a.rounds.requested {
 		a.rounds.running = true
 		err = c.round(ctx, a, metrics.Admit)
 	}

@@ -55,18 +55,18 @@ func (c *TokenCache) AuthenticateToken(ctx context.Context, token string) (*Resp
 	start := time.Now()
 	key := c.hash(ctx, token)
 	if known, ok := c.known.get(key); ok && c.now().Before(known.expires) {
-		c.asked(true, start)
+		c.observe(true, start)
 		return known.response, nil
 	}
 	response, err := c.fetch(ctx, token)
-	c.asked(false, start)
+	c.observe(false, start)
 	if response != nil && err == nil {
 		c.known.put(key, cachedToken{response, c.now().Add(c.ttl)})
 	}
 	return response, err
 }
 
-func (c *TokenCache) asked(hit bool, start time.Time) {
+func (c *TokenCache) observe(hit bool, start time.Time) {
 	if c.count != nil {
 		c.count.Requested(hit, time.Since(start))
 	}

@@ -11,9 +11,9 @@ import (
 
 // AttributesOf sets a to the attributes of a request. Selectors that do not parse are omitted: authorizers then
 // decide as for a request without selectors.
-func AttributesOf(info *request.Info, who *user.Info, a *authorizer.Attributes) {
+func AttributesOf(info *request.Info, u *user.Info, a *authorizer.Attributes) {
 	*a = authorizer.Attributes{
-		User:            who,
+		User:            u,
 		Verb:            info.Verb,
 		Namespace:       info.Namespace,
 		APIGroup:        info.APIGroup,

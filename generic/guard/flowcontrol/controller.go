@@ -146,20 +146,20 @@ func withMandatory[T interface{ GetName() string }](objects, defaults []T) []T {
 	return objects
 }
 
-// wantedLevel is a level with the limits and UID of its object.
-type wantedLevel struct {
+// desiredLevel is a level with the limits and UID of its object.
+type desiredLevel struct {
 	*level
 	limits
 	uid []string
 }
 
-func (c *Controller) updateLevels(objects []*flowv1.PriorityLevelConfiguration) map[string]wantedLevel {
+func (c *Controller) updateLevels(objects []*flowv1.PriorityLevelConfiguration) map[string]desiredLevel {
 	allShares := 0.0
 	for _, o := range objects {
 		shares, _, _ := sharesOf(o)
 		allShares += float64(shares)
 	}
-	wanted := map[string]wantedLevel{}
+	wanted := map[string]desiredLevel{}
 	for _, o := range objects {
 		x := limitsOf(o, c.config.Reads+c.config.Writes, allShares)
 		l := c.levels[o.Name]
@@ -168,7 +168,7 @@ func (c *Controller) updateLevels(objects []*flowv1.PriorityLevelConfiguration) 
 			c.levels[o.Name] = l
 		}
 		l.configure(o, x)
-		wanted[o.Name] = wantedLevel{l, x, headerValue(string(o.UID))}
+		wanted[o.Name] = desiredLevel{l, x, headerValue(string(o.UID))}
 	}
 	return wanted
 }
@@ -180,7 +180,7 @@ func headerValue(s string) []string {
 	return []string{s}
 }
 
-func (c *Controller) updateSchemas(objects []*flowv1.FlowSchema, levels map[string]wantedLevel) {
+func (c *Controller) updateSchemas(objects []*flowv1.FlowSchema, levels map[string]desiredLevel) {
 	var all []*schema
 	named := map[*level]map[string]bool{}
 	for _, o := range objects {
@@ -204,7 +204,7 @@ func (c *Controller) updateSchemas(objects []*flowv1.FlowSchema, levels map[stri
 	sortSchemas(all)
 	c.schemas.Store(&all)
 	for _, l := range c.levels {
-		l.forget(named[l])
+		l.deleteFlows(named[l])
 	}
 }
 
@@ -220,8 +220,8 @@ func (l *level) flow(schema string) *flowStats {
 	return f
 }
 
-// forget deletes the counters of removed schemas.
-func (l *level) forget(but map[string]bool) {
+// deleteFlows deletes the counters of removed schemas.
+func (l *level) deleteFlows(but map[string]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.DeleteFunc(l.stats.flows, func(name string, _ *flowStats) bool { return !but[name] })

@@ -96,14 +96,14 @@ func flowAccounts(namespace string) flowv1.Subject {
 // DefaultSchemas returns all default flow schemas.
 func DefaultSchemas() []*flowv1.FlowSchema {
 	byUser, byNamespace := flowv1.FlowDistinguisherMethodByUserType, flowv1.FlowDistinguisherMethodByNamespaceType
-	nobody, everybody := flowGroup("system:unauthenticated"), flowGroup("system:authenticated")
+	unauthenticated, authenticated := flowGroup("system:unauthenticated"), flowGroup("system:authenticated")
 	manager, scheduler, system := flowUser("system:kube-controller-manager"), flowUser("system:kube-scheduler"),
 		flowAccounts("kube-system")
 	nodes := flowGroup("system:nodes")
 	return []*flowv1.FlowSchema{
 		flow("exempt", 1, "exempt", "", everythingOf(flowGroup("system:masters"))),
 		flow("probes", 2, "exempt", "", flowv1.PolicyRulesWithSubjects{
-			Subjects:         []flowv1.Subject{nobody, everybody},
+			Subjects:         []flowv1.Subject{unauthenticated, authenticated},
 			NonResourceRules: []flowv1.NonResourcePolicyRule{flowPaths("get", "/healthz /readyz /livez")},
 		}),
 		flow("system-leader-election", 100, "leader-election", byUser, flowv1.PolicyRulesWithSubjects{
@@ -123,7 +123,7 @@ func DefaultSchemas() []*flowv1.FlowSchema {
 		flow("kube-scheduler", 800, "workload-high", byNamespace, everythingOf(scheduler)),
 		flow("kube-system-service-accounts", 900, "workload-high", byNamespace, everythingOf(system)),
 		flow("service-accounts", 9000, "workload-low", byUser, everythingOf(flowGroup("system:serviceaccounts"))),
-		flow("global-default", 9900, "global-default", byUser, everythingOf(nobody, everybody)),
-		flow("catch-all", 10000, "catch-all", byUser, everythingOf(nobody, everybody)),
+		flow("global-default", 9900, "global-default", byUser, everythingOf(unauthenticated, authenticated)),
+		flow("catch-all", 10000, "catch-all", byUser, everythingOf(unauthenticated, authenticated)),
 	}
 }

@@ -65,7 +65,7 @@ func (l *level) summary() []string {
 	defer l.mu.Unlock()
 	s := &l.stats
 	return cells(l.name, l.active, l.executing == 0 && l.waiting == 0, l.quiescing, l.waiting, l.executing,
-		s.dispatches, s.refused, s.timedOut, s.cancelled)
+		s.dispatches, s.rejections, s.timedOut, s.cancelled)
 }
 
 func (c *Controller) dumpQueues() [][]string {

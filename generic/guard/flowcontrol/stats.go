@@ -70,7 +70,7 @@ func (f *flowStats) executed(t *Ticket, took time.Duration) {
 type levelStats struct {
 	flows      map[string]*flowStats // by schema
 	dispatches uint64
-	refused    uint64 // rejected because queues or seats were full
+	rejections uint64 // rejected because queues or seats were full
 	timedOut   uint64
 	cancelled  uint64
 	dispatchR  float64 // virtual time of the last dispatch
@@ -118,7 +118,7 @@ func (s *levelStats) rejected(reason Rejection) {
 	case Cancelled:
 		s.cancelled++
 	default:
-		s.refused++
+		s.rejections++
 	}
 }
 

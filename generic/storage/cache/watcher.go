@@ -15,8 +15,8 @@ const (
 	pendingBytesMax = 64 << 20
 	// initialPage is how many initial events one Next returns.
 	initialPage = 500
-	// roomKept is the capacity in events that an idle watch keeps.
-	roomKept = 32
+	// idleCapacity is the capacity in events that an idle watch keeps.
+	idleCapacity = 32
 )
 
 // watch is a running watch: a queue of shared events and the position of its reader.
@@ -166,10 +166,10 @@ func (w *watch) Initializing() bool { return w.initial != nil || w.endMark }
 func (w *watch) release() {
 	clear(w.out)
 	w.out = w.out[:0]
-	if cap(w.out) > roomKept {
+	if cap(w.out) > idleCapacity {
 		w.out = nil
 	}
-	if cap(w.batch) > roomKept {
+	if cap(w.batch) > idleCapacity {
 		w.batch = nil
 	}
 }

@@ -134,18 +134,18 @@ const proposeInterval = 10 * time.Millisecond
 // proposeWithRetry proposes a change when there is a leader. Without one it waits, because raft would drop the
 // proposal or send it to the previous leader; after the timeout it returns storage.ErrNotWritten. A proposal
 // without a response is not retried, because it may have been applied, or may be applied later.
-func proposeWithRetry[T any](ctx context.Context, a *agreement, propose func(context.Context) (T, error)) (answer T,
+func proposeWithRetry[T any](ctx context.Context, a *agreement, propose func(context.Context) (T, error)) (result T,
 	err error) {
 	var within context.Context
 	for {
 		if a.epoch.Load() == nil || a.leader() != 0 {
-			answer, err = proposeOnce(ctx, a, propose)
+			result, err = proposeOnce(ctx, a, propose)
 			if !errors.Is(err, raft.ErrProposalDropped) {
-				return answer, translate(err)
+				return result, translate(err)
 			}
 		}
 		if a.leaderless() {
-			return answer, errNotProposed
+			return result, errNotProposed
 		}
 		if within == nil {
 			var cancel context.CancelFunc
@@ -155,13 +155,13 @@ func proposeWithRetry[T any](ctx context.Context, a *agreement, propose func(con
 		select {
 		case <-time.After(proposeInterval):
 		case <-a.server.StoppingNotify():
-			return answer, storage.ErrStopped
+			return result, storage.ErrStopped
 		case <-within.Done():
 			if ctx.Err() != nil {
-				return answer, ctx.Err()
+				return result, ctx.Err()
 			}
 			a.markLeaderless()
-			return answer, errNotProposed
+			return result, errNotProposed
 		}
 	}
 }
@@ -176,11 +176,11 @@ func proposeOnce[T any](ctx context.Context, a *agreement, propose func(context.
 		defer cancel()
 		defer context.AfterFunc(epoch.ctx, cancel)()
 	}
-	answer, err := propose(bounded)
+	result, err := propose(bounded)
 	if ctx.Err() == nil && contextEnded(err) {
 		err = etcderrors.ErrTimeoutDueToLeaderFail // etcd's timeout, or the end of the epoch
 	}
-	return answer, err
+	return result, err
 }
 
 // contextEnded reports whether an error of etcd means that a context has ended.

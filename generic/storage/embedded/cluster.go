@@ -107,13 +107,13 @@ func (s *Server) assemble(ctx context.Context, p *Peer) error {
 // published returns when the cluster has this member's name, which requires a majority. It logs periodically
 // which members it waits for.
 func (s *Server) published(ctx context.Context) error {
-	say := time.NewTicker(logInterval)
-	defer say.Stop()
+	ticker := time.NewTicker(logInterval)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-s.etcd.ReadyNotify():
 			return nil
-		case <-say.C:
+		case <-ticker.C:
 			klog.InfoS("Waiting for a majority of the embedded etcd's members", "members", s.listed(), "leader",
 				s.etcd.Leader().String())
 		case <-s.done:
@@ -140,14 +140,14 @@ func (s *Server) caughtUp(ctx context.Context) error {
 
 // vote returns when this member may vote. The leader promotes a learner that has nearly all of the log.
 func (s *Server) vote(ctx context.Context) error {
-	again := time.NewTicker(promoteInterval)
-	defer again.Stop()
+	ticker := time.NewTicker(promoteInterval)
+	defer ticker.Stop()
 	for s.etcd.IsLearner() {
 		_, err := s.etcd.PromoteMember(ctx, uint64(s.etcd.MemberID()))
 		if err != nil && !errors.Is(err, etcderrors.ErrLearnerNotReady) {
 			klog.InfoS("Failed to promote this member of the embedded etcd, retrying", "err", err)
 		}
-		if err := s.pause(ctx, again); err != nil {
+		if err := s.pause(ctx, ticker); err != nil {
 			return err
 		}
 	}

@@ -116,9 +116,9 @@ func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error)
 		return false, err
 	}
 	s.etcd, err = newServer(sc, s.failure)
-	for began := time.Now(); err != nil && !sc.NewCluster && time.Since(began) < knownWithin; {
+	for began := time.Now(); err != nil && !sc.NewCluster && time.Since(began) < joinTimeout; {
 		select {
-		case <-time.After(knownEvery):
+		case <-time.After(joinInterval):
 		case <-ctx.Done():
 			return isAlone, errors.Join(err, ctx.Err())
 		}
@@ -129,8 +129,8 @@ func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error)
 
 // A member that joins may contact one that does not know it yet. It retries at this interval for this time.
 const (
-	knownEvery  = 200 * time.Millisecond
-	knownWithin = 5 * time.Second
+	joinInterval = 200 * time.Millisecond
+	joinTimeout  = 5 * time.Second
 )
 
 // syncNames syncs the directories of etcd's files, which etcd does only in part. It is called before the first

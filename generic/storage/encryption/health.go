@@ -18,14 +18,14 @@ type health struct {
 	until time.Time
 }
 
-func (h *health) check(now func() time.Time, ask func() error) error {
+func (h *health) check(now func() time.Time, probe func() error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if now().Before(h.until) {
 		return h.err
 	}
 	good := healthyTTL
-	if h.err = ask(); h.err != nil {
+	if h.err = probe(); h.err != nil {
 		good = unhealthyTTL
 	}
 	h.until = now().Add(good)

@@ -78,7 +78,7 @@ func (l *leases) grant(ctx context.Context, ttl time.Duration) (int64, error) {
 		return 0, translate(ctx, err)
 	}
 	l.current[ttl] = &sharedLease{id: resp.ID, reuseUntil: granted.Add(reuse), objects: 1}
-	l.forget()
+	l.dropExpired()
 	return resp.ID, nil
 }
 
@@ -110,9 +110,9 @@ func (l *leases) withLease(ctx context.Context, ttl time.Duration, txn func(leas
 	return txn(id)
 }
 
-// forget drops leases that are no longer used for further keys, so that the map does not grow with the number
+// dropExpired drops leases that are no longer used for further keys, so that the map does not grow with the number
 // of ttls.
-func (l *leases) forget() {
+func (l *leases) dropExpired() {
 	now := l.now()
 	for ttl, s := range l.current {
 		if !now.Before(s.reuseUntil) && s.objects > 1 {

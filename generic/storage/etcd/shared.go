@@ -31,15 +31,15 @@ func (c *sharedCall) do(ctx context.Context) (int64, error) {
 	if c.next == nil {
 		c.next = &batch{done: make(chan struct{})}
 	}
-	mine := c.next
+	joined := c.next
 	if !c.running {
 		c.running = true
 		worker.Go(c.run)
 	}
 	c.mu.Unlock()
 	select {
-	case <-mine.done:
-		return mine.value, mine.err
+	case <-joined.done:
+		return joined.value, joined.err
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}

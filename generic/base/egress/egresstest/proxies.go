@@ -119,12 +119,12 @@ func (k *konnectivity) Proxy(stream client.ProxyService_ProxyServer) error {
 		}
 		switch p.Type {
 		case client.PacketType_DIAL_REQ:
-			answer := &client.DialResponse{ConnectID: connectID, Random: p.GetDialRequest().Random}
+			response := &client.DialResponse{ConnectID: connectID, Random: p.GetDialRequest().Random}
 			if to, err = k.recorder.dial(p.GetDialRequest().Address); err != nil {
-				answer.Error = err.Error()
+				response.Error = err.Error()
 			}
 			if err := stream.Send(&client.Packet{Type: client.PacketType_DIAL_RSP,
-				Payload: &client.Packet_DialResponse{DialResponse: answer}}); err != nil {
+				Payload: &client.Packet_DialResponse{DialResponse: response}}); err != nil {
 				return err
 			}
 			if to != nil {

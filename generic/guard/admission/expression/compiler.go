@@ -46,8 +46,8 @@ func NewCompiler() (*Compiler, error) {
 	}, nil
 }
 
-// Forget removes the policy variables for the following expressions.
-func (c *Compiler) Forget() {
+// ClearVariables removes the policy variables for the following expressions.
+func (c *Compiler) ClearVariables() {
 	c.provider.variables = nil
 	clear(c.env)
 }

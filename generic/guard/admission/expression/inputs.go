@@ -19,10 +19,10 @@ type Inputs struct {
 	authorizer authorizer.Authorizer
 	namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
 
-	asked     bool
-	namespace *corev1.Namespace
-	err       error
-	values    map[schema.GroupVersion]*Values
+	namespaceRead bool
+	namespace     *corev1.Namespace
+	err           error
+	values        map[schema.GroupVersion]*Values
 }
 
 // NewInputs returns the Inputs of an operation.
@@ -45,8 +45,8 @@ func (j *Inputs) Find(ctx context.Context, name string) (*corev1.Namespace, erro
 	if name != j.Attributes.Namespace {
 		return j.namespaces(ctx, name)
 	}
-	if !j.asked {
-		j.asked = true
+	if !j.namespaceRead {
+		j.namespaceRead = true
 		j.namespace, j.err = j.namespaces(ctx, name)
 	}
 	return j.namespace, j.err

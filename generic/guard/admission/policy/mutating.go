@@ -150,13 +150,13 @@ func (r *round) applyFailurePolicy(p *mutatingPolicy, b *binding, err error) err
 
 // failed is applyFailurePolicy for a failed evaluation, which it counts.
 func (r *round) failed(p *mutatingPolicy, b *binding, err error, start time.Time) error {
-	refusal := r.applyFailurePolicy(p, b, err)
+	denied := r.applyFailurePolicy(p, b, err)
 	action := metrics.PolicyDenied
-	if refusal == nil {
+	if denied == nil {
 		action = metrics.PolicyAllowed
 	}
 	r.config.Metrics.Policy(metrics.Admit, p.name, b.name, errorType(err), action, time.Since(start))
-	return refusal
+	return denied
 }
 
 func (r *round) policy(p *mutatingPolicy) error {
@@ -216,12 +216,12 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 		return nil
 	}
 	changed := false
-	var refusal error
+	var denied error
 	for _, m := range p.mutations {
 		e := expression.NewEvaluation(values, param, expression.PolicyBudget).WithVariables(r.ctx, p.variables)
 		did, err := m.apply(r.ctx, e, values)
 		if err != nil {
-			refusal = withCauses(refusal, r.failed(p, b, err, start))
+			denied = withCauses(denied, r.failed(p, b, err, start))
 			continue
 		}
 		if !did {
@@ -233,8 +233,8 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 			return err
 		}
 	}
-	if refusal != nil {
-		return refusal
+	if denied != nil {
+		return denied
 	}
 	r.config.Metrics.Policy(metrics.Admit, p.name, b.name, metrics.PolicyNoError, metrics.PolicyAllowed, time.Since(start))
 	if changed {
@@ -244,13 +244,13 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 }
 
 // withCauses adds the causes of other to the denial refusal, which may be nil.
-func withCauses(refusal, other error) error {
+func withCauses(denied, other error) error {
 	var first, second *apierrors.StatusError
-	if !errors.As(refusal, &first) {
+	if !errors.As(denied, &first) {
 		return other
 	}
 	if errors.As(other, &second) && first.ErrStatus.Details != nil && second.ErrStatus.Details != nil {
 		first.ErrStatus.Details.Causes = append(first.ErrStatus.Details.Causes, second.ErrStatus.Details.Causes...)
 	}
-	return refusal
+	return denied
 }

@@ -52,11 +52,11 @@ func (c *webhookCall) invoke(ctx context.Context, v *expression.Values) (*reply,
 		request.AddWarning(ctx, w)
 	}
 	if !r.Allowed {
-		refused := denialOf(c.name, r.Result)
-		code := int(refused.ErrStatus.Code)
+		denial := denialOf(c.name, r.Result)
+		code := int(denial.ErrStatus.Code)
 		c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), true, code, took)
 		c.rejected(v, metrics.WebhookRefused, code)
-		return nil, refused
+		return nil, denial
 	}
 	c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), false, http.StatusOK, took)
 	return r, nil

@@ -43,7 +43,7 @@ func (t *Tail) Process(events ...*audit.Event) bool {
 	}
 	if time.Now().UnixNano() > until {
 		if t.until.CompareAndSwap(until, 0) {
-			t.forget()
+			t.stopCollecting()
 		}
 		return true
 	}
@@ -93,8 +93,8 @@ func (t *Tail) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"events": events, "last": last}) // fails if the client has disconnected
 }
 
-// forget drops all events and stops the collection.
-func (t *Tail) forget() {
+// stopCollecting drops all events and stops the collection.
+func (t *Tail) stopCollecting() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.events = nil

@@ -18,14 +18,14 @@ type Configured struct {
 	current atomic.Pointer[set]
 	metrics *Metrics
 	// anonymous is the default for configurations without the field anonymous.
-	anonymous bool
-	nobody    authentication.Request
+	anonymous     bool
+	anonymousUser authentication.Request
 }
 
 // NewConfigured returns authenticators for a first configuration. Run must be called. anonymous is whether
 // anonymous requests are allowed if a configuration does not set it.
 func NewConfigured(c *Compiled, anonymous bool, m *Metrics) *Configured {
-	d := &Configured{metrics: m, anonymous: anonymous, nobody: authentication.Anonymous()}
+	d := &Configured{metrics: m, anonymous: anonymous, anonymousUser: authentication.Anonymous()}
 	d.current.Store(newSet(c, m))
 	return d
 }
@@ -54,7 +54,7 @@ func (d *Configured) Replace(ctx context.Context, c *Compiled) error {
 		return fmt.Errorf("the issuers of the new configuration are not ready: %w", err)
 	}
 	last := d.current.Swap(next)
-	d.metrics.forget(last.missing(next))
+	d.metrics.deleteSeries(last.missing(next))
 	last.stop()
 	return nil
 }
@@ -70,7 +70,7 @@ func (d *Configured) Anonymous() authentication.Request {
 		if !d.servesAnonymous(r.URL.Path) {
 			return nil, nil
 		}
-		return d.nobody.AuthenticateRequest(r)
+		return d.anonymousUser.AuthenticateRequest(r)
 	})
 }
 

@@ -44,12 +44,12 @@ func (m *Metrics) issuer(url string) *issuerMetrics {
 	return &issuerMetrics{m, configfile.Hash([]byte(url))}
 }
 
-// forget deletes the series of issuers that are no longer configured.
-func (m *Metrics) forget(gone []string) {
+// deleteSeries deletes the series of issuers that are no longer configured.
+func (m *Metrics) deleteSeries(removed []string) {
 	if m == nil {
 		return
 	}
-	for _, url := range gone {
+	for _, url := range removed {
 		labels := prometheus.Labels{"jwt_issuer_hash": configfile.Hash([]byte(url))}
 		m.latency.DeletePartialMatch(labels)
 		m.fetched.DeletePartialMatch(labels)

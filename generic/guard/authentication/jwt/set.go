@@ -72,12 +72,12 @@ func (s *set) authenticate(ctx context.Context, token string) (*authentication.R
 }
 
 // missing returns the issuers of s that other does not have.
-func (s *set) missing(other *set) (gone []string) {
+func (s *set) missing(other *set) (removed []string) {
 	for url := range s.byIssuer {
 		if other.byIssuer[url] == nil {
-			gone = append(gone, url)
+			removed = append(removed, url)
 		}
 	}
-	slices.Sort(gone)
-	return gone
+	slices.Sort(removed)
+	return removed
 }

@@ -91,10 +91,10 @@ func (c *Caller) Send(ctx context.Context, body []byte, pause time.Duration) err
 // Close closes idle connections.
 func (c *Caller) Close() { c.client.CloseIdleConnections() }
 
-func (c *Caller) post(ctx context.Context, body []byte, answer any, pause time.Duration) error {
+func (c *Caller) post(ctx context.Context, body []byte, into any, pause time.Duration) error {
 	for i := 1; ; i++ {
-		again, err := c.once(ctx, body, answer)
-		if err == nil || !again || i == attempts {
+		retry, err := c.once(ctx, body, into)
+		if err == nil || !retry || i == attempts {
 			return err
 		}
 		timer := time.NewTimer(pause)
@@ -108,7 +108,7 @@ func (c *Caller) post(ctx context.Context, body []byte, answer any, pause time.D
 	}
 }
 
-func (c *Caller) once(ctx context.Context, body []byte, answer any) (again bool, err error) {
+func (c *Caller) once(ctx context.Context, body []byte, into any) (retry bool, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
 		return false, err
@@ -125,11 +125,11 @@ func (c *Caller) once(ctx context.Context, body []byte, answer any) (again bool,
 		return true, err
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		again = response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests
-		return again, fmt.Errorf("webhook %s responded with %s", c.url, response.Status)
+		retry = response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests
+		return retry, fmt.Errorf("webhook %s responded with %s", c.url, response.Status)
 	}
-	if answer == nil {
+	if into == nil {
 		return false, nil
 	}
-	return false, json.Unmarshal(raw, answer)
+	return false, json.Unmarshal(raw, into)
 }

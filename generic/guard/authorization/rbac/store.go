@@ -138,7 +138,7 @@ func (a *Authorizer) announce() {
 func (a *Authorizer) Await(ctx context.Context, policy []metav1.Object) error {
 	for {
 		changed := a.nextChange()
-		policy = slices.DeleteFunc(slices.Clone(policy), a.knows)
+		policy = slices.DeleteFunc(slices.Clone(policy), a.hasVersion)
 		if len(policy) == 0 {
 			return nil
 		}
@@ -159,8 +159,8 @@ func (a *Authorizer) nextChange() <-chan struct{} {
 	return a.changed
 }
 
-// knows reports whether the authorizer has this version of an object, or a newer one.
-func (a *Authorizer) knows(o metav1.Object) bool {
+// hasVersion reports whether the authorizer has this version of an object, or a newer one.
+func (a *Authorizer) hasVersion(o metav1.Object) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	n := name{o.GetNamespace(), o.GetName()}
@@ -260,8 +260,8 @@ func (a *Authorizer) set(o any) {
 }
 
 func (a *Authorizer) remove(o any) {
-	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
-		o = gone.Obj
+	if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+		o = tombstone.Obj
 	}
 	switch o := o.(type) {
 	case *rbacv1.Role:

@@ -154,8 +154,8 @@ func TestDataTimestamp(t *testing.T) {
 // continuously.
 func TestLongTimes(t *testing.T) {
 	s := dial(t, &externaltest.Process{Seconds: 18_446_744_074, Hint: 18_446_744_074})
-	if again := s.current.Load().again; again < time.Hour || s.MaxLifetime < time.Hour {
-		t.Errorf("fetched again after %v, tokens live for %v", again, s.MaxLifetime)
+	if refreshAfter := s.current.Load().refreshAfter; refreshAfter < time.Hour || s.MaxLifetime < time.Hour {
+		t.Errorf("fetched again after %v, tokens live for %v", refreshAfter, s.MaxLifetime)
 	}
 }
 

@@ -34,9 +34,9 @@ type Keys struct {
 // keyList is the result of a fetch.
 type keyList struct {
 	serviceaccount.StaticKeys
-	generation uint64
-	fetched    time.Time
-	again      time.Duration
+	generation   uint64
+	fetched      time.Time
+	refreshAfter time.Duration
 }
 
 func newKeys(client externaljwtv1.ExternalJWTSignerClient, m *Metrics) *Keys {
@@ -57,9 +57,9 @@ func (k *Keys) Find(ctx context.Context, id string) []serviceaccount.PublicKey {
 }
 
 // find fetches the keys if none has the ID and the last fetch is older than hold.
-func (k *Keys) find(ctx context.Context, id string, hold time.Duration) []serviceaccount.PublicKey {
+func (k *Keys) find(ctx context.Context, id string, minAge time.Duration) []serviceaccount.PublicKey {
 	known := k.current.Load()
-	if found := known.Find(ctx, id); len(found) > 0 || time.Since(known.fetched) < hold {
+	if found := known.Find(ctx, id); len(found) > 0 || time.Since(known.fetched) < minAge {
 		return found
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -103,8 +103,8 @@ func (k *Keys) fetchLocked(ctx context.Context) error {
 }
 
 func newKeyList(response *externaljwtv1.FetchKeysResponse) (*keyList, error) {
-	list := &keyList{fetched: time.Now(), again: seconds(response.GetRefreshHintSeconds())}
-	if list.again <= 0 {
+	list := &keyList{fetched: time.Now(), refreshAfter: seconds(response.GetRefreshHintSeconds())}
+	if list.refreshAfter <= 0 {
 		return nil, fmt.Errorf("refresh_hint_seconds is %d, and must be positive", response.GetRefreshHintSeconds())
 	}
 	if response.GetDataTimestamp() == nil {
@@ -135,7 +135,7 @@ func newKeyList(response *externaljwtv1.FetchKeysResponse) (*keyList, error) {
 
 // refresh fetches the keys at the interval that the signer requests, until ctx ends.
 func (k *Keys) refresh(ctx context.Context) {
-	wait := k.current.Load().again
+	wait := k.current.Load().refreshAfter
 	for {
 		timer := time.NewTimer(wait)
 		select {
@@ -147,7 +147,7 @@ func (k *Keys) refresh(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, callTimeout)
 		err := k.fetch(limited)
 		cancel()
-		if wait = k.current.Load().again; err != nil && ctx.Err() == nil {
+		if wait = k.current.Load().refreshAfter; err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "Failed to fetch the keys of service account tokens, keeping the previous ones")
 			wait = min(wait, retryAfter)
 		}
