@@ -194,7 +194,7 @@ func TestMistakesAreErrors(t *testing.T) {
 			k.Representation = apiserver.Typed[*Tree]{StorageVersion: forest.WithKind("Bush")}
 		})}},
 		"has columns without cells": {Resources: []apiserver.Resource{edit(func(k *apiserver.Kind[*Tree]) { k.Show.Cells = nil })}},
-		"made with NewResource":     {Resources: []apiserver.Resource{{}}},
+		"created with NewResource":     {Resources: []apiserver.Resource{{}}},
 	} {
 		if group.Name == "" {
 			group.Name = forest.Group
