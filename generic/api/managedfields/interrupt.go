@@ -2,6 +2,7 @@ package managedfields
 
 import (
 	"context"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -140,6 +141,11 @@ func (e *ending) value(v value.Value) value.Value {
 type endingValue struct {
 	value.Value
 	*ending
+}
+
+// Format writes the value as errors of the library show it.
+func (v endingValue) Format(f fmt.State, verb rune) {
+	fmt.Fprintf(f, fmt.FormatString(f, verb), v.Value)
 }
 
 func (v endingValue) AsMap() value.Map { return endingMap{v.Value.AsMap(), v.ending} }

@@ -12,6 +12,7 @@ import (
 
 	"triplane/generic/storage"
 	"triplane/generic/storage/cache"
+	"triplane/generic/storage/observed"
 )
 
 // storageMetrics collects object counts, cache statistics and database sizes when /metrics is read. It caches the
@@ -141,7 +142,8 @@ func collectCache(ch chan<- prometheus.Metric, r schema.GroupResource, c cacheBe
 	}
 }
 
-// refresh requests missing and expired values from etcd. It omits values whose requests fail.
+// refresh requests missing and expired values from etcd. It omits values whose requests fail. Counts have no
+// series of their own: scrapes would make them for resources that no client requests.
 func (m *storageMetrics) refresh(ctx context.Context, caches map[schema.GroupResource]cacheBelow) {
 	now := time.Now()
 	if m.countsHold > 0 && now.Sub(m.counted) >= m.countsHold {
@@ -150,7 +152,7 @@ func (m *storageMetrics) refresh(ctx context.Context, caches map[schema.GroupRes
 			if _, filled := c.Count(); filled {
 				continue
 			}
-			if result, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: c.prefix,
+			if result, err := c.backend.Range(observed.Sweep(ctx), storage.RangeOptions{Prefix: c.prefix,
 				CountOnly: true}); err == nil {
 				m.counts[r] = result.Count
 			}

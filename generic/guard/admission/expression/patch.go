@@ -3,6 +3,7 @@ package expression
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 
@@ -168,7 +169,10 @@ func Native(v ref.Val) (any, error) {
 	case types.Int:
 		return int64(x), nil
 	case types.Uint:
-		return int64(x), nil //nolint:gosec // larger integers do not occur in Kubernetes objects
+		if x > math.MaxInt64 {
+			return nil, fmt.Errorf("%d is larger than integers of objects", x)
+		}
+		return int64(x), nil //nolint:gosec // checked above
 	case types.Double:
 		return float64(x), nil
 	case types.String:

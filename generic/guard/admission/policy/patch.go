@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
@@ -21,6 +22,7 @@ import (
 	"triplane/generic/guard/admission"
 	"triplane/generic/guard/admission/expression"
 	"triplane/generic/storage/jsonpatch"
+	"triplane/generic/storage/object"
 )
 
 // apply evaluates a mutation and applies it to the object. It reports whether the object changed.
@@ -76,11 +78,27 @@ func applyJSONPatch(ctx context.Context, out ref.Val, v *expression.Values) (boo
 	if err != nil {
 		return false, fmt.Errorf("JSON Patch: %w", err)
 	}
+	if err := unknownFields(v.Codec.New(), after); err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
 	changed, err := v.Attributes.Become(v.Codec, after)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
 	return changed, nil
+}
+
+// unknownFields returns an error for fields of a document that the Go type of a kind does not have.
+// Custom resources, which have none, are pruned.
+func unknownFields(empty runtime.Object, document []byte) error {
+	if !object.Typed(empty) {
+		return nil
+	}
+	strict, err := kjson.UnmarshalStrict(document, empty)
+	if err != nil || len(strict) == 0 {
+		return err
+	}
+	return runtime.NewStrictDecodingError(strict)
 }
 
 func toPatch(steps []any) (jsonpatch.Patch, error) {
