@@ -42,7 +42,8 @@ type rules struct {
 	params    *paramAccess // nil lets everybody use all params
 }
 
-const reservedName = "names ending with \"" + manifest.Suffix + "\" are reserved for static manifest-based configurations and cannot be managed via the API"
+const reservedName = "names ending with \"" + manifest.Suffix + "\" " +
+	"are reserved for static manifest-based configurations and cannot be managed via the API"
 
 // configuration is what all kinds of the group have in common. allowed, where set, returns errors about a valid
 // object, whose old is nil at creation.

@@ -38,7 +38,8 @@ const (
 	WholeMetadata
 )
 
-// plan is what an endpoint does to the parts of an object, with the fields found in the Go type. A nil plan does nothing.
+// plan is what an endpoint does to the parts of an object, with the fields found in the Go type. A nil plan does
+// nothing.
 type plan[T Object] struct {
 	drop      []int   // of new objects; nil drops nothing
 	preserves [][]int // of the object that an update replaces
@@ -48,13 +49,18 @@ type plan[T Object] struct {
 	reset     []string
 }
 
-// plans finds in T what the declaration names. c is a copy of the declaration, and its subresources are replaced by copies.
+// plans finds in T what the declaration names. c is a copy of the declaration; its subresources are replaced by
+// copies.
 func (c *Kind[T]) plans() error {
 	object := reflect.TypeFor[T]()
+	w := &c.Write
 	if object.Kind() != reflect.Pointer || object == reflect.TypeFor[*unstructured.Unstructured]() {
-		return nil // has no fields of its own
+		if w.CountsGeneration || w.Changed != nil || len(w.Preserves) > 0 || c.Status.names() {
+			return fmt.Errorf("registry: kind %s has no Go type whose fields its declaration can name", c.Hub)
+		}
+		return nil
 	}
-	w, t := &c.Write, object.Elem()
+	t := object.Elem()
 	main := plan[T]{changed: w.Changed}
 	preserves := w.Preserves
 	if c.Status != nil && w.Status != StatusAlways {
@@ -89,6 +95,11 @@ func (c *Kind[T]) plans() error {
 	}
 	c.Subresources = subs
 	return nil
+}
+
+// names reports whether the declaration names parts of objects. They are found in the subresources of a kind only.
+func (sub *UpdateSubresource[T]) names() bool {
+	return sub != nil && (len(sub.Preserves) > 0 || sub.Metadata != NoMetadata || sub.CountsGeneration)
 }
 
 // planned returns a copy of a subresource with its plan, which preserves some fields whatever the declaration says.
@@ -127,7 +138,8 @@ func (c *Kind[T]) fill(p *plan[T], counts bool, preserves, resets []string) erro
 	return nil
 }
 
-// fieldIndex finds a field by its names in JSON, joined with dots. It is nil where there is none, or one behind a pointer.
+// fieldIndex finds a field by its names in JSON, joined with dots. It is nil where there is none, or one behind a
+// pointer.
 func fieldIndex(t reflect.Type, path string) []int {
 	name, rest, deeper := strings.Cut(path, ".")
 	if t.Kind() != reflect.Struct {

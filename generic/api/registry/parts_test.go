@@ -78,7 +78,8 @@ func TestPreservedParts(t *testing.T) {
 			resets: ".status", resetsOfStatus: ".metadata .spec",
 		},
 		"always": {
-			main: Write[*appsv1.Deployment]{Status: StatusAlways, Resets: []string{"spec.paused"}}, status: &sub{Metadata: WholeMetadata},
+			main:    Write[*appsv1.Deployment]{Status: StatusAlways, Resets: []string{"spec.paused"}},
+			status:  &sub{Metadata: WholeMetadata},
 			created: "spec status", updated: "spec status", statusOf: "status",
 			resets: ".spec.paused", resetsOfStatus: ".metadata .spec",
 		},
@@ -154,7 +155,8 @@ func TestGeneration(t *testing.T) {
 		k.PrepareForUpdate(context.Background(), spec, old)
 		k.PrepareForUpdate(context.Background(), other, old)
 		if first.Generation != c.first || spec.Generation != c.spec || other.Generation != c.other {
-			t.Errorf("%s: generation %d when created, %d with another spec, %d with other annotations", name, first.Generation, spec.Generation, other.Generation)
+			t.Errorf("%s: generation %d when created, %d with another spec, %d with other annotations", name,
+				first.Generation, spec.Generation, other.Generation)
 		}
 	}
 }
@@ -170,6 +172,21 @@ func TestDeclaredFieldsExist(t *testing.T) {
 		if _, err := pod.Complete(testScheme(t)); err == nil {
 			t.Errorf("the type has no field %s in the object itself", path)
 		}
+	}
+}
+
+// What is not declared with the kind has no plan, and must not be taken for one that preserves nothing.
+func TestUndeclaredSubresourcesPreserveNothing(t *testing.T) {
+	s, _ := newStore(t, deploymentKind())
+	obj := objectBy("client")
+	obj.Name = "d"
+	obj.ResourceVersion, obj.GenerateName, obj.Finalizers, obj.ManagedFields = "", "", nil, nil
+	if _, err := s.create(inNamespace(), obj, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	sub := &UpdateSubresource[*appsv1.Deployment]{Preserves: []string{"spec"}}
+	if _, err := s.Modify(inNamespace(), "d", sub, false, func(*appsv1.Deployment) error { return nil }); err == nil {
+		t.Error("an update by an undeclared subresource is accepted, though what it preserves is unknown")
 	}
 }
 

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -224,6 +225,9 @@ func (u *update[T]) prepareForUpdate(ctx context.Context, obj, old T) error {
 	drop, plan, declared, dropLast := u.store.options.DropDisabled, k.plan, k.Write.PrepareForUpdate, k.Write.DropDisabledLast
 	if u.sub != nil {
 		plan, declared, dropLast = u.sub.plan, u.sub.PrepareForUpdate, false
+	}
+	if plan == nil && u.sub.names() {
+		return fmt.Errorf("registry: a subresource of %s preserves fields, but is not one of its declaration", k.Hub)
 	}
 	if drop == nil && plan == nil && declared == nil {
 		return nil

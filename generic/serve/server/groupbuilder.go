@@ -41,7 +41,8 @@ func (b *GroupBuilder) Put(version, name string, r *rest.Resource) {
 
 // AddKind makes the store of a kind and serves it, with its declared subresources, in some of the group's versions.
 // Versions of another group are served by that group.
-func AddKind[T registry.Object](b *GroupBuilder, kind *registry.Kind[T], versions []schema.GroupVersion) (*registry.Store[T], error) {
+func AddKind[T registry.Object](b *GroupBuilder, kind *registry.Kind[T],
+	versions []schema.GroupVersion) (*registry.Store[T], error) {
 	group := b.info.PrioritizedVersions[0].Group
 	resource := schema.GroupResource{Group: group, Resource: kind.Names.Plural}
 	options, err := b.storages.GetRESTOptions(resource)
@@ -64,8 +65,7 @@ func AddKind[T registry.Object](b *GroupBuilder, kind *registry.Kind[T], version
 // Info returns the finished group, with the versions of which something is served.
 func (b *GroupBuilder) Info() *APIGroupInfo {
 	info := b.info
-	info.PrioritizedVersions = slices.DeleteFunc(slices.Clone(info.PrioritizedVersions), func(gv schema.GroupVersion) bool {
-		return len(info.VersionedResourcesStorageMap[gv.Version]) == 0
-	})
+	empty := func(gv schema.GroupVersion) bool { return len(info.VersionedResourcesStorageMap[gv.Version]) == 0 }
+	info.PrioritizedVersions = slices.DeleteFunc(slices.Clone(b.Versions()), empty)
 	return &info
 }
