@@ -46,12 +46,6 @@ func NewCompiler() (*Compiler, error) {
 	}, nil
 }
 
-// ClearVariables removes the policy variables for the following expressions.
-func (c *Compiler) ClearVariables() {
-	c.provider.variables = nil
-	clear(c.env)
-}
-
 // Declare adds the variable "variables", to which Variable adds fields.
 func (c *Compiler) Declare() {
 	c.provider.variables = fieldTypes{}
