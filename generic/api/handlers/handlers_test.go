@@ -107,9 +107,9 @@ func TestRequests(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newScope(t)
 			s.MaxRequestBodyBytes = 1000
-			f := newFake(s, "a", "b")
+			newFake(s, "a", "b")
 			s.Table = showTable
-			got := call(dispatch(s, f), tt.method, tt.path, tt.body, tt.headers...)
+			got := call(dispatch(s), tt.method, tt.path, tt.body, tt.headers...)
 			body := got.Body.String()
 			if got.Code != tt.code {
 				t.Fatalf("code %d, want %d: %s", got.Code, tt.code, body)
@@ -125,7 +125,7 @@ func TestRequests(t *testing.T) {
 }
 
 // dispatch picks the handler as routes would.
-func dispatch(s *RequestScope, f *fake) http.HandlerFunc {
+func dispatch(s *RequestScope) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		named := strings.Count(strings.Trim(r.URL.Path, "/"), "/") > 0
 		switch {
@@ -304,7 +304,7 @@ func TestLargeAnswersAreCompressed(t *testing.T) {
 	f := newFake(s, "a")
 	f.objects["a"].Data["k"] = strings.Repeat("x", gzipThreshold)
 	for _, path := range []string{"/configmaps/a", "/configmaps"} {
-		got := call(dispatch(s, f), "GET", path, "", "Accept-Encoding", "br, gzip")
+		got := call(dispatch(s), "GET", path, "", "Accept-Encoding", "br, gzip")
 		if got.Header().Get("Content-Encoding") != "gzip" || got.Header().Get("Vary") != "Accept-Encoding" {
 			t.Fatalf("%s: %v", path, got.Header())
 		}
