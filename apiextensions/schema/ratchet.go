@@ -12,7 +12,8 @@ import (
 // except for what was there before (KEP-4008): the parts of it that did not change
 // are valid. s is the structural form of the validator's schema. previous is asked
 // for the old value where that matters, and returns nil where there is none.
-func (v *Validator) ValidateUpdate(ctx context.Context, path *field.Path, s *Schema, value any, previous func() any) field.ErrorList {
+func (v *Validator) ValidateUpdate(ctx context.Context, path *field.Path, s *Schema, value any,
+	previous func() any) field.ErrorList {
 	errs := v.Validate(ctx, path, value)
 	if len(errs) == 0 {
 		return nil

@@ -151,7 +151,8 @@ func (n *runNode) below(parts *siblings, old any, found bool) validate.Option {
 		find, items = n.structural.Correlate(entries), n.structural.Items
 	}
 	return func(o *validate.SchemaValidatorOptions) {
-		o.NewValidatorForField = func(name string, s *spec.Schema, root any, path string, _ strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
+		o.NewValidatorForField = func(name string, s *spec.Schema, root any, path string, _ strfmt.Registry,
+			_ ...validate.Option) validate.ValueValidator {
 			c := &runNode{run: n.run, schema: s, root: root, path: path, siblings: parts}
 			if !found {
 				return c
@@ -162,8 +163,10 @@ func (n *runNode) below(parts *siblings, old any, found bool) validate.Option {
 			c.previous = func(any) (any, bool) { v, ok := fields[name]; return v, ok }
 			return c
 		}
-		o.NewValidatorForIndex = func(_ int, s *spec.Schema, root any, path string, _ strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
-			return &runNode{run: n.run, schema: s, root: root, path: path, siblings: parts, structural: items, previous: find}
+		o.NewValidatorForIndex = func(_ int, s *spec.Schema, root any, path string, _ strfmt.Registry,
+			_ ...validate.Option) validate.ValueValidator {
+			return &runNode{run: n.run, schema: s, root: root, path: path, siblings: parts,
+				structural: items, previous: find}
 		}
 	}
 }
