@@ -69,8 +69,9 @@ func (p *publisher) publish(gv schema.GroupVersion) {
 	}
 	for range p.catalogue.serving(gv) {
 		p.discovery.Set(discovery.Version{
-			GroupVersion: gv, Custom: true, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority,
-			Later: sync.OnceValue(func() []metav1.APIResource { return p.resources(gv) }), FullKinds: true,
+			GroupVersion: gv, Custom: true, GroupPriority: discovery.CustomGroupPriority,
+			VersionPriority: discovery.CustomVersionPriority,
+			Later:           sync.OnceValue(func() []metav1.APIResource { return p.resources(gv) }), FullKinds: true,
 		})
 		p.openapi(gv, func() []openapi.Definition { return p.definitions(gv) })
 		return
@@ -136,11 +137,13 @@ func resourcesOf(crd definitionObject, v *apiextensionsv1.CustomResourceDefiniti
 	}
 	sub := metav1.Verbs{"get", "patch", "update"}
 	if v.Subresources.Status != nil {
-		out = append(out, metav1.APIResource{Name: names.Plural + "/status", Namespaced: namespaced, Kind: names.Kind, Verbs: sub})
+		out = append(out, metav1.APIResource{Name: names.Plural + "/status", Namespaced: namespaced, Kind: names.Kind,
+			Verbs: sub})
 	}
 	if v.Subresources.Scale != nil {
 		out = append(out, metav1.APIResource{
-			Group: customresource.ScaleKind.Group, Version: customresource.ScaleKind.Version, Kind: customresource.ScaleKind.Kind,
+			Group: customresource.ScaleKind.Group, Version: customresource.ScaleKind.Version,
+			Kind: customresource.ScaleKind.Kind,
 			Name: names.Plural + "/scale", Namespaced: namespaced, Verbs: sub,
 		})
 	}
@@ -151,7 +154,8 @@ func resourcesOf(crd definitionObject, v *apiextensionsv1.CustomResourceDefiniti
 func storageVersionHash(crd definitionObject) string {
 	for i := range crd.Spec.Versions {
 		if v := &crd.Spec.Versions[i]; v.Storage && v.Served {
-			return discovery.StorageVersionHash(schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
+			return discovery.StorageVersionHash(schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name,
+				Kind: crd.Spec.Names.Kind})
 		}
 	}
 	return ""

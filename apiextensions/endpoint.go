@@ -71,7 +71,8 @@ func (s *endpoint) handler(info *request.Info) (http.HandlerFunc, error) {
 	}
 	h := v[info.Verb]
 	if h == nil {
-		return nil, apierrors.NewMethodNotSupported(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Verb)
+		return nil, apierrors.NewMethodNotSupported(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource},
+			info.Verb)
 	}
 	return h, nil
 }

@@ -88,14 +88,16 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 		return nil, err
 	}
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	s := &Server{GenericAPIServer: generic, catalogue: newCatalogue(), settled: customresourcedefinition.NewSettled(), known: make(chan struct{}), whole: make(chan struct{})}
+	s := &Server{GenericAPIServer: generic, catalogue: newCatalogue(), settled: customresourcedefinition.NewSettled(),
+		known: make(chan struct{}), whole: make(chan struct{})}
 	config := generic.Config()
 	if err := s.installDefinitions(config, scheme, c.models); err != nil {
 		return nil, err
 	}
 	s.handler = newHandler(generic, s.catalogue, c.models, c.resolver)
 	s.handler.delegate = s.onceKnown(delegate.UnprotectedHandler())
-	publisher := &publisher{catalogue: s.catalogue, discovery: config.Discovery, openapi: publishOpenAPI(config.OpenAPI, c.models)}
+	publisher := &publisher{catalogue: s.catalogue, discovery: config.Discovery,
+		openapi: publishOpenAPI(config.OpenAPI, c.models)}
 	s.catalogue.listeners = append(s.catalogue.listeners, s.handler.changed, publisher.changed)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", s.handler)
 	// All three are over when the CRDs that exist are served; probes may ask for
@@ -123,7 +125,8 @@ func (s *Server) onceKnown(next http.Handler) http.Handler {
 		case <-s.known:
 			next.ServeHTTP(w, r)
 		default:
-			err := apierrors.NewServiceUnavailable("the request has been made before all known HTTP paths have been installed, please try again")
+			err := apierrors.NewServiceUnavailable(
+				"the request has been made before all known HTTP paths have been installed, please try again")
 			err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 5}
 			handlers.WriteError(w, r, err)
 		}
@@ -146,7 +149,8 @@ func (s *Server) CRDsKnown() <-chan struct{} { return s.whole }
 
 func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Scheme, m *models.Source) error {
 	kind := customresourcedefinition.Kind(customresourcedefinition.Storage{})
-	opts, err := config.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: kind.Hub.Group, Resource: kind.Names.Plural})
+	opts, err := config.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: kind.Hub.Group,
+		Resource: kind.Names.Plural})
 	if err != nil {
 		return err
 	}
@@ -154,7 +158,8 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 		return err
 	}
 	// It has the same cache.
-	closed, err := registry.NewStore(customresourcedefinition.Kind(customresourcedefinition.Storage{Closed: true}), scheme, opts)
+	closed, err := registry.NewStore(customresourcedefinition.Kind(customresourcedefinition.Storage{Closed: true}),
+		scheme, opts)
 	if err != nil {
 		return err
 	}
@@ -164,7 +169,8 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 	types := sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		return openapi.NewTypeConverter(m, scheme), nil
 	})
-	status, err := (&endpoints.APIGroupVersion{GroupVersion: gv, Resources: all, Scheme: scheme, TypeConverter: types}).Resource(kind.Names.Plural + "/status")
+	status, err := (&endpoints.APIGroupVersion{GroupVersion: gv, Resources: all, Scheme: scheme,
+		TypeConverter: types}).Resource(kind.Names.Plural + "/status")
 	if err != nil {
 		return err
 	}
@@ -181,19 +187,22 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source, resolver ServiceResolver) *crHandler {
 	config := generic.Config()
 	return &crHandler{
-		catalogue:  c,
-		discovery:  config.Discovery,
-		options:    config.RESTOptionsGetter,
-		shared:     &shared{expressions: config.Metrics.Expressions, endpoints: generic.Endpoints(), types: customresource.NewTypeConverters(m)},
-		converters: &conversion.Factory{Resolver: resolver, Certificates: config.Metrics.WebhookCertificates, Memory: conversion.NewMemory()},
-		metrics:    config.Metrics,
-		draining:   map[schema.GroupResource]*endpoint{},
+		catalogue: c,
+		discovery: config.Discovery,
+		options:   config.RESTOptionsGetter,
+		shared: &shared{expressions: config.Metrics.Expressions, endpoints: generic.Endpoints(),
+			types: customresource.NewTypeConverters(m)},
+		converters: &conversion.Factory{Resolver: resolver, Certificates: config.Metrics.WebhookCertificates,
+			Memory: conversion.NewMemory()},
+		metrics:  config.Metrics,
+		draining: map[schema.GroupResource]*endpoint{},
 	}
 }
 
 // publishOpenAPI returns what enters the documents of a version of CRDs in the
 // service, which may be nil.
-func publishOpenAPI(service *openapi.Service, m *models.Source) func(schema.GroupVersion, func() []crdopenapi.Definition) {
+func publishOpenAPI(service *openapi.Service, m *models.Source) func(schema.GroupVersion,
+	func() []crdopenapi.Definition) {
 	return func(gv schema.GroupVersion, crds func() []crdopenapi.Definition) {
 		switch {
 		case service == nil:

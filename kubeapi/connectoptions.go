@@ -51,7 +51,8 @@ func readPodAttach(v url.Values, out any) error {
 
 func readPodLog(v url.Values, out any) error {
 	q, o := query{Values: v}, out.(*corev1.PodLogOptions)
-	o.Container, o.Follow, o.Previous, o.Timestamps = q.string("container"), q.bool("follow"), q.bool("previous"), q.bool("timestamps")
+	o.Container, o.Follow, o.Previous, o.Timestamps = q.string("container"), q.bool("follow"), q.bool("previous"),
+		q.bool("timestamps")
 	o.SinceSeconds, o.TailLines, o.LimitBytes = q.int64("sinceSeconds"), q.int64("tailLines"), q.int64("limitBytes")
 	o.InsecureSkipTLSVerifyBackend = q.bool("insecureSkipTLSVerifyBackend")
 	if s, ok := v["stream"]; ok && len(s) > 0 {

@@ -29,7 +29,8 @@ func (s *Server) addHooks() error {
 		name string
 		work func(context.Context) error
 	}{
-		{bootstrap.NamespacesHook, s.kept("the namespaces of the system", func(ctx context.Context) error { return bootstrap.Namespaces(ctx, s.Stores) })},
+		{bootstrap.NamespacesHook, s.kept("the namespaces of the system",
+			func(ctx context.Context) error { return bootstrap.Namespaces(ctx, s.Stores) })},
 		{bootstrap.PeerHook, s.peerHook},
 		{bootstrap.AuthenticationInfoHook, s.authenticationInfoHook},
 		{bootstrap.IdentityHook, s.identityHook},
@@ -71,7 +72,8 @@ func (s *Server) addHooks() error {
 func (s *Server) addGatedHooks() error {
 	d := &s.config.Groups
 	elections := coordinationv1beta1.SchemeGroupVersion
-	if durations := s.config.Leadership; durations != nil && d.Gate("CoordinatedLeaderElection") && d.Served.Serves(elections, "leasecandidates") {
+	if durations := s.config.Leadership; durations != nil && d.Gate("CoordinatedLeaderElection") &&
+		d.Served.Serves(elections, "leasecandidates") {
 		if err := s.GenericAPIServer.AddPostStartHook(leadership.Hook, func(hook server.HookContext) error {
 			hook.Go(func(ctx context.Context) {
 				leadership.Run(ctx, hook.LoopbackClientConfig, s.identity.Name(), *durations)
@@ -81,7 +83,8 @@ func (s *Server) addGatedHooks() error {
 			return err
 		}
 	}
-	if !s.config.PublishStorageVersions || !d.Gate("StorageVersionAPI") || !d.Served.Serves(internalv1alpha1.SchemeGroupVersion, "storageversions") {
+	if !s.config.PublishStorageVersions || !d.Gate("StorageVersionAPI") ||
+		!d.Served.Serves(internalv1alpha1.SchemeGroupVersion, "storageversions") {
 		return nil
 	}
 	return s.GenericAPIServer.AddPostStartHook(bootstrap.StorageVersionsHook, func(hook server.HookContext) error {
@@ -146,7 +149,8 @@ func (s *Server) objectCountHook(ctx context.Context) error {
 		return nil
 	}
 	namespaces := corev1.Resource("namespaces")
-	if _, err := group.List[*corev1.Namespace](request.SkippingUnreadable(ctx), s.Stores, namespaces, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached}); err != nil {
+	if _, err := group.List[*corev1.Namespace](request.SkippingUnreadable(ctx), s.Stores, namespaces, "",
+		&metainternalversion.ListOptions{ResourceVersion: group.Cached}); err != nil {
 		return err
 	}
 	if !flow.Counted(namespaces.Group, namespaces.Resource) {

@@ -51,7 +51,8 @@ func (k *kubernetesService) ensure(ctx context.Context) error {
 }
 
 func (k *kubernetesService) write(ctx context.Context) error {
-	err := bootstrap.KubernetesService(ctx, k.Stores, k.address, k.config.AdvertisePort, k.config.KubernetesServiceNodePort)
+	err := bootstrap.KubernetesService(ctx, k.Stores, k.address, k.config.AdvertisePort,
+		k.config.KubernetesServiceNodePort)
 	if err == nil {
 		k.failing = time.Time{}
 	}
@@ -60,7 +61,8 @@ func (k *kubernetesService) write(ctx context.Context) error {
 
 // releaseLeft releases the IP and the node port if there is no Service.
 func (k *kubernetesService) releaseLeft(ctx context.Context) error {
-	_, err := group.Get[*corev1.Service](ctx, k.Stores, corev1.Resource("services"), metav1.NamespaceDefault, "kubernetes", group.Consistent)
+	_, err := group.Get[*corev1.Service](ctx, k.Stores, corev1.Resource("services"), metav1.NamespaceDefault, "kubernetes",
+		group.Consistent)
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -141,7 +143,8 @@ func (s *Server) leaveEndpoints() error {
 // ignoreUnavailable drops the error of a store that has no room or does not answer: the server ends
 // without the write, since what was to be removed expires.
 func ignoreUnavailable(err error) error {
-	for _, ignored := range []error{storage.ErrNoSpace, storage.ErrUnavailable, storage.ErrStopped, context.DeadlineExceeded} {
+	for _, ignored := range []error{storage.ErrNoSpace, storage.ErrUnavailable, storage.ErrStopped,
+		context.DeadlineExceeded} {
 		if errors.Is(err, ignored) {
 			klog.InfoS("The address of the server stays in the store until it expires", "err", err)
 			return nil

@@ -190,7 +190,8 @@ func (c *Controller) decide(crd definition) definition {
 // change sets the status of the CRD that it was decided for.
 func (w *write) change(crd definition) error {
 	if crd.UID != w.from.UID || crd.ResourceVersion != w.from.ResourceVersion {
-		return apierrors.NewConflict(apiextensionsv1.Resource("customresourcedefinitions"), crd.Name, errors.New("it has changed"))
+		return apierrors.NewConflict(apiextensionsv1.Resource("customresourcedefinitions"), crd.Name,
+			errors.New("it has changed"))
 	}
 	crd.Status = *w.to.Status.DeepCopy()
 	return nil
@@ -203,7 +204,8 @@ func (c *Controller) undo(ctx context.Context, w *write) {
 	c.enterGroup(w.to, w.from)
 	// A conflict comes with an event that brings us back here.
 	if !apierrors.IsConflict(w.err) && !apierrors.IsNotFound(w.err) && ctx.Err() == nil {
-		klog.FromContext(ctx).Error(w.err, "The status of a custom resource definition cannot be written", "name", w.from.Name)
+		klog.FromContext(ctx).Error(w.err, "The status of a custom resource definition cannot be written", "name",
+			w.from.Name)
 	}
 	c.finalize(w.from)
 }

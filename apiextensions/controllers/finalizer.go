@@ -44,7 +44,8 @@ func (c *Controller) cleanUp(ctx context.Context, name string, uid types.UID) {
 			return
 		}
 		if err != nil && !apierrors.IsConflict(err) && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "The objects of a deleted custom resource definition cannot be removed yet", "name", name)
+			klog.FromContext(ctx).Error(err, "The objects of a deleted custom resource definition cannot be removed yet",
+				"name", name)
 		}
 		select {
 		case <-ctx.Done():
@@ -55,7 +56,8 @@ func (c *Controller) cleanUp(ctx context.Context, name string, uid types.UID) {
 
 func (c *Controller) tryCleanUp(ctx context.Context, name string, uid types.UID) (done bool, err error) {
 	crd, err := c.update(ctx, name, uid, func(crd definition) {
-		SetCondition(crd, terminating(apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress"))
+		SetCondition(crd, terminating(apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress",
+			"CustomResource deletion is in progress"))
 	})
 	if err != nil || crd == nil {
 		return crd == nil && err == nil, err
@@ -75,14 +77,17 @@ func (c *Controller) tryCleanUp(ctx context.Context, name string, uid types.UID)
 
 // deleteInstances deletes the objects of a CRD, if there can be any, and returns how
 // that ended.
-func (c *Controller) deleteInstances(ctx context.Context, crd definition) (apiextensionsv1.CustomResourceDefinitionCondition, error) {
+func (c *Controller) deleteInstances(ctx context.Context,
+	crd definition) (apiextensionsv1.CustomResourceDefinitionCondition, error) {
 	switch {
 	case !validation.IsTrue(crd, apiextensionsv1.Established):
 		return terminating(apiextensionsv1.ConditionFalse, "NeverEstablished", "resource was never established"), nil
 	case overlapsBuiltIn(crd):
-		return terminating(apiextensionsv1.ConditionFalse, "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"), nil
+		return terminating(apiextensionsv1.ConditionFalse, "OverlappingBuiltInResource",
+			"instances overlap with built-in resources in storage"), nil
 	}
-	return terminating(apiextensionsv1.ConditionFalse, "InstanceDeletionCompleted", "removed all instances"), c.DeleteInstances(ctx, crd)
+	return terminating(apiextensionsv1.ConditionFalse, "InstanceDeletionCompleted", "removed all instances"),
+		c.DeleteInstances(ctx, crd)
 }
 
 // overlapsBuiltIn reports whether the objects of a CRD would lie in storage where
@@ -100,9 +105,11 @@ var errNotWaiting = errors.New("the definition is not being deleted")
 
 // update changes a CRD that still waits for its objects; nil means that it does
 // not.
-func (c *Controller) update(ctx context.Context, name string, uid types.UID, change func(definition)) (definition, error) {
+func (c *Controller) update(ctx context.Context, name string, uid types.UID,
+	change func(definition)) (definition, error) {
 	crd, err := c.Write(ctx, name, func(crd definition) error {
-		if crd.UID != uid || crd.DeletionTimestamp == nil || !slices.Contains(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
+		if crd.UID != uid || crd.DeletionTimestamp == nil ||
+			!slices.Contains(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 			return errNotWaiting
 		}
 		change(crd)
@@ -114,7 +121,8 @@ func (c *Controller) update(ctx context.Context, name string, uid types.UID, cha
 	return crd, err
 }
 
-func terminating(status apiextensionsv1.ConditionStatus, reason, message string) apiextensionsv1.CustomResourceDefinitionCondition {
+func terminating(status apiextensionsv1.ConditionStatus, reason,
+	message string) apiextensionsv1.CustomResourceDefinitionCondition {
 	return apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.Terminating, Status: status, Reason: reason, Message: message,
 	}

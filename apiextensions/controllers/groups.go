@@ -55,7 +55,8 @@ func (c *Controller) wake(name string) {
 
 func sameNames(a, b definition) bool {
 	x, y := &a.Status.AcceptedNames, &b.Status.AcceptedNames
-	return x.Plural == y.Plural && x.Singular == y.Singular && x.Kind == y.Kind && x.ListKind == y.ListKind && slices.Equal(x.ShortNames, y.ShortNames)
+	return x.Plural == y.Plural && x.Singular == y.Singular && x.Kind == y.Kind && x.ListKind == y.ListKind &&
+		slices.Equal(x.ShortNames, y.ShortNames)
 }
 
 // nextDirty takes the CRDs that have to be looked after, the eldest first.

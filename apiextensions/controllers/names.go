@@ -94,7 +94,8 @@ func establish(crd definition, accepted bool) {
 	case accepted && validation.ValidateCABundle(crd) != nil:
 		c.Reason, c.Message = invalidCABundle, "The conversion webhook CABundle is invalid"
 	case accepted:
-		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionTrue, "InitialNamesAccepted", "the initial names have been accepted"
+		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionTrue, "InitialNamesAccepted",
+			"the initial names have been accepted"
 	}
 	SetCondition(crd, c)
 }

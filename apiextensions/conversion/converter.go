@@ -13,7 +13,8 @@ import (
 type Converter interface {
 	// Convert returns the objects in the version to, in their order. It leaves
 	// its arguments alone, but the results may share parts of them.
-	Convert(ctx context.Context, objs []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error)
+	Convert(ctx context.Context, objs []*unstructured.Unstructured,
+		to schema.GroupVersion) ([]*unstructured.Unstructured, error)
 }
 
 // None is the strategy that all versions have the same content: only apiVersion
@@ -22,7 +23,8 @@ type None struct{}
 
 // Convert implements Converter. The results share all but their top level with
 // the arguments.
-func (None) Convert(_ context.Context, objs []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error) {
+func (None) Convert(_ context.Context, objs []*unstructured.Unstructured,
+	to schema.GroupVersion) ([]*unstructured.Unstructured, error) {
 	apiVersion := to.String()
 	out := make([]*unstructured.Unstructured, len(objs))
 	for i, o := range objs {

@@ -89,7 +89,8 @@ func (f *Factory) webhook(client *apiextensionsv1.WebhookClientConfig, review st
 	query.Set("timeout", "30s")
 	u.RawQuery = query.Encode()
 	checked := egress.CheckCertificates(transport, f.Certificates)
-	return f.Memory.Of(&Webhook{Client: &http.Client{Transport: checked, CheckRedirect: noRedirects}, URL: u.String(), ReviewVersion: review}), nil
+	return f.Memory.Of(&Webhook{Client: &http.Client{Transport: checked, CheckRedirect: noRedirects}, URL: u.String(),
+		ReviewVersion: review}), nil
 }
 
 // service lets the transport dial a service where the resolver finds it; its

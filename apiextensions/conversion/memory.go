@@ -63,7 +63,8 @@ type remembering struct {
 }
 
 // Convert implements Converter.
-func (r *remembering) Convert(ctx context.Context, objs []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error) {
+func (r *remembering) Convert(ctx context.Context, objs []*unstructured.Unstructured,
+	to schema.GroupVersion) ([]*unstructured.Unstructured, error) {
 	if len(objs) > manyObjects {
 		return r.converter.Convert(ctx, objs, to)
 	}

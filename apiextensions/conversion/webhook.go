@@ -53,7 +53,8 @@ type review struct {
 
 // Convert implements Converter. Objects that are in the version already do not
 // travel.
-func (w *Webhook) Convert(ctx context.Context, objs []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error) {
+func (w *Webhook) Convert(ctx context.Context, objs []*unstructured.Unstructured,
+	to schema.GroupVersion) ([]*unstructured.Unstructured, error) {
 	out := append([]*unstructured.Unstructured(nil), objs...)
 	var travel []int
 	req := &apiextensionsv1.ConversionRequest{UID: uuid.NewUUID(), DesiredAPIVersion: to.String()}
@@ -72,7 +73,8 @@ func (w *Webhook) Convert(ctx context.Context, objs []*unstructured.Unstructured
 		return nil, fmt.Errorf("conversion webhook for %v failed: %w", from, err)
 	}
 	if len(converted) != len(travel) {
-		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", from, len(converted), len(travel))
+		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", from, len(converted),
+			len(travel))
 	}
 	for n, i := range travel {
 		if out[i], err = accept(objs[i], converted[n].Raw, n, to); err != nil {
@@ -85,7 +87,8 @@ func (w *Webhook) Convert(ctx context.Context, objs []*unstructured.Unstructured
 // ask sends a request and returns the converted objects.
 func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionRequest) ([]runtime.RawExtension, error) {
 	gv := schema.GroupVersion{Group: apiextensionsv1.GroupName, Version: w.ReviewVersion}
-	body, err := json.Marshal(&review{TypeMeta: metav1.TypeMeta{Kind: "ConversionReview", APIVersion: gv.String()}, Request: req})
+	body, err := json.Marshal(&review{TypeMeta: metav1.TypeMeta{Kind: "ConversionReview", APIVersion: gv.String()},
+		Request: req})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +119,8 @@ func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionReques
 		return nil, failed(resp, data)
 	}
 	if len(data) == 0 {
-		return nil, fmt.Errorf("0-length response with status code: %d and content type: %s", resp.StatusCode, resp.Header.Get("Content-Type"))
+		return nil, fmt.Errorf("0-length response with status code: %d and content type: %s", resp.StatusCode,
+			resp.Header.Get("Content-Type"))
 	}
 	var answer review
 	if err := json.Unmarshal(data, &answer); err != nil {
@@ -135,12 +139,14 @@ func failed(resp *http.Response, body []byte) error {
 	if mt, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); strings.HasPrefix(mt, "text/") {
 		message = strings.TrimSpace(string(body[:min(len(body), maxMessage)]))
 	}
-	return apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodPost, schema.GroupResource{}, "", message, 0, true)
+	return apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodPost, schema.GroupResource{}, "",
+		message, 0, true)
 }
 
 // objects validates an answer and returns what was converted. Webhooks of v1beta1 need
 // not say what they answer, but not something else either.
-func (a *review) objects(req *apiextensionsv1.ConversionRequest, review schema.GroupVersion) ([]runtime.RawExtension, error) {
+func (a *review) objects(req *apiextensionsv1.ConversionRequest,
+	review schema.GroupVersion) ([]runtime.RawExtension, error) {
 	strict := review.Version != "v1beta1"
 	kind := review.WithKind("ConversionReview")
 	switch {
@@ -162,7 +168,8 @@ func (a *review) objects(req *apiextensionsv1.ConversionRequest, review schema.G
 func says(is, must string, strict bool) bool { return is == must || is == "" && !strict }
 
 // accept takes over a converted object, the index-th of its answer.
-func accept(original *unstructured.Unstructured, raw []byte, index int, to schema.GroupVersion) (*unstructured.Unstructured, error) {
+func accept(original *unstructured.Unstructured, raw []byte, index int,
+	to schema.GroupVersion) (*unstructured.Unstructured, error) {
 	converted, err := parse(raw, original.GetKind(), to)
 	if err != nil {
 		return nil, fmt.Errorf("object at index %d: %w", index, err)

@@ -39,7 +39,8 @@ func (c *versionCodec) New() runtime.Object {
 // Supports reports JSON, YAML and CBOR: protobuf needs compiled types.
 func (c *versionCodec) Supports(mt wire.MediaType) bool { return mt != wire.Protobuf }
 
-func (c *versionCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
+func (c *versionCodec) Decode(body []byte, mt wire.MediaType,
+	strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
 	content, strictErrs, err := parse(body, mt, strict)
 	if err != nil {
 		kind, err := unreadable(body, mt, err)
@@ -266,7 +267,8 @@ func (c *versionCodec) convertList(list *unstructured.UnstructuredList, to *Vers
 	return converted, nil
 }
 
-func (c *versionCodec) convertAll(objs []*unstructured.Unstructured, to *Version) ([]*unstructured.Unstructured, error) {
+func (c *versionCodec) convertAll(objs []*unstructured.Unstructured,
+	to *Version) ([]*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), conversionTimeout)
 	defer cancel()
 	out, err := to.definition.converter.Convert(ctx, objs, to.gvk.GroupVersion())

@@ -45,7 +45,8 @@ func newColumns(spec *apiextensionsv1.CustomResourceDefinitionVersion) *columns 
 	for _, d := range declared {
 		path := jsonpath.New(d.Name).AllowMissingKeys(true)
 		if err := path.Parse("{" + d.JSONPath + "}"); err != nil {
-			klog.V(2).InfoS("A printer column of a custom resource cannot be shown, nor those after it", "column", d.Name, "jsonPath", d.JSONPath, "err", err)
+			klog.V(2).InfoS("A printer column of a custom resource cannot be shown, nor those after it", "column", d.Name,
+				"jsonPath", d.JSONPath, "err", err)
 			return c
 		}
 		description := d.Description
@@ -136,14 +137,16 @@ type tableConvertor struct {
 }
 
 // convert is rest.Resource.ConvertToTable.
-func (c *tableConvertor) convert(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+func (c *tableConvertor) convert(_ context.Context, obj runtime.Object,
+	opts *metav1.TableOptions) (*metav1.Table, error) {
 	t := &metav1.Table{Rows: []metav1.TableRow{}}
 	if opts == nil || !opts.NoHeaders {
 		t.ColumnDefinitions = c.definitions()
 	}
 	if meta.IsListType(obj) {
 		if m, err := meta.ListAccessor(obj); err == nil {
-			t.ResourceVersion, t.Continue, t.RemainingItemCount = m.GetResourceVersion(), m.GetContinue(), m.GetRemainingItemCount()
+			t.ResourceVersion, t.Continue, t.RemainingItemCount = m.GetResourceVersion(), m.GetContinue(),
+				m.GetRemainingItemCount()
 		}
 		return t, meta.EachListItem(obj, func(item runtime.Object) error { return c.add(t, item) })
 	}

@@ -64,8 +64,10 @@ type compiled struct {
 
 // New reads a definition from the outline of a CRD. schemas returns the schemas of its versions in JSON
 // and is called when the first is needed; nil expressions count nothing.
-func New(crd *apiextensionsv1.CustomResourceDefinition, schemas func() (map[string][]byte, error), converter conversion.Converter, types *TypeConverters, expressions *metrics.Expressions) (*Definition, error) {
-	d := &Definition{crd: crd, schemas: schemas, versions: make(map[string]*Version, len(crd.Spec.Versions)), converter: converter, expressions: expressions}
+func New(crd *apiextensionsv1.CustomResourceDefinition, schemas func() (map[string][]byte, error),
+	converter conversion.Converter, types *TypeConverters, expressions *metrics.Expressions) (*Definition, error) {
+	d := &Definition{crd: crd, schemas: schemas, versions: make(map[string]*Version, len(crd.Spec.Versions)),
+		converter: converter, expressions: expressions}
 	d.Types = sync.OnceValues(func() (managedfields.TypeConverter, error) { return types.of(d) })
 	for i := range crd.Spec.Versions {
 		spec := &crd.Spec.Versions[i]

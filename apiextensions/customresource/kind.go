@@ -137,7 +137,8 @@ func (d *Definition) validate(ctx context.Context, obj, old object) field.ErrorL
 	if errs := d.validateKind(ctx, obj); len(errs) > 0 {
 		return errs
 	}
-	return d.inRequested(ctx, obj, old, (*Version).validateScale, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
+	return d.inRequested(ctx, obj, old, (*Version).validateScale, func(c *compiled, content map[string]any,
+		before func() any) (field.ErrorList, bool) {
 		var errs field.ErrorList
 		if c.validator != nil {
 			errs = c.validator.ValidateUpdate(ctx, nil, c.schema, content, func() any { return withoutKind(before()) })
@@ -177,7 +178,8 @@ func (d *Definition) validateKind(ctx context.Context, obj object) field.ErrorLi
 // validateStatus validates an update of the status by the status' own schema. Embedded
 // resources may have any metadata there, as in kube-apiserver.
 func (d *Definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
-	return d.inRequested(ctx, obj, old, (*Version).validateScaleStatus, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
+	return d.inRequested(ctx, obj, old, (*Version).validateScaleStatus, func(c *compiled, content map[string]any,
+		before func() any) (field.ErrorList, bool) {
 		status, found := content["status"]
 		if !found || c.status == nil {
 			return nil, found
@@ -196,8 +198,10 @@ func (d *Definition) validateStatus(ctx context.Context, obj, old object) field.
 // inRequested validates an object in the version that the request speaks: by
 // bySchema first, which reports whether there is more to validate, as the fields behind the
 // scale are. What the object replaces, nil for a new one, is converted when it is first asked for.
-func (d *Definition) inRequested(ctx context.Context, obj, old object, scale func(v *Version, content map[string]any) field.ErrorList,
-	bySchema func(c *compiled, content map[string]any, before func() any) (errs field.ErrorList, more bool)) field.ErrorList {
+func (d *Definition) inRequested(ctx context.Context, obj, old object,
+	scale func(v *Version, content map[string]any) field.ErrorList,
+	bySchema func(c *compiled, content map[string]any,
+		before func() any) (errs field.ErrorList, more bool)) field.ErrorList {
 	v := d.requested(ctx)
 	c, err := v.compiled()
 	if err != nil {
@@ -234,7 +238,8 @@ func (d *Definition) inRequested(ctx context.Context, obj, old object, scale fun
 }
 
 // rest validates what OpenAPI schemas do not say.
-func (v *Version) rest(ctx context.Context, c *compiled, content map[string]any, before func() any, errs field.ErrorList) field.ErrorList {
+func (v *Version) rest(ctx context.Context, c *compiled, content map[string]any, before func() any,
+	errs field.ErrorList) field.ErrorList {
 	errs = append(errs, structural.ValidateListsUpdate(nil, c.schema, content, before)...)
 	if c.rules == nil {
 		return errs
@@ -262,7 +267,8 @@ func (v *Version) content(obj object) (map[string]any, error) {
 func blocks(errs field.ErrorList) bool {
 	for _, e := range errs {
 		switch e.Type {
-		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,
+			field.ErrorTypeTypeInvalid:
 			return true
 		}
 	}

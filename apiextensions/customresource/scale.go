@@ -86,7 +86,8 @@ func (v *Version) readScale(content map[string]any) (*registry.Scale, error) {
 		}
 	}
 	if !found {
-		return out, noReplicas{apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", s.SpecReplicasPath))}
+		return out, noReplicas{apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist",
+			s.SpecReplicasPath))}
 	}
 	return out, nil
 }

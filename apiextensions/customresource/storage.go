@@ -123,7 +123,8 @@ func (s *objectStorage) scan(value []byte) (structural.Scan, bool) {
 // would end with the same: the value is of the storage version, nothing has to
 // be pruned or defaulted, and the version that is asked for is that one, or has
 // the same content (conversion None) and a place for all of it.
-func (s *objectStorage) Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt wire.MediaType) ([]byte, bool, error) {
+func (s *objectStorage) Transcode(value []byte, resourceVersion string, gv schema.GroupVersion,
+	mt wire.MediaType) ([]byte, bool, error) {
 	if mt != wire.JSON {
 		return nil, false, nil
 	}
@@ -199,7 +200,10 @@ func (s *objectStorage) StoredLabels(value []byte) (storage.Set, bool) {
 		at += strings.Index(all[at:], string(b))
 		return all[at : at+len(b)]
 	}
-	ok = structural.Strings(labels, func(key, value []byte) { pairs = append(pairs, storage.Pair{Key: part(key), Value: part(value)}) })
+	ok = structural.Strings(labels, func(key,
+		value []byte) {
+		pairs = append(pairs, storage.Pair{Key: part(key), Value: part(value)})
+	})
 	return storage.NewSet(pairs), ok
 }
 
@@ -215,7 +219,8 @@ func (s *objectStorage) StoredFields(value []byte) (storage.Set, bool) {
 		return nil, false
 	}
 	set := make([]storage.Pair, 0, 3+len(s.selectable))
-	set = append(set, storage.Pair{Key: storage.FieldName, Value: text(found.Name.Of(value))}, storage.Pair{Key: storage.FieldUID, Value: text(found.UID.Of(value))})
+	set = append(set, storage.Pair{Key: storage.FieldName, Value: text(found.Name.Of(value))},
+		storage.Pair{Key: storage.FieldUID, Value: text(found.UID.Of(value))})
 	if s.namespaced {
 		set = append(set, storage.Pair{Key: storage.FieldNamespace, Value: text(found.Namespace.Of(value))})
 	}

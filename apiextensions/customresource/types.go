@@ -100,5 +100,6 @@ func asResource(s *spec.Schema) {
 	}
 	text := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}}}
 	s.Properties["kind"], s.Properties["apiVersion"] = text, text
-	s.Properties["metadata"] = spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef("#/definitions/" + objectMetaModel)}}
+	s.Properties["metadata"] = spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef("#/definitions/" +
+		objectMetaModel)}}
 }

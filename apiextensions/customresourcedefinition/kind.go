@@ -54,7 +54,8 @@ func setDefaults(crd Object) {
 	if spec.Conversion == nil {
 		spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 	}
-	if w := spec.Conversion.Webhook; w != nil && w.ClientConfig != nil && w.ClientConfig.Service != nil && w.ClientConfig.Service.Port == nil {
+	if w := spec.Conversion.Webhook; w != nil && w.ClientConfig != nil && w.ClientConfig.Service != nil &&
+		w.ClientConfig.Service.Port == nil {
 		port := int32(443)
 		w.ClientConfig.Service.Port = &port
 	}

@@ -10,8 +10,9 @@ func DecodeOutline(value []byte) (Object, error) {
 }
 
 var (
-	schemasOfVersions = parts{"spec": {"validation": {"openAPIV3Schema": nil}, "versions": {"schema": {"openAPIV3Schema": nil}}}}
-	outlined          = parts{
+	schemasOfVersions = parts{"spec": {"validation": {"openAPIV3Schema": nil},
+		"versions": {"schema": {"openAPIV3Schema": nil}}}}
+	outlined = parts{
 		"metadata": {"managedFields": nil, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": nil}},
 		"spec":     schemasOfVersions["spec"],
 	}

@@ -41,11 +41,13 @@ func (c Storage) EncodeStored(obj runtime.Object) ([]byte, error) {
 	}
 	var hub apiextensions.CustomResourceDefinition
 	// Conversion shares what it can, and moves what all versions have in common.
-	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(numbered.DeepCopy(), &hub, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(
+		numbered.DeepCopy(), &hub, nil); err != nil {
 		return nil, err
 	}
 	var stored apiextensionsv1beta1.CustomResourceDefinition
-	if err := apiextensionsv1beta1.Convert_apiextensions_CustomResourceDefinition_To_v1beta1_CustomResourceDefinition(&hub, &stored, nil); err != nil {
+	if err := apiextensionsv1beta1.Convert_apiextensions_CustomResourceDefinition_To_v1beta1_CustomResourceDefinition(&hub,
+		&stored, nil); err != nil {
 		return nil, err
 	}
 	stored.SetGroupVersionKind(apiextensionsv1beta1.SchemeGroupVersion.WithKind(GVK.Kind))
@@ -137,11 +139,13 @@ func (c Storage) encodeSchema(s *apiextensionsv1.JSONSchemaProps) ([]byte, error
 		return wire.AppendJSON(nil, s)
 	}
 	var hub apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(s.DeepCopy(), &hub, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(s.DeepCopy(), &hub,
+		nil); err != nil {
 		return nil, err
 	}
 	var ordered apiextensionsv1.JSONSchemaProps
-	if err := apiextensionsv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(&hub, &ordered, nil); err != nil {
+	if err := apiextensionsv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(&hub, &ordered,
+		nil); err != nil {
 		return nil, err
 	}
 	return wire.AppendJSON(nil, &ordered)
@@ -184,7 +188,8 @@ func hasValue(s *apiextensionsv1.JSONSchemaProps, is func(*apiextensionsv1.JSON)
 		return false
 	}
 	return s.Default != nil && is(s.Default) || s.Example != nil && is(s.Example) ||
-		hasValue(s.Not, is) || inMap(s.Properties) || inMap(s.PatternProperties) || inMap(s.Definitions) || len(s.Dependencies) > 0 ||
+		hasValue(s.Not, is) || inMap(s.Properties) || inMap(s.PatternProperties) || inMap(s.Definitions) ||
+		len(s.Dependencies) > 0 ||
 		s.AdditionalProperties != nil && hasValue(s.AdditionalProperties.Schema, is) ||
 		s.AdditionalItems != nil && hasValue(s.AdditionalItems.Schema, is) ||
 		s.Items != nil && (hasValue(s.Items.Schema, is) || slices.ContainsFunc(s.Items.JSONSchemas, inner)) ||
@@ -236,7 +241,10 @@ func Schemas(value []byte) (map[string][]byte, error) {
 		return nil, err
 	}
 	schemas := map[string][]byte{}
-	return schemas, eachSchema(crd, len(stored), func(v *apiextensionsv1.CustomResourceDefinitionVersion, n int) { schemas[v.Name] = stored[n] })
+	return schemas, eachSchema(crd, len(stored), func(v *apiextensionsv1.CustomResourceDefinitionVersion,
+		n int) {
+		schemas[v.Name] = stored[n]
+	})
 }
 
 // readNumbered reads a CRD with numbers in the place of its schemas, which it returns, too.
@@ -292,10 +300,12 @@ func decodeAtOnce(value []byte) (Object, error) {
 	apiextensionsv1beta1.SetDefaults_CustomResourceDefinition(&stored)
 	apiextensionsv1beta1.SetDefaults_CustomResourceDefinitionSpec(&stored.Spec)
 	var hub apiextensions.CustomResourceDefinition
-	if err := apiextensionsv1beta1.Convert_v1beta1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(&stored, &hub, nil); err != nil {
+	if err := apiextensionsv1beta1.Convert_v1beta1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(
+		&stored, &hub, nil); err != nil {
 		return nil, err
 	}
-	if err := apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(&hub, crd, nil); err != nil {
+	if err := apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(&hub, crd,
+		nil); err != nil {
 		return nil, err
 	}
 	crd.SetGroupVersionKind(GVK)

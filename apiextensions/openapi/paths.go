@@ -42,10 +42,13 @@ func (d *document) paths(r *resource) {
 	}
 	model, list := d.modelName(r, names.Kind), d.modelName(r, names.ListKind)
 	d.path(r, base, namespaced, false,
-		operation{method: "get", verb: "list", action: "list", doc: "list objects of kind " + names.Kind, options: metav1.ListOptions{}, result: list},
-		operation{method: "post", verb: "create", action: "post", doc: "create" + openapi.Article(names.Kind) + names.Kind, options: metav1.CreateOptions{}, body: model, result: model,
+		operation{method: "get", verb: "list", action: "list", doc: "list objects of kind " + names.Kind,
+			options: metav1.ListOptions{}, result: list},
+		operation{method: "post", verb: "create", action: "post", doc: "create" + openapi.Article(names.Kind) + names.Kind,
+			options: metav1.CreateOptions{}, body: model, result: model,
 			codes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted}},
-		operation{method: "delete", verb: "delete", of: "Collection", action: "deletecollection", doc: "delete collection of " + names.Kind, options: metav1.ListOptions{}, result: metaPackage + "Status"},
+		operation{method: "delete", verb: "delete", of: "Collection", action: "deletecollection",
+			doc: "delete collection of " + names.Kind, options: metav1.ListOptions{}, result: metaPackage + "Status"},
 	)
 	if namespaced {
 		d.everywhere(r, all, list)
@@ -56,8 +59,10 @@ func (d *document) paths(r *resource) {
 		if subresource != "" {
 			path += "/" + subresource
 		} else {
-			operations = append(operations, operation{method: "delete", verb: "delete", action: "delete", doc: "delete" + openapi.Article(names.Kind) + names.Kind, options: metav1.DeleteOptions{},
-				skip: []string{"preconditions"}, body: metaPackage + "DeleteOptions", result: metaPackage + "Status", codes: []int{http.StatusOK, http.StatusAccepted}})
+			operations = append(operations, operation{method: "delete", verb: "delete", action: "delete", doc: "delete" +
+				openapi.Article(names.Kind) + names.Kind, options: metav1.DeleteOptions{},
+				skip: []string{"preconditions"}, body: metaPackage + "DeleteOptions", result: metaPackage + "Status",
+				codes: []int{http.StatusOK, http.StatusAccepted}})
 		}
 		d.path(r, path, namespaced, true, operations...)
 	}
@@ -81,10 +86,13 @@ func (r *resource) item(subresource, model string) []operation {
 	of += " the specified " + r.crd.Status.AcceptedNames.Kind
 	title := strings.ToUpper(subresource[:min(1, len(subresource))]) + subresource[min(1, len(subresource)):]
 	return []operation{
-		{method: "get", verb: "read", last: title, action: "get", doc: "read" + of, options: metav1.GetOptions{}, result: model},
-		{method: "put", verb: "replace", last: title, action: "put", doc: "replace" + of, options: metav1.UpdateOptions{}, body: model, result: model,
+		{method: "get", verb: "read", last: title, action: "get", doc: "read" + of, options: metav1.GetOptions{},
+			result: model},
+		{method: "put", verb: "replace", last: title, action: "put", doc: "replace" + of, options: metav1.UpdateOptions{},
+			body: model, result: model,
 			codes: []int{http.StatusOK, http.StatusCreated}},
-		{method: "patch", verb: "patch", last: title, action: "patch", doc: "partially update" + of, options: metav1.PatchOptions{}, body: metaPackage + "Patch", patch: true, result: model},
+		{method: "patch", verb: "patch", last: title, action: "patch", doc: "partially update" + of,
+			options: metav1.PatchOptions{}, body: metaPackage + "Patch", patch: true, result: model},
 	}
 }
 
@@ -121,7 +129,8 @@ func (d *document) operation(r *resource, op *operation, namespaced bool) openap
 	parameters := d.query(op.options, op.skip)
 	if op.body != "" {
 		// Options of a deletion may be left out.
-		parameters = append(parameters, openapi.Parameter{Name: "body", In: "body", Model: op.body, Required: op.action != "delete"})
+		parameters = append(parameters, openapi.Parameter{Name: "body", In: "body", Model: op.body,
+			Required: op.action != "delete"})
 	}
 	return openapi.Operation{
 		Method: op.method, ID: id + names.Kind + op.last, Tag: identifier(group, false) + "_" + r.version.Name, Doc: op.doc,

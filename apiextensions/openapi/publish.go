@@ -201,7 +201,8 @@ func saysEither(n node) bool {
 func isEither(n node) bool {
 	var got, want any
 	given := n.get("anyOf")
-	return given != nil && json.Unmarshal(given, &got) == nil && json.Unmarshal([]byte(integerOrText), &want) == nil && reflect.DeepEqual(got, want)
+	return given != nil && json.Unmarshal(given, &got) == nil && json.Unmarshal([]byte(integerOrText), &want) == nil &&
+		reflect.DeepEqual(got, want)
 }
 
 // first reads the first schema of a list.

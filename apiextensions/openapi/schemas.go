@@ -19,8 +19,10 @@ const (
 	apiVersionDoc = "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: " + conventions + "#resources"
 	kindDoc       = "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: " + conventions + "#types-kinds"
 
-	embeddedAPIVersionDoc = "apiVersion defines the versioned schema of this representation of an object. More info: " + conventions + "#resources"
-	embeddedKindDoc       = "kind is a string value representing the type of this object. In CamelCase. More info: " + conventions + "#types-kinds"
+	embeddedAPIVersionDoc = "apiVersion defines the versioned schema of this representation of an object. More info: " +
+		conventions + "#resources"
+	embeddedKindDoc = "kind is a string value representing the type of this object. In CamelCase. More info: " +
+		conventions + "#types-kinds"
 
 	metadataDoc     = "Standard object's metadata. More info: " + conventions + "#metadata"
 	listMetadataDoc = "Standard list metadata. More info: " + conventions + "#types-kinds"

@@ -60,7 +60,8 @@ func newDocument(draft *openapi.Draft) *document {
 	if draft.V2 {
 		refs = "#/definitions/"
 	}
-	return &document{publisher: publisher{refs: refs, v2: draft.V2}, draft: draft, queries: map[string][]openapi.Parameter{}}
+	return &document{publisher: publisher{refs: refs, v2: draft.V2}, draft: draft,
+		queries: map[string][]openapi.Parameter{}}
 }
 
 // each calls f for the CRDs that serve the version.
@@ -103,7 +104,8 @@ func (s *Source) V3(draft *openapi.Draft) error {
 
 // machinery are the models that those of CRDs and their operations refer to.
 func (s *Source) machinery() []string {
-	names := []string{metaPackage + "ObjectMeta", metaPackage + "ListMeta", metaPackage + "DeleteOptions", metaPackage + "Status", metaPackage + "Patch"}
+	names := []string{metaPackage + "ObjectMeta", metaPackage + "ListMeta", metaPackage + "DeleteOptions", metaPackage +
+		"Status", metaPackage + "Patch"}
 	for _, d := range s.crds() {
 		if v := s.version(d.Outline()); v != nil && v.Subresources != nil && v.Subresources.Scale != nil {
 			return append(names, scaleModel)

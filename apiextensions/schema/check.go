@@ -114,7 +114,8 @@ func checkNamed(sPath *field.Path, s *Schema, vPath *field.Path, v *apiextension
 	return errs
 }
 
-func checkNestedNamed(sPath *field.Path, s *Schema, vPath *field.Path, v *apiextensionsv1.JSONSchemaProps) field.ErrorList {
+func checkNestedNamed(sPath *field.Path, s *Schema, vPath *field.Path,
+	v *apiextensionsv1.JSONSchemaProps) field.ErrorList {
 	if s == nil {
 		return field.ErrorList{field.Required(sPath, "because it is defined in "+vPath.String())}
 	}
@@ -124,13 +125,15 @@ func checkNestedNamed(sPath *field.Path, s *Schema, vPath *field.Path, v *apiext
 	}
 	for name := range v.Properties {
 		c := v.Properties[name]
-		errs = append(errs, checkNestedNamed(sPath.Child("properties").Key(name), s.Properties[name], vPath.Child("properties").Key(name), &c)...)
+		errs = append(errs, checkNestedNamed(sPath.Child("properties").Key(name), s.Properties[name],
+			vPath.Child("properties").Key(name), &c)...)
 	}
 	return errs
 }
 
 // EachLogical calls f for the schemas of allOf, anyOf, oneOf and not, until one fails.
-func EachLogical(path *field.Path, p *apiextensionsv1.JSONSchemaProps, f func(*field.Path, *apiextensionsv1.JSONSchemaProps) error) error {
+func EachLogical(path *field.Path, p *apiextensionsv1.JSONSchemaProps,
+	f func(*field.Path, *apiextensionsv1.JSONSchemaProps) error) error {
 	for _, l := range []struct {
 		name string
 		list []apiextensionsv1.JSONSchemaProps
@@ -246,7 +249,8 @@ func checkNested(path *field.Path, p *apiextensionsv1.JSONSchemaProps, alternati
 		}
 	}
 	forbid(p.Type != "", "type", "empty")
-	forbid(p.AdditionalProperties != nil && (p.AdditionalProperties.Allows || p.AdditionalProperties.Schema != nil), "additionalProperties", "undefined")
+	forbid(p.AdditionalProperties != nil && (p.AdditionalProperties.Allows || p.AdditionalProperties.Schema != nil),
+		"additionalProperties", "undefined")
 	forbid(p.Default != nil, "default", "undefined")
 	forbid(p.Title != "", "title", "empty")
 	forbid(p.Description != "", "description", "empty")
@@ -259,7 +263,8 @@ func checkNested(path *field.Path, p *apiextensionsv1.JSONSchemaProps, alternati
 	forbid(p.XMapType != nil, "x-kubernetes-map-type", "undefined")
 	forbid(len(p.XValidations) > 0, "x-kubernetes-validations", "empty")
 	if _, found := p.Properties["metadata"]; found {
-		errs = append(errs, field.Forbidden(path.Child("properties").Key("metadata"), "must not be specified in a nested context"))
+		errs = append(errs, field.Forbidden(path.Child("properties").Key("metadata"),
+			"must not be specified in a nested context"))
 	}
 	return errs
 }

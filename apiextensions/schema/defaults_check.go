@@ -181,7 +181,8 @@ func defaultMetadata(at *field.Path, of *Schema, in inResource) field.ErrorList 
 		errs = validateNested(path, value, s)
 	}
 	if in.meta && len(errs) > 0 {
-		return field.ErrorList{field.Invalid(at, of.Default, fmt.Sprintf("must result in valid metadata: %v", errs.ToAggregate()))}
+		return field.ErrorList{field.Invalid(at, of.Default, fmt.Sprintf("must result in valid metadata: %v",
+			errs.ToAggregate()))}
 	}
 	return errs
 }

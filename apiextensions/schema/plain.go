@@ -19,12 +19,14 @@ var plainMetadata = map[string]plainness{
 }
 
 var plainEntry = map[string]plainness{
-	"manager": isText, "operation": isText, "apiVersion": isText, "fieldsType": isText, "subresource": isText, "time": isTime,
+	"manager": isText, "operation": isText, "apiVersion": isText, "fieldsType": isText, "subresource": isText,
+	"time":     isTime,
 	"fieldsV1": func(v any) bool { m, ok := v.(map[string]any); return ok && m != nil },
 }
 
 var plainOwner = map[string]plainness{
-	"apiVersion": isText, "kind": isText, "name": isText, "uid": isText, "controller": isBool, "blockOwnerDeletion": isBool,
+	"apiVersion": isText, "kind": isText, "name": isText, "uid": isText, "controller": isBool,
+	"blockOwnerDeletion": isBool,
 }
 
 // isPlainOwner wants the fields that are never left out.

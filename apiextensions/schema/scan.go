@@ -204,7 +204,8 @@ func (sc *scanner) time() {
 	}
 	two := func(i int) byte { return 10*(text[i]-'0') + text[i+1] - '0' }
 	month, day := two(6), two(9)
-	if month < 1 || month > 12 || day < 1 || day > 28 || two(12) > 23 || two(15) > 59 || two(18) > 59 || string(text[1:5]) == "0001" {
+	if month < 1 || month > 12 || day < 1 || day > 28 || two(12) > 23 || two(15) > 59 || two(18) > 59 ||
+		string(text[1:5]) == "0001" {
 		date, err := time.Parse(time.RFC3339, string(text[1:len(text)-1]))
 		if err != nil || date.IsZero() {
 			sc.fail()

@@ -28,7 +28,8 @@ func recognizes(versions []string) bool {
 // trusts its conversion webhook by.
 func ValidateCABundle(crd *apiextensionsv1.CustomResourceDefinition) *field.Error {
 	c := crd.Spec.Conversion
-	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil || len(c.Webhook.ClientConfig.CABundle) == 0 {
+	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil ||
+		len(c.Webhook.ClientConfig.CABundle) == 0 {
 		return nil
 	}
 	bundle := c.Webhook.ClientConfig.CABundle
@@ -51,11 +52,13 @@ func validateTrust(crd, old *apiextensionsv1.CustomResourceDefinition) field.Err
 	return nil
 }
 
-func validateConversion(c *apiextensionsv1.CustomResourceConversion, mustRecognize bool, path *field.Path) field.ErrorList {
+func validateConversion(c *apiextensionsv1.CustomResourceConversion, mustRecognize bool,
+	path *field.Path) field.ErrorList {
 	if c == nil {
 		return nil
 	}
-	errs := enum(path.Child("strategy"), string(c.Strategy), string(apiextensionsv1.NoneConverter), string(apiextensionsv1.WebhookConverter))
+	errs := enum(path.Child("strategy"), string(c.Strategy), string(apiextensionsv1.NoneConverter),
+		string(apiextensionsv1.WebhookConverter))
 	var client *apiextensionsv1.WebhookClientConfig
 	var versions []string
 	if c.Webhook != nil {

@@ -57,7 +57,8 @@ func validateName(crd *apiextensionsv1.CustomResourceDefinition) (errs field.Err
 }
 
 // ValidateUpdate validates a change of a CRD.
-func (v *Validator) ValidateUpdate(ctx context.Context, crd, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+func (v *Validator) ValidateUpdate(ctx context.Context, crd,
+	old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	errs := v.spec(ctx, crd, old)
 	if len(errs) > 0 {
 		if before := staysOf(old); before != (stays{}) {
@@ -69,10 +70,12 @@ func (v *Validator) ValidateUpdate(ctx context.Context, crd, old *apiextensionsv
 	spec := field.NewPath("spec")
 	if IsTrue(old, apiextensionsv1.Established) {
 		errs = append(errs, validation.ValidateImmutableField(crd.Spec.Scope, old.Spec.Scope, spec.Child("scope"))...)
-		errs = append(errs, validation.ValidateImmutableField(crd.Spec.Names.Kind, old.Spec.Names.Kind, spec.Child("names", "kind"))...)
+		errs = append(errs, validation.ValidateImmutableField(crd.Spec.Names.Kind, old.Spec.Names.Kind,
+			spec.Child("names", "kind"))...)
 	}
 	errs = append(errs, validation.ValidateImmutableField(crd.Spec.Group, old.Spec.Group, spec.Child("group"))...)
-	errs = append(errs, validation.ValidateImmutableField(crd.Spec.Names.Plural, old.Spec.Names.Plural, spec.Child("names", "plural"))...)
+	errs = append(errs, validation.ValidateImmutableField(crd.Spec.Names.Plural, old.Spec.Names.Plural,
+		spec.Child("names", "plural"))...)
 	errs = append(errs, validateStatus(crd)...)
 	errs = append(errs, validateStoredVersions(crd, "missing from spec.versions; NAME was previously a storage version, "+
 		"and must remain in spec.versions until a storage migration ensures no data remains persisted in NAME "+
@@ -82,12 +85,14 @@ func (v *Validator) ValidateUpdate(ctx context.Context, crd, old *apiextensionsv
 }
 
 // ValidateStatusUpdate validates a change of a CRD's status.
-func (v *Validator) ValidateStatusUpdate(_ context.Context, crd, _ *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+func (v *Validator) ValidateStatusUpdate(_ context.Context, crd,
+	_ *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	return validateStatus(crd)
 }
 
 // IsTrue reports whether a condition is there and true.
-func IsTrue(crd *apiextensionsv1.CustomResourceDefinition, t apiextensionsv1.CustomResourceDefinitionConditionType) bool {
+func IsTrue(crd *apiextensionsv1.CustomResourceDefinition,
+	t apiextensionsv1.CustomResourceDefinitionConditionType) bool {
 	for i := range crd.Status.Conditions {
 		if c := &crd.Status.Conditions[i]; c.Type == t {
 			return c.Status == apiextensionsv1.ConditionTrue
@@ -108,7 +113,8 @@ func (v *Validator) spec(ctx context.Context, crd, old *apiextensionsv1.CustomRe
 	}
 	errs = append(errs, enum(path.Child("scope"), string(spec.Scope), "Cluster", "Namespaced")...)
 	if spec.PreserveUnknownFields && hasDefaults(spec) {
-		errs = append(errs, field.Invalid(path.Child("preserveUnknownFields"), true, "must be false in order to use defaults in the schema"))
+		errs = append(errs, field.Invalid(path.Child("preserveUnknownFields"), true,
+			"must be false in order to use defaults in the schema"))
 	}
 
 	h := hoist(spec)
@@ -137,7 +143,8 @@ func (v *Validator) spec(ctx context.Context, crd, old *apiextensionsv1.CustomRe
 
 // needsSchema reports whether a version has to have a schema: where old versions have
 // none, those that are served and pruned.
-func (v *Validator) needsSchema(spec *apiextensionsv1.CustomResourceDefinitionSpec, version *apiextensionsv1.CustomResourceDefinitionVersion) bool {
+func (v *Validator) needsSchema(spec *apiextensionsv1.CustomResourceDefinitionSpec,
+	version *apiextensionsv1.CustomResourceDefinitionVersion) bool {
 	return !v.stays.noSchema || version.Served && !spec.PreserveUnknownFields
 }
 
@@ -159,7 +166,8 @@ func hasStatus(spec *apiextensionsv1.CustomResourceDefinitionSpec) bool {
 	return false
 }
 
-func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomResourceDefinitionSpec, h hoisted, path *field.Path) field.ErrorList {
+func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomResourceDefinitionSpec, h hoisted,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := sets.New[string]()
 	storage := 0
@@ -187,9 +195,11 @@ func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomRe
 		errs = append(errs, field.Invalid(path, internalVersions(spec), "must contain unique version names"))
 	}
 	if storage != 1 {
-		errs = append(errs, field.Invalid(path, internalVersions(spec), "must have exactly one version marked as storage version"))
+		errs = append(errs, field.Invalid(path, internalVersions(spec),
+			"must have exactly one version marked as storage version"))
 	}
-	if len(spec.Versions) > 0 && spec.Versions[0].Name != "" && len(utilvalidation.IsDNS1035Label(spec.Versions[0].Name)) > 0 {
+	if len(spec.Versions) > 0 && spec.Versions[0].Name != "" &&
+		len(utilvalidation.IsDNS1035Label(spec.Versions[0].Name)) > 0 {
 		errs = append(errs, field.Invalid(path.Root().Child("version"), spec.Versions[0].Name,
 			strings.Join(utilvalidation.IsDNS1035Label(spec.Versions[0].Name), ",")))
 	}
@@ -197,12 +207,14 @@ func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomRe
 }
 
 // version validates what a version has of its own, or what all have in common.
-func (v *Validator) version(ctx context.Context, version *apiextensionsv1.CustomResourceDefinitionVersion, path *field.Path, schemaName string, status, preserve bool) field.ErrorList {
+func (v *Validator) version(ctx context.Context, version *apiextensionsv1.CustomResourceDefinitionVersion,
+	path *field.Path, schemaName string, status, preserve bool) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, v.schema(ctx, version.Schema, status, preserve, path.Child(schemaName))...)
 	errs = append(errs, validateSubresources(version.Subresources, path.Child("subresources"))...)
 	for i := range version.AdditionalPrinterColumns {
-		errs = append(errs, validateColumn(&version.AdditionalPrinterColumns[i], path.Child("additionalPrinterColumns").Index(i))...)
+		errs = append(errs, validateColumn(&version.AdditionalPrinterColumns[i],
+			path.Child("additionalPrinterColumns").Index(i))...)
 	}
 	return errs
 }
@@ -210,7 +222,8 @@ func (v *Validator) version(ctx context.Context, version *apiextensionsv1.Custom
 // internalVersions shows the versions as kube-apiserver does in messages.
 func internalVersions(spec *apiextensionsv1.CustomResourceDefinitionSpec) any {
 	var out apiextensions.CustomResourceDefinitionSpec
-	if err := apiextensionsv1.Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec(spec.DeepCopy(), &out, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec(
+		spec.DeepCopy(), &out, nil); err != nil {
 		return ""
 	}
 	return out.Versions
@@ -267,7 +280,8 @@ const (
 // ApprovalOf reads the approval of a CRD, and a reason in words.
 func ApprovalOf(crd *apiextensionsv1.CustomResourceDefinition) (Approval, string) {
 	group := crd.Spec.Group
-	if group != "k8s.io" && group != "kubernetes.io" && !strings.HasSuffix(group, ".k8s.io") && !strings.HasSuffix(group, ".kubernetes.io") {
+	if group != "k8s.io" && group != "kubernetes.io" && !strings.HasSuffix(group, ".k8s.io") &&
+		!strings.HasSuffix(group, ".kubernetes.io") {
 		return NotNeeded, ""
 	}
 	const name = apiextensionsv1.KubeAPIApprovedAnnotation

@@ -137,7 +137,8 @@ func validateColumn(col *apiextensionsv1.CustomResourceColumnDefinition, path *f
 		errs = append(errs, field.Invalid(path.Child("type"), col.Type, types))
 	}
 	if col.Format != "" && !columnFormats.Has(col.Format) {
-		errs = append(errs, field.Invalid(path.Child("format"), col.Format, "must be one of "+strings.Join(sets.List(columnFormats), ",")))
+		errs = append(errs, field.Invalid(path.Child("format"), col.Format, "must be one of "+
+			strings.Join(sets.List(columnFormats), ",")))
 	}
 	if col.JSONPath == "" {
 		errs = append(errs, field.Required(path.Child("JSONPath"), ""))

@@ -45,7 +45,8 @@ func validateMessage(path *field.Path, rule *apiextensionsv1.ValidationRule) fie
 		errs = append(errs, field.Required(path.Child("message"), "message must be specified if rule contains line breaks"))
 	}
 	if rule.MessageExpression != "" && strings.TrimSpace(rule.MessageExpression) == "" {
-		errs = append(errs, field.Required(path.Child("messageExpression"), "messageExpression must be non-empty if specified"))
+		errs = append(errs, field.Required(path.Child("messageExpression"),
+			"messageExpression must be non-empty if specified"))
 	}
 	return errs
 }

@@ -17,7 +17,8 @@ import (
 
 // schema validates the schema of a version, or of all. It has to be structural where
 // objects are pruned, which preserve says that they are not, and where it has rules.
-func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResourceValidation, status, preserve bool, path *field.Path) field.ErrorList {
+func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResourceValidation, status, preserve bool,
+	path *field.Path) field.ErrorList {
 	if cv == nil || cv.OpenAPIV3Schema == nil {
 		return nil
 	}
@@ -62,7 +63,8 @@ func hasRules(props *apiextensionsv1.JSONSchemaProps) (found bool) {
 
 // structure returns what keeps a schema from being structural, or what is wrong with
 // its defaults; unreadable is what a skeleton cannot hold.
-func (v *Validator) structure(ctx context.Context, at *field.Path, props *apiextensionsv1.JSONSchemaProps) (s *schema.Schema, errs field.ErrorList, unreadable error) {
+func (v *Validator) structure(ctx context.Context, at *field.Path,
+	props *apiextensionsv1.JSONSchemaProps) (s *schema.Schema, errs field.ErrorList, unreadable error) {
 	if s, unreadable = ReadStructural(props); unreadable != nil {
 		return nil, nil, unreadable
 	}
@@ -113,7 +115,8 @@ func unsupported(p *apiextensionsv1.JSONSchemaProps) error {
 }
 
 // eachChild calls f for the schemas within a schema, with their paths. The schemas are good until f returns.
-func eachChild(path *field.Path, p *apiextensionsv1.JSONSchemaProps, f func(*field.Path, *apiextensionsv1.JSONSchemaProps) error) error {
+func eachChild(path *field.Path, p *apiextensionsv1.JSONSchemaProps,
+	f func(*field.Path, *apiextensionsv1.JSONSchemaProps) error) error {
 	if p.Items != nil && p.Items.Schema != nil {
 		if err := f(path.Child("items"), p.Items.Schema); err != nil {
 			return err
@@ -130,7 +133,8 @@ func eachChild(path *field.Path, p *apiextensionsv1.JSONSchemaProps, f func(*fie
 	return schema.EachLogical(path, p, f)
 }
 
-func eachProperty(path *field.Path, all map[string]apiextensionsv1.JSONSchemaProps, f func(*field.Path, *apiextensionsv1.JSONSchemaProps) error) error {
+func eachProperty(path *field.Path, all map[string]apiextensionsv1.JSONSchemaProps,
+	f func(*field.Path, *apiextensionsv1.JSONSchemaProps) error) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -209,7 +213,8 @@ func (n *nodes) validate(path *field.Path, p *apiextensionsv1.JSONSchemaProps, a
 	}
 	errs = append(errs, forbidden(path, p, at)...)
 	if a := p.AdditionalProperties; a != nil && len(p.Properties) > 0 && (!a.Allows || a.Schema != nil) {
-		errs = append(errs, field.Forbidden(path.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
+		errs = append(errs, field.Forbidden(path.Child("additionalProperties"),
+			"additionalProperties and properties are mutual exclusive"))
 	}
 	_ = eachChild(path, p, func(cp *field.Path, c *apiextensionsv1.JSONSchemaProps) error {
 		errs = append(errs, n.validate(cp, c, at.down(p, path, cp))...)
@@ -242,7 +247,8 @@ func (at place) down(p *apiextensionsv1.JSONSchemaProps, path, child *field.Path
 	switch {
 	case at.inMeta && step == ".additionalProperties":
 		next.noDefaults = "inside additionalProperties applying to object metadata"
-	case (at.root || p.XEmbeddedResource) && (step == ".properties[metadata]" || step == ".properties[kind]" || step == ".properties[apiVersion]"):
+	case (at.root || p.XEmbeddedResource) && (step == ".properties[metadata]" || step == ".properties[kind]" ||
+		step == ".properties[apiVersion]"):
 		next.inMeta = true
 		if at.root {
 			next.noDefaults = "in top-level " + step[len(".properties["):len(step)-1]
@@ -291,18 +297,21 @@ func (n *nodes) extensions(path *field.Path, p *apiextensionsv1.JSONSchemaProps)
 		}
 	}
 	if p.XPreserveUnknownFields != nil && !*p.XPreserveUnknownFields {
-		errs = append(errs, field.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), false, "must be true or undefined"))
+		errs = append(errs, field.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), false,
+			"must be true or undefined"))
 	}
 	if p.XMapType != nil {
 		typed("object", "x-kubernetes-map-type")
 		if !slices.Contains([]string{"atomic", "granular"}, *p.XMapType) {
-			errs = append(errs, field.NotSupported(path.Child("x-kubernetes-map-type"), *p.XMapType, []string{"atomic", "granular"}))
+			errs = append(errs, field.NotSupported(path.Child("x-kubernetes-map-type"), *p.XMapType,
+				[]string{"atomic", "granular"}))
 		}
 	}
 	if p.XListType != nil {
 		typed("array", "x-kubernetes-list-type")
 		if !slices.Contains([]string{"atomic", "set", "map"}, *p.XListType) {
-			errs = append(errs, field.NotSupported(path.Child("x-kubernetes-list-type"), *p.XListType, []string{"atomic", "set", "map"}))
+			errs = append(errs, field.NotSupported(path.Child("x-kubernetes-list-type"), *p.XListType,
+				[]string{"atomic", "set", "map"}))
 		}
 		if !n.stays.looseSets {
 			errs = append(errs, validateSetItems(path, p)...)
@@ -350,11 +359,13 @@ func validateListMap(path *field.Path, p *apiextensionsv1.JSONSchemaProps) field
 	case p.Items == nil:
 		return append(errs, field.Required(path.Child("items"), "must have a schema if x-kubernetes-list-type is map"))
 	case p.Items.Schema == nil:
-		return append(errs, field.Invalid(path.Child("items"), p.Items, "must only have a single schema if x-kubernetes-list-type is map"))
+		return append(errs, field.Invalid(path.Child("items"), p.Items,
+			"must only have a single schema if x-kubernetes-list-type is map"))
 	}
 	item := p.Items.Schema
 	if item.Type != "object" {
-		return append(errs, field.Invalid(path.Child("items", "type"), item.Type, "must be object if parent array's x-kubernetes-list-type is map"))
+		return append(errs, field.Invalid(path.Child("items", "type"), item.Type,
+			"must be object if parent array's x-kubernetes-list-type is map"))
 	}
 	seen := map[string]bool{}
 	for _, key := range p.XListMapKeys {
@@ -382,7 +393,8 @@ func validateListMapKeys(path *field.Path, p *apiextensionsv1.JSONSchemaProps) f
 	var errs field.ErrorList
 	item, at := p.Items.Schema, path.Child("items")
 	if item.Nullable {
-		errs = append(errs, field.Forbidden(at.Child("nullable"), "cannot be nullable when x-kubernetes-list-type is "+*p.XListType))
+		errs = append(errs, field.Forbidden(at.Child("nullable"), "cannot be nullable when x-kubernetes-list-type is "+
+			*p.XListType))
 	}
 	if *p.XListType != "map" {
 		return errs

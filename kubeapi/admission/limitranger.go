@@ -263,7 +263,8 @@ func withinRatio(it *corev1.LimitRangeItem, name corev1.ResourceName, requests, 
 		return []error{fmt.Errorf("%s max limit to request ratio per %s is %s, but no request is specified or "+
 			"request is 0", name, it.Type, ratio.String())}
 	case !hasLim || lim.IsZero():
-		return []error{fmt.Errorf("%s max limit to request ratio per %s is %s, but no limit is specified or limit is 0", name, it.Type, ratio.String())}
+		return []error{fmt.Errorf("%s max limit to request ratio per %s is %s, but no limit is specified or limit is 0", name,
+			it.Type, ratio.String())}
 	}
 	if is := quotient(lim, req); is > ratio.AsApproximateFloat64() {
 		return []error{fmt.Errorf("%s max limit to request ratio per %s is %s, but provided ratio is %f", name,

@@ -320,7 +320,8 @@ func (*serviceAccount) validateSecrets(a *admission.Attributes, p *corev1.Pod, a
 	for i, r := range p.Spec.ImagePullSecrets {
 		if !slices.Contains(account.ImagePullSecrets, r) {
 			return forbidden(a,
-				`imagePullSecrets[%d].name="%s" is not allowed because service account %s does not reference that imagePullSecret`, i, r.Name, account.Name)
+				`imagePullSecrets[%d].name="%s" is not allowed because service account %s does not reference that imagePullSecret`,
+				i, r.Name, account.Name)
 		}
 	}
 	return nil

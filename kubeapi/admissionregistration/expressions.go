@@ -40,7 +40,8 @@ func (e *expressions) ready() bool {
 
 // check reports what is wrong with an expression whose value must be of one of the
 // types. Where the request has ended, nothing is compiled any more.
-func (e *expressions) check(scope expression.Scope, source string, path *field.Path, want ...*types.Type) field.ErrorList {
+func (e *expressions) check(scope expression.Scope, source string, path *field.Path,
+	want ...*types.Type) field.ErrorList {
 	if !e.ready() {
 		return field.ErrorList{field.InternalError(path, e.failed)}
 	}

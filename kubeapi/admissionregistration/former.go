@@ -37,7 +37,8 @@ func formerMutating() []registry.Version[*admissionv1.MutatingWebhookConfigurati
 	return out
 }
 
-func defaultBeta(failure **admissionv1.FailurePolicyType, match **admissionv1.MatchPolicyType, effects **admissionv1.SideEffectClass,
+func defaultBeta(failure **admissionv1.FailurePolicyType, match **admissionv1.MatchPolicyType,
+	effects **admissionv1.SideEffectClass,
 	seconds **int32, reviews *[]string) {
 	defaults.Set(failure, admissionv1.Ignore)
 	defaults.Set(match, admissionv1.Exact)

@@ -25,7 +25,8 @@ type paramAccess struct {
 	stores     *group.Stores
 }
 
-func (p *paramAccess) validatingPolicy(ctx context.Context, o, old *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
+func (p *paramAccess) validatingPolicy(ctx context.Context, o,
+	old *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
 	if old != nil && !check.Differs(o.Spec.ParamKind, old.Spec.ParamKind) {
 		return nil
 	}
@@ -39,12 +40,14 @@ func (p *paramAccess) mutatingPolicy(ctx context.Context, o, old *admissionv1.Mu
 	return p.policy(ctx, o.Spec.ParamKind)
 }
 
-func (p *paramAccess) validatingBinding(ctx context.Context, o, old *admissionv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
+func (p *paramAccess) validatingBinding(ctx context.Context, o,
+	old *admissionv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
 	if old != nil && o.Spec.PolicyName == old.Spec.PolicyName && !check.Differs(o.Spec.ParamRef, old.Spec.ParamRef) {
 		return nil
 	}
 	return p.binding(ctx, o.Spec.ParamRef, func() (*admissionv1.ParamKind, error) {
-		policy, err := group.GetNew[*admissionv1.ValidatingAdmissionPolicy](ctx, p.stores, admissionv1.Resource("validatingadmissionpolicies"), "", o.Spec.PolicyName)
+		policy, err := group.GetNew[*admissionv1.ValidatingAdmissionPolicy](ctx, p.stores,
+			admissionv1.Resource("validatingadmissionpolicies"), "", o.Spec.PolicyName)
 		if err != nil {
 			return nil, err
 		}
@@ -52,12 +55,14 @@ func (p *paramAccess) validatingBinding(ctx context.Context, o, old *admissionv1
 	})
 }
 
-func (p *paramAccess) mutatingBinding(ctx context.Context, o, old *admissionv1.MutatingAdmissionPolicyBinding) field.ErrorList {
+func (p *paramAccess) mutatingBinding(ctx context.Context, o,
+	old *admissionv1.MutatingAdmissionPolicyBinding) field.ErrorList {
 	if old != nil && o.Spec.PolicyName == old.Spec.PolicyName && !check.Differs(o.Spec.ParamRef, old.Spec.ParamRef) {
 		return nil
 	}
 	return p.binding(ctx, o.Spec.ParamRef, func() (*admissionv1.ParamKind, error) {
-		policy, err := group.GetNew[*admissionv1.MutatingAdmissionPolicy](ctx, p.stores, admissionv1.Resource("mutatingadmissionpolicies"), "", o.Spec.PolicyName)
+		policy, err := group.GetNew[*admissionv1.MutatingAdmissionPolicy](ctx, p.stores,
+			admissionv1.Resource("mutatingadmissionpolicies"), "", o.Spec.PolicyName)
 		if err != nil {
 			return nil, err
 		}
@@ -76,12 +81,14 @@ func (p *paramAccess) policy(ctx context.Context, kind *admissionv1.ParamKind) f
 		return nil
 	}
 	return field.ErrorList{field.Forbidden(field.NewPath("spec", "paramKind"), fmt.Sprintf(
-		`user %v must have "get" permission on all objects of the referenced paramKind (kind=%s, apiVersion=%s)`, a.User.Name, kind.Kind, kind.APIVersion))}
+		`user %v must have "get" permission on all objects of the referenced paramKind (kind=%s, apiVersion=%s)`, a.User.Name,
+		kind.Kind, kind.APIVersion))}
 }
 
 // binding requires that the user may read what the binding selects, of every
 // resource where the policy does not say which.
-func (p *paramAccess) binding(ctx context.Context, ref *admissionv1.ParamRef, kindOf func() (*admissionv1.ParamKind, error)) field.ErrorList {
+func (p *paramAccess) binding(ctx context.Context, ref *admissionv1.ParamRef,
+	kindOf func() (*admissionv1.ParamKind, error)) field.ErrorList {
 	if ref == nil {
 		return nil
 	}

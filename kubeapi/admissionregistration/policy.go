@@ -19,9 +19,11 @@ const (
 
 func validatingPolicyKind(r rules) registry.Kind[*admissionv1.ValidatingAdmissionPolicy] {
 	type policy = *admissionv1.ValidatingAdmissionPolicy
-	k := configuration("ValidatingAdmissionPolicy", "validatingadmissionpolicies", r, validatePolicy, r.params.validatingPolicy)
+	k := configuration("ValidatingAdmissionPolicy", "validatingadmissionpolicies", r, validatePolicy,
+		r.params.validatingPolicy)
 	k.Representation = kept(registry.Typed[policy]{
-		Versions: registry.SameFields[policy]("ValidatingAdmissionPolicy", beta1), Former: registry.SameFields[policy]("ValidatingAdmissionPolicy", alpha1),
+		Versions: registry.SameFields[policy]("ValidatingAdmissionPolicy", beta1),
+		Former:   registry.SameFields[policy]("ValidatingAdmissionPolicy", alpha1),
 	})
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
@@ -52,7 +54,8 @@ func paramKind(k *admissionv1.ParamKind) string {
 
 func mutatingPolicyKind(r rules) registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 	type policy = *admissionv1.MutatingAdmissionPolicy
-	k := configuration("MutatingAdmissionPolicy", "mutatingadmissionpolicies", r, validateMutatingPolicy, r.params.mutatingPolicy)
+	k := configuration("MutatingAdmissionPolicy", "mutatingadmissionpolicies", r, validateMutatingPolicy,
+		r.params.mutatingPolicy)
 	k.Representation = inVersions[policy]("MutatingAdmissionPolicy")
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)

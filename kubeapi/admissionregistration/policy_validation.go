@@ -20,8 +20,10 @@ import (
 )
 
 // validatePolicyHead validates what policies of both kinds begin with.
-func validatePolicyHead(failure *admissionv1.FailurePolicyType, param *admissionv1.ParamKind, match *admissionv1.MatchResources,
-	conditions []admissionv1.MatchCondition, variables []admissionv1.Variable, x *expressions, path *field.Path) field.ErrorList {
+func validatePolicyHead(failure *admissionv1.FailurePolicyType, param *admissionv1.ParamKind,
+	match *admissionv1.MatchResources,
+	conditions []admissionv1.MatchCondition, variables []admissionv1.Variable, x *expressions,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if failure == nil {
 		errs = append(errs, field.Required(path.Child("failurePolicy"), ""))
@@ -49,7 +51,8 @@ func validatePolicy(ctx context.Context, p *admissionv1.ValidatingAdmissionPolic
 	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, x, path)
 	if len(s.Validations) == 0 && len(s.AuditAnnotations) == 0 {
 		const atLeastOne = "validations or auditAnnotations must contain at least one item"
-		return append(errs, field.Required(path.Child("validations"), atLeastOne), field.Required(path.Child("auditAnnotations"), atLeastOne))
+		return append(errs, field.Required(path.Child("validations"), atLeastOne),
+			field.Required(path.Child("auditAnnotations"), atLeastOne))
 	}
 	for i := range s.Validations {
 		errs = append(errs, validateValidation(&s.Validations[i], x, path.Child("validations").Index(i))...)
@@ -57,10 +60,12 @@ func validatePolicy(ctx context.Context, p *admissionv1.ValidatingAdmissionPolic
 	return append(errs, validateAudit(p.Name, s.AuditAnnotations, x, path.Child("auditAnnotations"))...)
 }
 
-func validateAudit(policy string, list []admissionv1.AuditAnnotation, x *expressions, path *field.Path) field.ErrorList {
+func validateAudit(policy string, list []admissionv1.AuditAnnotation, x *expressions,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(list) > maxAuditAnnotations {
-		errs = append(errs, field.Invalid(path, list, fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations)))
+		errs = append(errs, field.Invalid(path, list, fmt.Sprintf("must not have more than %d auditAnnotations",
+			maxAuditAnnotations)))
 	}
 	seen := map[string]bool{}
 	for i, a := range list {
@@ -71,9 +76,11 @@ func validateAudit(policy string, list []admissionv1.AuditAnnotation, x *express
 		case value == "":
 			errs = append(errs, field.Required(at.Child("valueExpression"), "valueExpression is not specified"))
 		case len(value) > maxValueExpression:
-			errs = append(errs, field.Required(at.Child("valueExpression"), fmt.Sprintf("must not exceed %d bytes in length", maxValueExpression)))
+			errs = append(errs, field.Required(at.Child("valueExpression"), fmt.Sprintf("must not exceed %d bytes in length",
+				maxValueExpression)))
 		default:
-			errs = append(errs, x.check(x.scope, a.ValueExpression, at.Child("valueExpression"), types.StringType, types.NullType)...)
+			errs = append(errs, x.check(x.scope, a.ValueExpression, at.Child("valueExpression"), types.StringType,
+				types.NullType)...)
 		}
 		if seen[a.Key] {
 			errs = append(errs, field.Duplicate(at.Child("key"), a.Key))
@@ -105,7 +112,8 @@ func validateValidation(v *admissionv1.Validation, x *expressions, path *field.P
 		}
 	}
 	if v.Reason != nil {
-		errs = append(errs, check.OneOf(*v.Reason, path.Child("reason"), metav1.StatusReasonForbidden, metav1.StatusReasonInvalid, metav1.StatusReasonRequestEntityTooLarge)...)
+		errs = append(errs, check.OneOf(*v.Reason, path.Child("reason"), metav1.StatusReasonForbidden,
+			metav1.StatusReasonInvalid, metav1.StatusReasonRequestEntityTooLarge)...)
 	}
 	return errs
 }
@@ -131,7 +139,8 @@ func validateParamKind(k *admissionv1.ParamKind, path *field.Path) field.ErrorLi
 		return append(errs, field.Required(path.Child("kind"), ""))
 	}
 	if msgs := validation.IsDNS1035Label(strings.ToLower(k.Kind)); len(msgs) > 0 {
-		errs = append(errs, field.Invalid(path.Child("kind"), k.Kind, "may have mixed case, but should otherwise match: "+strings.Join(msgs, ",")))
+		errs = append(errs, field.Invalid(path.Child("kind"), k.Kind, "may have mixed case, but should otherwise match: "+
+			strings.Join(msgs, ",")))
 	}
 	return errs
 }
@@ -179,7 +188,8 @@ func validateMutatingPolicy(ctx context.Context, p *admissionv1.MutatingAdmissio
 	if s.ReinvocationPolicy == "" {
 		return append(errs, field.Required(path.Child("reinvocationPolicy"), ""))
 	}
-	return append(errs, check.OneOf(s.ReinvocationPolicy, path.Child("reinvocationPolicy"), admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)...)
+	return append(errs, check.OneOf(s.ReinvocationPolicy, path.Child("reinvocationPolicy"),
+		admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)...)
 }
 
 // validateMutation validates that a mutation has the patch that its type names
@@ -194,7 +204,8 @@ func validateMutation(m *admissionv1.Mutation, x *expressions, path *field.Path)
 		if m.ApplyConfiguration == nil {
 			errs = append(errs, patchRequired(m.PatchType, path.Child(apply)))
 		} else {
-			errs = append(errs, x.patch(m.ApplyConfiguration.Expression, expression.ObjectType, path.Child(apply, "expression"))...)
+			errs = append(errs, x.patch(m.ApplyConfiguration.Expression, expression.ObjectType,
+				path.Child(apply, "expression"))...)
 		}
 		if m.JSONPatch != nil {
 			errs = append(errs, otherPatch(m.PatchType, patch, path))
@@ -209,7 +220,8 @@ func validateMutation(m *admissionv1.Mutation, x *expressions, path *field.Path)
 			errs = append(errs, otherPatch(m.PatchType, apply, path))
 		}
 	default:
-		errs = check.OneOf(m.PatchType, path.Child("patchType"), admissionv1.PatchTypeApplyConfiguration, admissionv1.PatchTypeJSONPatch)
+		errs = check.OneOf(m.PatchType, path.Child("patchType"), admissionv1.PatchTypeApplyConfiguration,
+			admissionv1.PatchTypeJSONPatch)
 	}
 	return errs
 }

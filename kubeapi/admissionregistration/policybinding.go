@@ -21,7 +21,8 @@ func validatingBindingKind(r rules) registry.Kind[*admissionv1.ValidatingAdmissi
 			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
 		}, r.params.validatingBinding)
 	k.Representation = kept(registry.Typed[binding]{
-		Versions: registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", beta1), Former: registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", alpha1),
+		Versions: registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", beta1),
+		Former:   registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", alpha1),
 	})
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Show.Columns = bindingColumns()
@@ -106,7 +107,8 @@ func validateParamRef(r *admissionv1.ParamRef, path *field.Path) field.ErrorList
 	if r.ParameterNotFoundAction == nil || *r.ParameterNotFoundAction == "" {
 		return append(errs, field.Required(action, ""))
 	}
-	return append(errs, check.OneOf(*r.ParameterNotFoundAction, action, admissionv1.DenyAction, admissionv1.AllowAction)...)
+	return append(errs, check.OneOf(*r.ParameterNotFoundAction, action, admissionv1.DenyAction,
+		admissionv1.AllowAction)...)
 }
 
 func validateActions(list []admissionv1.ValidationAction, path *field.Path) field.ErrorList {
@@ -121,7 +123,8 @@ func validateActions(list []admissionv1.ValidationAction, path *field.Path) fiel
 		}
 	}
 	if slices.Contains(list, admissionv1.Deny) && slices.Contains(list, admissionv1.Warn) {
-		errs = append(errs, field.Invalid(path, list, "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)"))
+		errs = append(errs, field.Invalid(path, list,
+			"must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)"))
 	}
 	return errs
 }

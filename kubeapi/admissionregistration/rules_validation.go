@@ -24,7 +24,8 @@ func validateOperations(r *admissionv1.RuleWithOperations, path *field.Path) fie
 		errs = append(errs, field.Invalid(ops, r.Operations, "if '*' is present, must not specify other operations"))
 	}
 	for i, o := range r.Operations {
-		errs = append(errs, check.OneOf(o, ops.Index(i), admissionv1.OperationAll, admissionv1.Connect, admissionv1.Create, admissionv1.Delete, admissionv1.Update)...)
+		errs = append(errs, check.OneOf(o, ops.Index(i), admissionv1.OperationAll, admissionv1.Connect, admissionv1.Create,
+			admissionv1.Delete, admissionv1.Update)...)
 	}
 	return append(errs, validateRule(&r.Rule, path)...)
 }
@@ -34,7 +35,8 @@ func validateRule(r *admissionv1.Rule, path *field.Path) field.ErrorList {
 	errs = append(errs, validateList(r.APIVersions, "API versions", false, path.Child("apiVersions"))...)
 	errs = append(errs, validateResources(r.Resources, path.Child("resources"))...)
 	if r.Scope != nil {
-		errs = append(errs, check.OneOf(*r.Scope, path.Child("scope"), admissionv1.AllScopes, admissionv1.ClusterScope, admissionv1.NamespacedScope)...)
+		errs = append(errs, check.OneOf(*r.Scope, path.Child("scope"), admissionv1.AllScopes, admissionv1.ClusterScope,
+			admissionv1.NamespacedScope)...)
 	}
 	return errs
 }
@@ -76,10 +78,12 @@ func validateResources(list []string, path *field.Path) field.ErrorList {
 			continue
 		}
 		if allOf[resource] {
-			errs = append(errs, field.Invalid(path.Index(i), r, fmt.Sprintf("if '%s/*' is present, must not specify %s", resource, r)))
+			errs = append(errs, field.Invalid(path.Index(i), r, fmt.Sprintf("if '%s/*' is present, must not specify %s",
+				resource, r)))
 		}
 		if everywhere[sub] {
-			errs = append(errs, field.Invalid(path.Index(i), r, fmt.Sprintf("if '*/%s' is present, must not specify %s", sub, r)))
+			errs = append(errs, field.Invalid(path.Index(i), r,
+				fmt.Sprintf("if '*/%s' is present, must not specify %s", sub, r)))
 		}
 		allOf[resource] = allOf[resource] || sub == all
 		everywhere[sub] = everywhere[sub] || resource == all
@@ -88,7 +92,8 @@ func validateResources(list []string, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path, list, "if '*/*' is present, must not specify other resources"))
 	}
 	if plain {
-		errs = append(errs, field.Invalid(path, list, "if '*' is present, must not specify other resources without subresources"))
+		errs = append(errs, field.Invalid(path, list,
+			"if '*' is present, must not specify other resources without subresources"))
 	}
 	return errs
 }
@@ -111,7 +116,8 @@ func validateMatch(m *admissionv1.MatchResources, path *field.Path) field.ErrorL
 	if m.MatchPolicy == nil {
 		errs = append(errs, field.Required(path.Child("matchPolicy"), ""))
 	} else {
-		errs = append(errs, check.OneOf(*m.MatchPolicy, path.Child("matchPolicy"), admissionv1.Equivalent, admissionv1.Exact)...)
+		errs = append(errs, check.OneOf(*m.MatchPolicy, path.Child("matchPolicy"), admissionv1.Equivalent,
+			admissionv1.Exact)...)
 	}
 	errs = append(errs, validateSelector(m.NamespaceSelector, path.Child("namespaceSelector"))...)
 	errs = append(errs, validateSelector(m.ObjectSelector, path.Child("objectSelector"))...)
@@ -135,7 +141,8 @@ func validateMutable(m *admissionv1.MatchResources, path *field.Path) field.Erro
 	var errs field.ErrorList
 	for i := range m.ResourceRules {
 		for _, o := range m.ResourceRules[i].Operations {
-			errs = append(errs, check.OneOf(o, path.Child("resourceRules", "operations"), admissionv1.OperationAll, admissionv1.Connect, admissionv1.Create, admissionv1.Update)...)
+			errs = append(errs, check.OneOf(o, path.Child("resourceRules", "operations"), admissionv1.OperationAll,
+				admissionv1.Connect, admissionv1.Create, admissionv1.Update)...)
 		}
 	}
 	return errs

@@ -68,7 +68,8 @@ func webhookKind[T registry.Object, W any](kind, plural string, r rules,
 }
 
 func webhookColumns() []registry.Column {
-	return []registry.Column{show.Name(), show.Int("Webhooks", "Webhooks indicates the number of webhooks registered in this configuration"), show.Age()}
+	return []registry.Column{show.Name(), show.Int("Webhooks",
+		"Webhooks indicates the number of webhooks registered in this configuration"), show.Age()}
 }
 
 func defaultWebhook(failure **admissionv1.FailurePolicyType, match **admissionv1.MatchPolicyType, timeout **int32,

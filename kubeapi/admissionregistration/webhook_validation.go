@@ -33,13 +33,19 @@ type webhook struct {
 }
 
 func fromValidating(w *admissionv1.ValidatingWebhook) webhook {
-	return webhook{name: w.Name, client: w.ClientConfig, rules: w.Rules, failure: w.FailurePolicy, match: w.MatchPolicy, sideEffects: w.SideEffects,
-		timeout: w.TimeoutSeconds, namespace: w.NamespaceSelector, object: w.ObjectSelector, conditions: w.MatchConditions, versions: w.AdmissionReviewVersions}
+	return webhook{name: w.Name, client: w.ClientConfig, rules: w.Rules, failure: w.FailurePolicy, match: w.MatchPolicy,
+		sideEffects: w.SideEffects,
+		timeout:     w.TimeoutSeconds, namespace: w.NamespaceSelector, object: w.ObjectSelector,
+		conditions: w.MatchConditions,
+		versions:   w.AdmissionReviewVersions}
 }
 
 func fromMutating(w *admissionv1.MutatingWebhook) webhook {
-	return webhook{name: w.Name, client: w.ClientConfig, rules: w.Rules, failure: w.FailurePolicy, match: w.MatchPolicy, sideEffects: w.SideEffects,
-		timeout: w.TimeoutSeconds, namespace: w.NamespaceSelector, object: w.ObjectSelector, conditions: w.MatchConditions, versions: w.AdmissionReviewVersions,
+	return webhook{name: w.Name, client: w.ClientConfig, rules: w.Rules, failure: w.FailurePolicy, match: w.MatchPolicy,
+		sideEffects: w.SideEffects,
+		timeout:     w.TimeoutSeconds, namespace: w.NamespaceSelector, object: w.ObjectSelector,
+		conditions:   w.MatchConditions,
+		versions:     w.AdmissionReviewVersions,
 		reinvocation: w.ReinvocationPolicy}
 }
 
@@ -74,15 +80,18 @@ func validateWebhook(ctx context.Context, w *webhook, path *field.Path) field.Er
 	if w.sideEffects == nil {
 		errs = append(errs, field.Required(path.Child("sideEffects"), "must specify one of None, NoneOnDryRun"))
 	} else {
-		errs = append(errs, check.OneOf(*w.sideEffects, path.Child("sideEffects"), admissionv1.SideEffectClassNone, admissionv1.SideEffectClassNoneOnDryRun)...)
+		errs = append(errs, check.OneOf(*w.sideEffects, path.Child("sideEffects"), admissionv1.SideEffectClassNone,
+			admissionv1.SideEffectClassNoneOnDryRun)...)
 	}
 	if t := w.timeout; t != nil && (*t > 30 || *t < 1) {
-		errs = append(errs, field.Invalid(path.Child("timeoutSeconds"), *t, "the timeout value must be between 1 and 30 seconds"))
+		errs = append(errs, field.Invalid(path.Child("timeoutSeconds"), *t,
+			"the timeout value must be between 1 and 30 seconds"))
 	}
 	errs = append(errs, validateSelector(w.namespace, path.Child("namespaceSelector"))...)
 	errs = append(errs, validateSelector(w.object, path.Child("objectSelector"))...)
 	if w.reinvocation != nil {
-		errs = append(errs, check.OneOf(*w.reinvocation, path.Child("reinvocationPolicy"), admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)...)
+		errs = append(errs, check.OneOf(*w.reinvocation, path.Child("reinvocationPolicy"),
+			admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)...)
 	}
 	client := path.Child("clientConfig")
 	switch c := &w.client; {

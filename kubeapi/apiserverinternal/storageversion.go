@@ -90,7 +90,8 @@ func validateStatus(s *internalv1alpha1.StorageVersionStatus) field.ErrorList {
 	case same && *s.CommonEncodingVersion != common:
 		errs = append(errs, field.Invalid(at, *s.CommonEncodingVersion, "the actual common encoding version is "+common))
 	case !same && s.CommonEncodingVersion != nil:
-		errs = append(errs, field.Invalid(at, *s.CommonEncodingVersion, "should be nil if servers do not agree on the same encoding version, or if there is no server reporting the supported versions yet"))
+		errs = append(errs, field.Invalid(at, *s.CommonEncodingVersion,
+			"should be nil if servers do not agree on the same encoding version, or if there is no server reporting the supported versions yet"))
 	}
 	return append(errs, validateConditions(s.Conditions, path.Child("conditions"))...)
 }
@@ -104,11 +105,13 @@ func validateServer(v *internalv1alpha1.ServerStorageVersion, path *field.Path) 
 	for i, d := range v.ServedVersions {
 		errs = append(errs, apiVersion(d, path.Child("servedVersions").Index(i))...)
 		if !slices.Contains(v.DecodableVersions, d) {
-			errs = append(errs, field.Invalid(path.Child("servedVersions").Index(i), d, "individual served version should be in decodableVersions"))
+			errs = append(errs, field.Invalid(path.Child("servedVersions").Index(i), d,
+				"individual served version should be in decodableVersions"))
 		}
 	}
 	if !slices.Contains(v.DecodableVersions, v.EncodingVersion) {
-		errs = append(errs, field.Invalid(path.Child("decodableVersions"), strings.Join(v.DecodableVersions, ","), "decodableVersions must include encodingVersion "+v.EncodingVersion))
+		errs = append(errs, field.Invalid(path.Child("decodableVersions"), strings.Join(v.DecodableVersions, ","),
+			"decodableVersions must include encodingVersion "+v.EncodingVersion))
 	}
 	return errs
 }
@@ -138,7 +141,8 @@ func validateConditions(list []internalv1alpha1.StorageVersionCondition, path *f
 		for _, msg := range utilvalidation.IsQualifiedName(string(c.Type)) {
 			errs = append(errs, field.Invalid(at.Child("type"), string(c.Type), msg))
 		}
-		errs = append(errs, check.OneOf(c.Status, at.Child("status"), internalv1alpha1.ConditionTrue, internalv1alpha1.ConditionFalse, internalv1alpha1.ConditionUnknown)...)
+		errs = append(errs, check.OneOf(c.Status, at.Child("status"), internalv1alpha1.ConditionTrue,
+			internalv1alpha1.ConditionFalse, internalv1alpha1.ConditionUnknown)...)
 		if c.Reason == "" {
 			errs = append(errs, field.Required(at.Child("reason"), "reason cannot be empty"))
 		}

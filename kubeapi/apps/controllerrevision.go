@@ -20,8 +20,9 @@ import (
 func controllerRevisionKind() registry.Kind[*appsv1.ControllerRevision] {
 	return registry.Kind[*appsv1.ControllerRevision]{
 		Hub: kind("ControllerRevision"), Namespaced: true,
-		Representation: registry.Typed[*appsv1.ControllerRevision]{Former: registry.SameFields[*appsv1.ControllerRevision]("ControllerRevision", appsBeta2, appsBeta1)},
-		Names:          registry.Names{Plural: "controllerrevisions"},
+		Representation: registry.Typed[*appsv1.ControllerRevision]{Former: registry.SameFields[*appsv1.ControllerRevision](
+			"ControllerRevision", appsBeta2, appsBeta1)},
+		Names: registry.Names{Plural: "controllerrevisions"},
 		Write: registry.Write[*appsv1.ControllerRevision]{
 			Validate: func(_ context.Context, r *appsv1.ControllerRevision) field.ErrorList { return validateRevision(r) },
 			ValidateUpdate: func(_ context.Context, r, old *appsv1.ControllerRevision) field.ErrorList {

@@ -25,7 +25,8 @@ import (
 func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 	return registry.Kind[*appsv1.DaemonSet]{
 		Hub: kind("DaemonSet"), Namespaced: true,
-		Representation: registry.Typed[*appsv1.DaemonSet]{Former: formerDaemonSets(), Readable: readableGeneration, MetadataOnUpdate: registry.MetadataChange},
+		Representation: registry.Typed[*appsv1.DaemonSet]{Former: formerDaemonSets(), Readable: readableGeneration,
+			MetadataOnUpdate: registry.MetadataChange},
 		Names: registry.Names{
 			Plural:     "daemonsets",
 			ShortNames: []string{"ds"}, Categories: []string{"all"},
@@ -132,7 +133,8 @@ func defaultDaemonSet(d *appsv1.DaemonSet) {
 
 func validateDaemonSetSpec(o podspec.Options, d *appsv1.DaemonSet) field.ErrorList {
 	s, path := &d.Spec, field.NewPath("spec")
-	errs := metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))
+	errs := metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{},
+		path.Child("selector"))
 	if selector, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil {
 		errs = append(errs, workload.Selected(selector, &s.Template, path.Child("template"))...)
 	}
@@ -157,7 +159,8 @@ func validateDaemonSetStrategy(s *appsv1.DaemonSetUpdateStrategy, path *field.Pa
 		return validateDaemonSetRolling(s.RollingUpdate, path.Child("rollingUpdate"))
 	}
 	return field.ErrorList{field.NotSupported(path, *s,
-		[]appsv1.DaemonSetUpdateStrategyType{appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
+		[]appsv1.DaemonSetUpdateStrategyType{appsv1.RollingUpdateDaemonSetStrategyType,
+			appsv1.OnDeleteDaemonSetStrategyType})}
 }
 
 func validateDaemonSetRolling(r *appsv1.RollingUpdateDaemonSet, path *field.Path) field.ErrorList {
@@ -173,7 +176,8 @@ func validateDaemonSetRolling(r *appsv1.RollingUpdateDaemonSet, path *field.Path
 	hasUnavailable, hasSurge := check.IntOrPercentValue(unavailable) != 0, check.IntOrPercentValue(surge) != 0
 	switch {
 	case hasUnavailable && hasSurge:
-		errs = append(errs, field.Invalid(path.Child("maxSurge"), r.MaxSurge, "may not be set when maxUnavailable is non-zero"))
+		errs = append(errs, field.Invalid(path.Child("maxSurge"), r.MaxSurge,
+			"may not be set when maxUnavailable is non-zero"))
 	case !hasUnavailable && !hasSurge:
 		errs = append(errs, field.Required(path.Child("maxUnavailable"), "cannot be 0 when maxSurge is 0"))
 	}
@@ -183,10 +187,13 @@ func validateDaemonSetRolling(r *appsv1.RollingUpdateDaemonSet, path *field.Path
 func validateDaemonSetStatus(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
 	s, path := &d.Status, field.NewPath("status")
 	errs := workload.Counts(path,
-		workload.Count("currentNumberScheduled", s.CurrentNumberScheduled), workload.Count("numberMisscheduled", s.NumberMisscheduled),
+		workload.Count("currentNumberScheduled", s.CurrentNumberScheduled),
+		workload.Count("numberMisscheduled", s.NumberMisscheduled),
 		workload.Count("desiredNumberScheduled", s.DesiredNumberScheduled), workload.Count("numberReady", s.NumberReady),
-		workload.Count("observedGeneration", s.ObservedGeneration), workload.Count("updatedNumberScheduled", s.UpdatedNumberScheduled),
+		workload.Count("observedGeneration", s.ObservedGeneration), workload.Count("updatedNumberScheduled",
+			s.UpdatedNumberScheduled),
 		workload.Count("numberAvailable", s.NumberAvailable), workload.Count("numberUnavailable", s.NumberUnavailable))
 	errs = append(errs, check.NonNegativePtr(s.CollisionCount, path.Child("collisionCount"))...)
-	return append(errs, workload.NotDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+	return append(errs, workload.NotDecremented(s.CollisionCount, old.Status.CollisionCount,
+		path.Child("collisionCount"))...)
 }

@@ -23,7 +23,8 @@ import (
 func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 	return registry.Kind[*appsv1.Deployment]{
 		Hub: kind("Deployment"), Namespaced: true,
-		Representation: registry.Typed[*appsv1.Deployment]{Former: formerDeployments(), MetadataOnUpdate: registry.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
+		Representation: registry.Typed[*appsv1.Deployment]{Former: formerDeployments(),
+			MetadataOnUpdate: registry.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
 		Names: registry.Names{
 			Plural:     "deployments",
 			ShortNames: []string{"deploy"}, Categories: []string{"all"},
@@ -101,7 +102,8 @@ func validateDeploymentSpec(o podspec.Options, d *appsv1.Deployment) field.Error
 
 // validateReplicatedTemplate validates the template of Deployments and
 // ReplicaSets; a message names the ReplicaSet for both.
-func validateReplicatedTemplate(o podspec.Options, s *metav1.LabelSelector, t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+func validateReplicatedTemplate(o podspec.Options, s *metav1.LabelSelector, t *corev1.PodTemplateSpec,
+	path *field.Path) field.ErrorList {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
 		return field.ErrorList{field.Invalid(path.Child("selector"), s, "invalid label selector")}
@@ -119,7 +121,8 @@ func validateDeploymentStrategy(s *appsv1.DeploymentStrategy, path *field.Path) 
 	switch s.Type {
 	case appsv1.RecreateDeploymentStrategyType:
 		if s.RollingUpdate != nil {
-			return field.ErrorList{field.Forbidden(path.Child("rollingUpdate"), "may not be specified when strategy `type` is '"+string(s.Type)+"'")}
+			return field.ErrorList{field.Forbidden(path.Child("rollingUpdate"), "may not be specified when strategy `type` is '"+
+				string(s.Type)+"'")}
 		}
 	case appsv1.RollingUpdateDeploymentStrategyType:
 		if s.RollingUpdate == nil {
@@ -127,7 +130,8 @@ func validateDeploymentStrategy(s *appsv1.DeploymentStrategy, path *field.Path) 
 		}
 		return validateRollingUpdate(s.RollingUpdate, path.Child("rollingUpdate"))
 	default:
-		return field.ErrorList{field.NotSupported(path, *s, []string{string(appsv1.RecreateDeploymentStrategyType), string(appsv1.RollingUpdateDeploymentStrategyType)})}
+		return field.ErrorList{field.NotSupported(path, *s, []string{string(appsv1.RecreateDeploymentStrategyType),
+			string(appsv1.RollingUpdateDeploymentStrategyType)})}
 	}
 	return nil
 }
@@ -147,14 +151,19 @@ func validateDeploymentStatus(_ context.Context, d, old *appsv1.Deployment) fiel
 	errs := workload.Counts(path,
 		workload.Count("observedGeneration", s.ObservedGeneration), workload.Count("replicas", s.Replicas),
 		workload.Count("updatedReplicas", s.UpdatedReplicas), workload.Count("readyReplicas", s.ReadyReplicas),
-		workload.Count("availableReplicas", s.AvailableReplicas), workload.Count("unavailableReplicas", s.UnavailableReplicas))
+		workload.Count("availableReplicas", s.AvailableReplicas),
+		workload.Count("unavailableReplicas", s.UnavailableReplicas))
 	errs = append(errs, check.NonNegativePtr(s.TerminatingReplicas, path.Child("terminatingReplicas"))...)
 	errs = append(errs, check.NonNegativePtr(s.CollisionCount, path.Child("collisionCount"))...)
-	errs = append(errs, workload.NotAbove(s.UpdatedReplicas, s.Replicas, path.Child("updatedReplicas"), "status.replicas")...)
+	errs = append(errs, workload.NotAbove(s.UpdatedReplicas, s.Replicas, path.Child("updatedReplicas"),
+		"status.replicas")...)
 	errs = append(errs, workload.NotAbove(s.ReadyReplicas, s.Replicas, path.Child("readyReplicas"), "status.replicas")...)
-	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"), "status.replicas")...)
-	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
-	return append(errs, workload.NotDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"),
+		"status.replicas")...)
+	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"),
+		"readyReplicas")...)
+	return append(errs, workload.NotDecremented(s.CollisionCount, old.Status.CollisionCount,
+		path.Child("collisionCount"))...)
 }
 
 func deploymentCells(d *appsv1.Deployment, since func(metav1.Time) string) []any {
@@ -164,5 +173,6 @@ func deploymentCells(d *appsv1.Deployment, since func(metav1.Time) string) []any
 		selector = s.String()
 	}
 	return []any{d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, ptr.Deref(d.Spec.Replicas, 0)),
-		int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), since(d.CreationTimestamp), names, images, selector}
+		int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), since(d.CreationTimestamp), names,
+		images, selector}
 }

@@ -28,40 +28,43 @@ const (
 
 func formerDeployments() []registry.Version[*appsv1.Deployment] {
 	return append(registry.SameFields[*appsv1.Deployment]("Deployment", appsBeta2),
-		registry.VersionOf(appsv1beta1.SchemeGroupVersion.WithKind("Deployment"), func(old *appsv1beta1.Deployment) (*appsv1.Deployment, error) {
-			out := &appsv1.Deployment{}
-			err := registry.CopyFields(old, out)
-			if r := old.Spec.RollbackTo; r != nil {
-				annotate(out, rollbackAnnotation, r.Revision)
-			}
-			selectTemplate(&out.Spec.Selector, &out.Spec.Template)
-			return out, err
-		}, nil),
-		registry.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("Deployment"), func(old *extensionsv1beta1.Deployment) (*appsv1.Deployment, error) {
-			out := &appsv1.Deployment{}
-			err := registry.CopyFields(old, out)
-			if r := old.Spec.RollbackTo; r != nil {
-				annotate(out, rollbackAnnotation, r.Revision)
-			}
-			selectTemplate(&out.Spec.Selector, &out.Spec.Template)
-			return out, err
-		}, nil))
+		registry.VersionOf(appsv1beta1.SchemeGroupVersion.WithKind("Deployment"),
+			func(old *appsv1beta1.Deployment) (*appsv1.Deployment, error) {
+				out := &appsv1.Deployment{}
+				err := registry.CopyFields(old, out)
+				if r := old.Spec.RollbackTo; r != nil {
+					annotate(out, rollbackAnnotation, r.Revision)
+				}
+				selectTemplate(&out.Spec.Selector, &out.Spec.Template)
+				return out, err
+			}, nil),
+		registry.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("Deployment"),
+			func(old *extensionsv1beta1.Deployment) (*appsv1.Deployment, error) {
+				out := &appsv1.Deployment{}
+				err := registry.CopyFields(old, out)
+				if r := old.Spec.RollbackTo; r != nil {
+					annotate(out, rollbackAnnotation, r.Revision)
+				}
+				selectTemplate(&out.Spec.Selector, &out.Spec.Template)
+				return out, err
+			}, nil))
 }
 
 func formerDaemonSets() []registry.Version[*appsv1.DaemonSet] {
 	return append(registry.SameFields[*appsv1.DaemonSet]("DaemonSet", appsBeta2),
-		registry.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("DaemonSet"), func(old *extensionsv1beta1.DaemonSet) (*appsv1.DaemonSet, error) {
-			out := &appsv1.DaemonSet{}
-			err := registry.CopyFields(old, out)
-			if g := old.Spec.TemplateGeneration; g != 0 {
-				annotate(out, appsv1.DeprecatedTemplateGeneration, g)
-			}
-			selectTemplate(&out.Spec.Selector, &out.Spec.Template)
-			if out.Spec.UpdateStrategy.Type == "" {
-				out.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
-			}
-			return out, err
-		}, nil))
+		registry.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("DaemonSet"),
+			func(old *extensionsv1beta1.DaemonSet) (*appsv1.DaemonSet, error) {
+				out := &appsv1.DaemonSet{}
+				err := registry.CopyFields(old, out)
+				if g := old.Spec.TemplateGeneration; g != 0 {
+					annotate(out, appsv1.DeprecatedTemplateGeneration, g)
+				}
+				selectTemplate(&out.Spec.Selector, &out.Spec.Template)
+				if out.Spec.UpdateStrategy.Type == "" {
+					out.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
+				}
+				return out, err
+			}, nil))
 }
 
 func formerReplicaSets() []registry.Version[*appsv1.ReplicaSet] {

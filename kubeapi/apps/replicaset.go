@@ -20,7 +20,8 @@ import (
 func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 	return registry.Kind[*appsv1.ReplicaSet]{
 		Hub: kind("ReplicaSet"), Namespaced: true,
-		Representation: registry.Typed[*appsv1.ReplicaSet]{Former: formerReplicaSets(), MetadataOnUpdate: registry.MetadataChange, Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) }},
+		Representation: registry.Typed[*appsv1.ReplicaSet]{Former: formerReplicaSets(),
+			MetadataOnUpdate: registry.MetadataChange, Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) }},
 		Names: registry.Names{
 			Plural:     "replicasets",
 			ShortNames: []string{"rs"}, Categories: []string{"all"},
@@ -81,8 +82,11 @@ func validateReplicaSetStatus(_ context.Context, r, _ *appsv1.ReplicaSet) field.
 		workload.Count("readyReplicas", s.ReadyReplicas), workload.Count("availableReplicas", s.AvailableReplicas),
 		workload.Count("observedGeneration", s.ObservedGeneration))
 	errs = append(errs, check.NonNegativePtr(s.TerminatingReplicas, path.Child("terminatingReplicas"))...)
-	errs = append(errs, workload.NotAbove(s.FullyLabeledReplicas, s.Replicas, path.Child("fullyLabeledReplicas"), "status.replicas")...)
+	errs = append(errs, workload.NotAbove(s.FullyLabeledReplicas, s.Replicas, path.Child("fullyLabeledReplicas"),
+		"status.replicas")...)
 	errs = append(errs, workload.NotAbove(s.ReadyReplicas, s.Replicas, path.Child("readyReplicas"), "status.replicas")...)
-	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"), "status.replicas")...)
-	return append(errs, workload.NotAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
+	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"),
+		"status.replicas")...)
+	return append(errs, workload.NotAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"),
+		"readyReplicas")...)
 }

@@ -107,7 +107,8 @@ func validateStatefulSetSpec(o podspec.Options, set, old *appsv1.StatefulSet) fi
 	errs := validateStatefulSetPolicies(s, path)
 	if old == nil {
 		for i := range s.VolumeClaimTemplates {
-			errs = append(errs, podspec.ValidateClaimSpec(&s.VolumeClaimTemplates[i].Spec, nil, path.Child("volumeClaimTemplates").Index(i).Child("spec"))...)
+			errs = append(errs, podspec.ValidateClaimSpec(&s.VolumeClaimTemplates[i].Spec, nil,
+				path.Child("volumeClaimTemplates").Index(i).Child("spec"))...)
 		}
 	}
 	errs = append(errs, check.NonNegativePtr(s.Replicas, path.Child("replicas"))...)
@@ -164,12 +165,14 @@ func validateStatefulSetPolicies(s *appsv1.StatefulSetSpec, path *field.Path) fi
 		errs = append(errs, field.Required(path.Child("podManagementPolicy"), ""))
 	case appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement:
 	default:
-		errs = append(errs, field.Invalid(path.Child("podManagementPolicy"), s.PodManagementPolicy, "must be 'OrderedReady' or 'Parallel'"))
+		errs = append(errs, field.Invalid(path.Child("podManagementPolicy"), s.PodManagementPolicy,
+			"must be 'OrderedReady' or 'Parallel'"))
 	}
 	errs = append(errs, validateStatefulSetStrategy(&s.UpdateStrategy, path.Child("updateStrategy"))...)
 	if p := s.PersistentVolumeClaimRetentionPolicy; p != nil {
 		path := path.Child("persistentVolumeClaimRetentionPolicy")
-		retain, del := appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+		retain, del := appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+			appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 		errs = append(errs, check.OneOf(p.WhenDeleted, path.Child("whenDeleted"), retain, del)...)
 		errs = append(errs, check.OneOf(p.WhenScaled, path.Child("whenScaled"), retain, del)...)
 	}
@@ -182,7 +185,8 @@ func validateStatefulSetStrategy(u *appsv1.StatefulSetUpdateStrategy, path *fiel
 		return field.ErrorList{field.Required(path, "")}
 	case appsv1.OnDeleteStatefulSetStrategyType:
 		if u.RollingUpdate != nil {
-			return field.ErrorList{field.Invalid(path.Child("rollingUpdate"), *u.RollingUpdate, "only allowed for updateStrategy '"+string(appsv1.RollingUpdateStatefulSetStrategyType)+"'")}
+			return field.ErrorList{field.Invalid(path.Child("rollingUpdate"), *u.RollingUpdate,
+				"only allowed for updateStrategy '"+string(appsv1.RollingUpdateStatefulSetStrategyType)+"'")}
 		}
 	case appsv1.RollingUpdateStatefulSetStrategyType:
 		return validateStatefulSetRolling(u.RollingUpdate, path.Child("rollingUpdate"))
@@ -219,7 +223,8 @@ func validateStatefulSetUpdate(o podspec.Options, s, old *appsv1.StatefulSet) fi
 	fixed.Spec.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
 	fixed.Spec.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
 	if check.Differs(fixed.Spec, old.Spec) {
-		errs = append(errs, field.Forbidden(field.NewPath("spec"), "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"))
+		errs = append(errs, field.Forbidden(field.NewPath("spec"),
+			"updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"))
 	}
 	return errs
 }
@@ -228,7 +233,8 @@ func statefulSetWarnings(_ context.Context, s, old *appsv1.StatefulSet) []string
 	warnings := workload.TemplateWarnings(s, old, &s.Spec.Template, templatePath())
 	if old == nil || s.Generation != old.Generation {
 		for i := range s.Spec.VolumeClaimTemplates {
-			warnings = append(warnings, podspec.ClaimSpecWarnings(&s.Spec.VolumeClaimTemplates[i].Spec, field.NewPath("spec", "volumeClaimTemplates").Index(i))...)
+			warnings = append(warnings, podspec.ClaimSpecWarnings(&s.Spec.VolumeClaimTemplates[i].Spec,
+				field.NewPath("spec", "volumeClaimTemplates").Index(i))...)
 		}
 	}
 	if ptr.Deref(s.Spec.RevisionHistoryLimit, 0) < 0 {
@@ -247,9 +253,12 @@ func validateStatefulSetStatus(_ context.Context, set, old *appsv1.StatefulSet) 
 	for _, c := range []struct {
 		name  string
 		value int32
-	}{{"readyReplicas", s.ReadyReplicas}, {"currentReplicas", s.CurrentReplicas}, {"updatedReplicas", s.UpdatedReplicas}, {"availableReplicas", s.AvailableReplicas}} {
+	}{{"readyReplicas", s.ReadyReplicas}, {"currentReplicas", s.CurrentReplicas}, {"updatedReplicas", s.UpdatedReplicas},
+		{"availableReplicas", s.AvailableReplicas}} {
 		errs = append(errs, workload.NotAbove(c.value, s.Replicas, path.Child(c.name), "status.replicas")...)
 	}
-	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "status.readyReplicas")...)
-	return append(errs, workload.NotDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"),
+		"status.readyReplicas")...)
+	return append(errs, workload.NotDecremented(s.CollisionCount, old.Status.CollisionCount,
+		path.Child("collisionCount"))...)
 }

@@ -35,9 +35,11 @@ func what(r *authorizationv1.ResourceAttributes, n *authorizationv1.NonResourceA
 	var errs field.ErrorList
 	switch {
 	case r != nil && n != nil:
-		errs = append(errs, field.Invalid(field.NewPath("spec.nonResourceAttributes"), n, "cannot be specified in combination with resourceAttributes"))
+		errs = append(errs, field.Invalid(field.NewPath("spec.nonResourceAttributes"), n,
+			"cannot be specified in combination with resourceAttributes"))
 	case r == nil && n == nil:
-		errs = append(errs, field.Invalid(field.NewPath("spec.resourceAttributes"), r, "exactly one of nonResourceAttributes or resourceAttributes must be specified"))
+		errs = append(errs, field.Invalid(field.NewPath("spec.resourceAttributes"), r,
+			"exactly one of nonResourceAttributes or resourceAttributes must be specified"))
 	}
 	if r != nil {
 		errs = append(errs, selectors(r)...)
@@ -48,7 +50,8 @@ func what(r *authorizationv1.ResourceAttributes, n *authorizationv1.NonResourceA
 func subject(s *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
 	errs := what(s.ResourceAttributes, s.NonResourceAttributes)
 	if s.User == "" && len(s.Groups) == 0 {
-		errs = append(errs, field.Invalid(field.NewPath("spec.user"), s.User, "at least one of user or group must be specified"))
+		errs = append(errs, field.Invalid(field.NewPath("spec.user"), s.User,
+			"at least one of user or group must be specified"))
 	}
 	return errs
 }
@@ -61,7 +64,8 @@ func selectors(r *authorizationv1.ResourceAttributes) field.ErrorList {
 			errs = append(errs, field.Invalid(p.Child("rawSelector"), raw, "may not specified at the same time as requirements"))
 		}
 		if raw == "" && n == 0 {
-			errs = append(errs, field.Required(p.Child("requirements"), "when "+p.String()+" is specified, requirements or rawSelector is required"))
+			errs = append(errs, field.Required(p.Child("requirements"), "when "+p.String()+
+				" is specified, requirements or rawSelector is required"))
 		}
 	}
 	path := field.NewPath("spec.resourceAttributes")
@@ -103,7 +107,8 @@ func fieldRequirement(r *metav1.FieldSelectorRequirement, path *field.Path) fiel
 		}
 	case metav1.FieldSelectorOpExists, metav1.FieldSelectorOpDoesNotExist:
 		if len(r.Values) > 0 {
-			errs = append(errs, field.Forbidden(path.Child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+			errs = append(errs, field.Forbidden(path.Child("values"),
+				"may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
 		}
 	}
 	return errs // of operators that are not known yet, the evaluation reports
@@ -122,7 +127,8 @@ func attributesOf(s *authorizationv1.SubjectAccessReviewSpec) (*authorizer.Attri
 	return a, fill(a, s.ResourceAttributes, s.NonResourceAttributes)
 }
 
-func fill(a *authorizer.Attributes, r *authorizationv1.ResourceAttributes, n *authorizationv1.NonResourceAttributes) (problems []string) {
+func fill(a *authorizer.Attributes, r *authorizationv1.ResourceAttributes,
+	n *authorizationv1.NonResourceAttributes) (problems []string) {
 	if r == nil {
 		a.Path, a.Verb = n.Path, n.Verb
 		return nil

@@ -20,7 +20,8 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 		New: func() runtime.Object { return &authorizationv1.SelfSubjectAccessReview{} }, Create: a.reviewSelf,
 	})
 	b.Resource("localsubjectaccessreviews", &rest.Resource{
-		New: func() runtime.Object { return &authorizationv1.LocalSubjectAccessReview{} }, Create: a.reviewLocal, Namespaced: true,
+		New: func() runtime.Object { return &authorizationv1.LocalSubjectAccessReview{} }, Create: a.reviewLocal,
+		Namespaced: true,
 	})
 	b.Resource("selfsubjectrulesreviews", &rest.Resource{
 		New: func() runtime.Object { return &authorizationv1.SelfSubjectRulesReview{} }, Create: rules{d.RuleResolver}.review,

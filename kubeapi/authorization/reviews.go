@@ -22,7 +22,8 @@ import (
 // of the answer.
 type answerer struct{ authorizer authorizer.Authorizer }
 
-func (a answerer) answer(ctx context.Context, attributes *authorizer.Attributes, problems []string) authorizationv1.SubjectAccessReviewStatus {
+func (a answerer) answer(ctx context.Context, attributes *authorizer.Attributes,
+	problems []string) authorizationv1.SubjectAccessReviewStatus {
 	if a.authorizer == nil {
 		return authorizationv1.SubjectAccessReviewStatus{Allowed: true}
 	}
@@ -101,10 +102,12 @@ func (a answerer) reviewLocal(ctx context.Context, c rest.CreateRequest) (runtim
 	}
 	errs := append(subject(&r.Spec), bareMetadata(&r.ObjectMeta, r.Namespace)...)
 	if ra := r.Spec.ResourceAttributes; ra != nil && ra.Namespace != r.Namespace {
-		errs = append(errs, field.Invalid(field.NewPath("spec.resourceAttributes.namespace"), ra.Namespace, "must match metadata.namespace"))
+		errs = append(errs, field.Invalid(field.NewPath("spec.resourceAttributes.namespace"), ra.Namespace,
+			"must match metadata.namespace"))
 	}
 	if r.Spec.NonResourceAttributes != nil {
-		errs = append(errs, field.Invalid(field.NewPath("spec.nonResourceAttributes"), r.Spec.NonResourceAttributes, "disallowed on this kind of request"))
+		errs = append(errs, field.Invalid(field.NewPath("spec.nonResourceAttributes"), r.Spec.NonResourceAttributes,
+			"disallowed on this kind of request"))
 	}
 	if len(errs) > 0 {
 		return nil, invalid(errs)
@@ -157,7 +160,8 @@ func (a rules) review(ctx context.Context, c rest.CreateRequest) (runtime.Object
 		})
 	}
 	for _, x := range other {
-		s.NonResourceRules = append(s.NonResourceRules, authorizationv1.NonResourceRule{Verbs: x.Verbs, NonResourceURLs: x.NonResourceURLs})
+		s.NonResourceRules = append(s.NonResourceRules, authorizationv1.NonResourceRule{Verbs: x.Verbs,
+			NonResourceURLs: x.NonResourceURLs})
 	}
 	return r, nil
 }

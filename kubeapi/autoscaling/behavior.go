@@ -34,7 +34,8 @@ func carryRules(r *autoscalingv2.HPAScalingRules) *carriedRules {
 	if r == nil {
 		return nil
 	}
-	out := &carriedRules{StabilizationWindowSeconds: r.StabilizationWindowSeconds, SelectPolicy: r.SelectPolicy, Tolerance: r.Tolerance}
+	out := &carriedRules{StabilizationWindowSeconds: r.StabilizationWindowSeconds, SelectPolicy: r.SelectPolicy,
+		Tolerance: r.Tolerance}
 	if r.Policies != nil {
 		out.Policies = make([]carriedPolicy, 0, len(r.Policies))
 	}

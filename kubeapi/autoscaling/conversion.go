@@ -39,7 +39,8 @@ func withoutCarried(annotations map[string]string) map[string]string {
 
 // isCPU reports whether a metric is what v1 has a field for.
 func isCPU(m *autoscalingv2.MetricSpec) bool {
-	return m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Name == corev1.ResourceCPU &&
+	return m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil &&
+		m.Resource.Name == corev1.ResourceCPU &&
 		m.Resource.Target.AverageUtilization != nil
 }
 
@@ -81,7 +82,8 @@ func toV1(a *autoscaler) (*autoscalingv1.HorizontalPodAutoscaler, error) {
 		set   bool
 	}{
 		{metricsAnnotation, metrics, len(metrics) > 0}, {statusesAnnotation, statuses, len(statuses) > 0},
-		{conditionsAnnotation, conditions, len(conditions) > 0}, {behaviorAnnotation, carryBehavior(a.Spec.Behavior), a.Spec.Behavior != nil},
+		{conditionsAnnotation, conditions, len(conditions) > 0}, {behaviorAnnotation, carryBehavior(a.Spec.Behavior),
+			a.Spec.Behavior != nil},
 	} {
 		if !c.set {
 			continue
@@ -123,12 +125,14 @@ func toV2(a *autoscalingv1.HorizontalPodAutoscaler) (*autoscaler, error) {
 		out.Status.CurrentMetrics = append(out.Status.CurrentMetrics, statusToV2(&s))
 	}
 	if p := a.Status.CurrentCPUUtilizationPercentage; p != nil && len(statuses) == 0 {
-		out.Status.CurrentMetrics = []autoscalingv2.MetricStatus{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricStatus{
-			Name: corev1.ResourceCPU, Current: autoscalingv2.MetricValueStatus{AverageUtilization: p}}}}
+		out.Status.CurrentMetrics = []autoscalingv2.MetricStatus{{Type: autoscalingv2.ResourceMetricSourceType,
+			Resource: &autoscalingv2.ResourceMetricStatus{
+				Name: corev1.ResourceCPU, Current: autoscalingv2.MetricValueStatus{AverageUtilization: p}}}}
 	}
 	for _, c := range carried[autoscalingv1.HorizontalPodAutoscalerCondition](a, conditionsAnnotation) {
-		out.Status.Conditions = append(out.Status.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{Type: autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type),
-			Status: c.Status, LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message})
+		out.Status.Conditions = append(out.Status.Conditions,
+			autoscalingv2.HorizontalPodAutoscalerCondition{Type: autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type),
+				Status: c.Status, LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message})
 	}
 	if raw, ok := a.Annotations[behaviorAnnotation]; ok {
 		b := &autoscalingv2.HorizontalPodAutoscalerBehavior{}
@@ -185,7 +189,8 @@ func metricToV1(m *autoscalingv2.MetricSpec) autoscalingv1.MetricSpec {
 
 // newTarget makes a target of the values that are set.
 func newTarget(value, average *resource.Quantity, utilization *int32) autoscalingv2.MetricTarget {
-	t := autoscalingv2.MetricTarget{Type: autoscalingv2.ValueMetricType, Value: value, AverageValue: average, AverageUtilization: utilization}
+	t := autoscalingv2.MetricTarget{Type: autoscalingv2.ValueMetricType, Value: value, AverageValue: average,
+		AverageUtilization: utilization}
 	if utilization != nil {
 		t.Type = autoscalingv2.UtilizationMetricType
 	} else if average != nil {
@@ -202,21 +207,25 @@ func metricToV2(m *autoscalingv1.MetricSpec) autoscalingv2.MetricSpec {
 			value = nil
 		}
 		out.Object = &autoscalingv2.ObjectMetricSource{DescribedObject: autoscalingv2.CrossVersionObjectReference(o.Target),
-			Metric: autoscalingv2.MetricIdentifier{Name: o.MetricName, Selector: o.Selector}, Target: newTarget(value, o.AverageValue, nil)}
+			Metric: autoscalingv2.MetricIdentifier{Name: o.MetricName, Selector: o.Selector},
+			Target: newTarget(value, o.AverageValue, nil)}
 	}
 	if p := m.Pods; p != nil {
-		out.Pods = &autoscalingv2.PodsMetricSource{Metric: autoscalingv2.MetricIdentifier{Name: p.MetricName, Selector: p.Selector},
+		out.Pods = &autoscalingv2.PodsMetricSource{Metric: autoscalingv2.MetricIdentifier{Name: p.MetricName,
+			Selector: p.Selector},
 			Target: newTarget(nil, &p.TargetAverageValue, nil)}
 	}
 	if r := m.Resource; r != nil {
-		out.Resource = &autoscalingv2.ResourceMetricSource{Name: r.Name, Target: newTarget(nil, r.TargetAverageValue, r.TargetAverageUtilization)}
+		out.Resource = &autoscalingv2.ResourceMetricSource{Name: r.Name, Target: newTarget(nil, r.TargetAverageValue,
+			r.TargetAverageUtilization)}
 	}
 	if r := m.ContainerResource; r != nil {
 		out.ContainerResource = &autoscalingv2.ContainerResourceMetricSource{Name: r.Name, Container: r.Container,
 			Target: newTarget(nil, r.TargetAverageValue, r.TargetAverageUtilization)}
 	}
 	if e := m.External; e != nil {
-		out.External = &autoscalingv2.ExternalMetricSource{Metric: autoscalingv2.MetricIdentifier{Name: e.MetricName, Selector: e.MetricSelector},
+		out.External = &autoscalingv2.ExternalMetricSource{Metric: autoscalingv2.MetricIdentifier{Name: e.MetricName,
+			Selector: e.MetricSelector},
 			Target: newTarget(e.TargetValue, e.TargetAverageValue, nil)}
 	}
 	return out
@@ -232,15 +241,18 @@ func orZero(q *resource.Quantity) resource.Quantity {
 func statusToV1(s *autoscalingv2.MetricStatus) autoscalingv1.MetricStatus {
 	out := autoscalingv1.MetricStatus{Type: autoscalingv1.MetricSourceType(s.Type)}
 	if o := s.Object; o != nil {
-		out.Object = &autoscalingv1.ObjectMetricStatus{Target: autoscalingv1.CrossVersionObjectReference(o.DescribedObject), MetricName: o.Metric.Name,
-			Selector: o.Metric.Selector, CurrentValue: orZero(o.Current.Value), AverageValue: o.Current.AverageValue}
+		out.Object = &autoscalingv1.ObjectMetricStatus{Target: autoscalingv1.CrossVersionObjectReference(o.DescribedObject),
+			MetricName: o.Metric.Name,
+			Selector:   o.Metric.Selector, CurrentValue: orZero(o.Current.Value), AverageValue: o.Current.AverageValue}
 	}
 	if p := s.Pods; p != nil {
-		out.Pods = &autoscalingv1.PodsMetricStatus{MetricName: p.Metric.Name, Selector: p.Metric.Selector, CurrentAverageValue: orZero(p.Current.AverageValue)}
+		out.Pods = &autoscalingv1.PodsMetricStatus{MetricName: p.Metric.Name, Selector: p.Metric.Selector,
+			CurrentAverageValue: orZero(p.Current.AverageValue)}
 	}
 	if r := s.Resource; r != nil {
-		out.Resource = &autoscalingv1.ResourceMetricStatus{Name: r.Name, CurrentAverageUtilization: r.Current.AverageUtilization,
-			CurrentAverageValue: orZero(r.Current.AverageValue)}
+		out.Resource = &autoscalingv1.ResourceMetricStatus{Name: r.Name,
+			CurrentAverageUtilization: r.Current.AverageUtilization,
+			CurrentAverageValue:       orZero(r.Current.AverageValue)}
 	}
 	if r := s.ContainerResource; r != nil {
 		out.ContainerResource = &autoscalingv1.ContainerResourceMetricStatus{Name: r.Name, Container: r.Container,
@@ -261,19 +273,23 @@ func statusToV2(s *autoscalingv1.MetricStatus) autoscalingv2.MetricStatus {
 			Current: autoscalingv2.MetricValueStatus{Value: &o.CurrentValue, AverageValue: o.AverageValue}}
 	}
 	if p := s.Pods; p != nil {
-		out.Pods = &autoscalingv2.PodsMetricStatus{Metric: autoscalingv2.MetricIdentifier{Name: p.MetricName, Selector: p.Selector},
+		out.Pods = &autoscalingv2.PodsMetricStatus{Metric: autoscalingv2.MetricIdentifier{Name: p.MetricName,
+			Selector: p.Selector},
 			Current: autoscalingv2.MetricValueStatus{AverageValue: &p.CurrentAverageValue}}
 	}
 	if r := s.Resource; r != nil {
 		out.Resource = &autoscalingv2.ResourceMetricStatus{Name: r.Name,
-			Current: autoscalingv2.MetricValueStatus{AverageUtilization: r.CurrentAverageUtilization, AverageValue: &r.CurrentAverageValue}}
+			Current: autoscalingv2.MetricValueStatus{AverageUtilization: r.CurrentAverageUtilization,
+				AverageValue: &r.CurrentAverageValue}}
 	}
 	if r := s.ContainerResource; r != nil {
 		out.ContainerResource = &autoscalingv2.ContainerResourceMetricStatus{Name: r.Name, Container: r.Container,
-			Current: autoscalingv2.MetricValueStatus{AverageUtilization: r.CurrentAverageUtilization, AverageValue: &r.CurrentAverageValue}}
+			Current: autoscalingv2.MetricValueStatus{AverageUtilization: r.CurrentAverageUtilization,
+				AverageValue: &r.CurrentAverageValue}}
 	}
 	if e := s.External; e != nil {
-		out.External = &autoscalingv2.ExternalMetricStatus{Metric: autoscalingv2.MetricIdentifier{Name: e.MetricName, Selector: e.MetricSelector},
+		out.External = &autoscalingv2.ExternalMetricStatus{Metric: autoscalingv2.MetricIdentifier{Name: e.MetricName,
+			Selector: e.MetricSelector},
 			Current: autoscalingv2.MetricValueStatus{Value: &e.CurrentValue, AverageValue: e.CurrentAverageValue}}
 	}
 	return out

@@ -92,10 +92,11 @@ func defaultV1(o runtime.Object) {
 }
 
 func cpuMetric(percent int32) autoscalingv2.MetricSpec {
-	return autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
-		Name:   corev1.ResourceCPU,
-		Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent},
-	}}
+	return autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType,
+		Resource: &autoscalingv2.ResourceMetricSource{
+			Name:   corev1.ResourceCPU,
+			Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent},
+		}}
 }
 
 func upRules() *autoscalingv2.HPAScalingRules {
@@ -112,7 +113,8 @@ func upRules() *autoscalingv2.HPAScalingRules {
 func downRules() *autoscalingv2.HPAScalingRules {
 	return &autoscalingv2.HPAScalingRules{
 		SelectPolicy: ptr.To(autoscalingv2.MaxChangePolicySelect),
-		Policies:     []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PercentScalingPolicy, Value: 100, PeriodSeconds: 15}},
+		Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PercentScalingPolicy, Value: 100,
+			PeriodSeconds: 15}},
 	}
 }
 

@@ -23,7 +23,8 @@ func validate(a *autoscaler, least int32) field.ErrorList {
 	s, path := &a.Spec, field.NewPath("spec")
 	var errs field.ErrorList
 	if s.MinReplicas != nil && *s.MinReplicas < least {
-		errs = append(errs, field.Invalid(path.Child("minReplicas"), *s.MinReplicas, fmt.Sprintf("must be greater than or equal to %d", least)))
+		errs = append(errs, field.Invalid(path.Child("minReplicas"), *s.MinReplicas,
+			fmt.Sprintf("must be greater than or equal to %d", least)))
 	}
 	switch limit := path.Child("maxReplicas"); {
 	case s.MaxReplicas == 0:
@@ -32,7 +33,8 @@ func validate(a *autoscaler, least int32) field.ErrorList {
 		errs = append(errs, field.Invalid(limit, s.MaxReplicas, "must be greater than or equal to 1"))
 	}
 	if s.MinReplicas != nil && s.MaxReplicas < *s.MinReplicas {
-		errs = append(errs, field.Invalid(path.Child("maxReplicas"), s.MaxReplicas, "must be greater than or equal to `minReplicas`"))
+		errs = append(errs, field.Invalid(path.Child("maxReplicas"), s.MaxReplicas,
+			"must be greater than or equal to `minReplicas`"))
 	}
 	errs = append(errs, validateReference(s.ScaleTargetRef, path.Child("scaleTargetRef"))...)
 	toZero := false
@@ -42,7 +44,8 @@ func validate(a *autoscaler, least int32) field.ErrorList {
 		toZero = toZero || m.Type == autoscalingv2.ObjectMetricSourceType || m.Type == autoscalingv2.ExternalMetricSourceType
 	}
 	if s.MinReplicas != nil && *s.MinReplicas == 0 && !toZero {
-		errs = append(errs, field.Forbidden(path.Child("metrics"), "must specify at least one Object or External metric to support scaling to zero replicas"))
+		errs = append(errs, field.Forbidden(path.Child("metrics"),
+			"must specify at least one Object or External metric to support scaling to zero replicas"))
 	}
 	if b := s.Behavior; b != nil {
 		errs = append(errs, validateRules(b.ScaleUp, path.Child("behavior", "scaleUp"))...)
@@ -84,7 +87,8 @@ func validateRules(r *autoscalingv2.HPAScalingRules, path *field.Path) field.Err
 		}
 	}
 	if r.SelectPolicy != nil {
-		errs = append(errs, check.OneOf(*r.SelectPolicy, path.Child("selectPolicy"), autoscalingv2.DisabledPolicySelect, autoscalingv2.MaxChangePolicySelect, autoscalingv2.MinChangePolicySelect)...)
+		errs = append(errs, check.OneOf(*r.SelectPolicy, path.Child("selectPolicy"), autoscalingv2.DisabledPolicySelect,
+			autoscalingv2.MaxChangePolicySelect, autoscalingv2.MinChangePolicySelect)...)
 	}
 	policies := path.Child("policies")
 	if len(r.Policies) == 0 {
@@ -92,14 +96,16 @@ func validateRules(r *autoscalingv2.HPAScalingRules, path *field.Path) field.Err
 	}
 	for i, p := range r.Policies {
 		at := policies.Index(i)
-		errs = append(errs, check.OneOf(p.Type, at.Child("type"), autoscalingv2.PercentScalingPolicy, autoscalingv2.PodsScalingPolicy)...)
+		errs = append(errs, check.OneOf(p.Type, at.Child("type"), autoscalingv2.PercentScalingPolicy,
+			autoscalingv2.PodsScalingPolicy)...)
 		if p.Value <= 0 {
 			errs = append(errs, field.Invalid(at.Child("value"), p.Value, "must be greater than zero"))
 		}
 		if p.PeriodSeconds <= 0 {
 			errs = append(errs, field.Invalid(at.Child("periodSeconds"), p.PeriodSeconds, "must be greater than zero"))
 		} else if p.PeriodSeconds > maxPeriod {
-			errs = append(errs, field.Invalid(at.Child("periodSeconds"), p.PeriodSeconds, fmt.Sprintf("must be less than or equal to %v", maxPeriod)))
+			errs = append(errs, field.Invalid(at.Child("periodSeconds"), p.PeriodSeconds,
+				fmt.Sprintf("must be less than or equal to %v", maxPeriod)))
 		}
 	}
 	if r.Tolerance != nil && r.Tolerance.Sign() < 0 {
@@ -134,7 +140,8 @@ func sources(m *autoscalingv2.MetricSpec) []source {
 // validateMetric validates that a metric has the source that its type names and
 // no other. Of several sources only the first is looked into.
 func validateMetric(m *autoscalingv2.MetricSpec, path *field.Path) field.ErrorList {
-	supported := []autoscalingv2.MetricSourceType{autoscalingv2.ContainerResourceMetricSourceType, autoscalingv2.ExternalMetricSourceType,
+	supported := []autoscalingv2.MetricSourceType{autoscalingv2.ContainerResourceMetricSourceType,
+		autoscalingv2.ExternalMetricSourceType,
 		autoscalingv2.ObjectMetricSourceType, autoscalingv2.PodsMetricSourceType, autoscalingv2.ResourceMetricSourceType}
 	var errs field.ErrorList
 	if m.Type == "" {
@@ -203,7 +210,8 @@ func validateObject(o *autoscalingv2.ObjectMetricSource, path *field.Path) field
 	errs = append(errs, validateIdentifier(&o.Metric, path.Child("metric"))...)
 	errs = append(errs, validateTarget(&o.Target, path.Child("target"))...)
 	if o.Target.Value == nil && o.Target.AverageValue == nil {
-		errs = append(errs, field.Required(path.Child("target", "averageValue"), "must set either a target value or averageValue"))
+		errs = append(errs, field.Required(path.Child("target", "averageValue"),
+			"must set either a target value or averageValue"))
 	}
 	return errs
 }
@@ -220,10 +228,12 @@ func validateExternal(e *autoscalingv2.ExternalMetricSource, path *field.Path) f
 	errs := validateIdentifier(&e.Metric, path.Child("metric"))
 	errs = append(errs, validateTarget(&e.Target, path.Child("target"))...)
 	if e.Target.Value == nil && e.Target.AverageValue == nil {
-		errs = append(errs, field.Required(path.Child("target", "averageValue"), "must set either a target value for metric or a per-pod target"))
+		errs = append(errs, field.Required(path.Child("target", "averageValue"),
+			"must set either a target value for metric or a per-pod target"))
 	}
 	if e.Target.Value != nil && e.Target.AverageValue != nil {
-		errs = append(errs, field.Forbidden(path.Child("target", "value"), "may not set both a target value for metric and a per-pod target"))
+		errs = append(errs, field.Forbidden(path.Child("target", "value"),
+			"may not set both a target value for metric and a per-pod target"))
 	}
 	return errs
 }
@@ -232,7 +242,8 @@ func validatePods(p *autoscalingv2.PodsMetricSource, path *field.Path) field.Err
 	errs := validateIdentifier(&p.Metric, path.Child("metric"))
 	errs = append(errs, validateTarget(&p.Target, path.Child("target"))...)
 	if p.Target.AverageValue == nil {
-		errs = append(errs, field.Required(path.Child("target", "averageValue"), "must specify a positive target averageValue"))
+		errs = append(errs, field.Required(path.Child("target", "averageValue"),
+			"must specify a positive target averageValue"))
 	}
 	return errs
 }
@@ -264,10 +275,12 @@ func resourceNamed(name corev1.ResourceName, path *field.Path) field.ErrorList {
 func validateResourceTarget(t *autoscalingv2.MetricTarget, path *field.Path) field.ErrorList {
 	errs := validateTarget(t, path)
 	if t.AverageUtilization == nil && t.AverageValue == nil {
-		errs = append(errs, field.Required(path.Child("averageUtilization"), "must set either a target raw value or a target utilization"))
+		errs = append(errs, field.Required(path.Child("averageUtilization"),
+			"must set either a target raw value or a target utilization"))
 	}
 	if t.AverageUtilization != nil && t.AverageValue != nil {
-		errs = append(errs, field.Forbidden(path.Child("averageValue"), "may not set both a target raw value and a target utilization"))
+		errs = append(errs, field.Forbidden(path.Child("averageValue"),
+			"may not set both a target raw value and a target utilization"))
 	}
 	return errs
 }

@@ -30,7 +30,8 @@ const zoneInSchedule = "cannot use TZ or CRON_TZ in schedule, use timeZone field
 func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 	return registry.Kind[*batchv1.CronJob]{
 		Hub: kind("CronJob"), Namespaced: true,
-		Representation: registry.Typed[*batchv1.CronJob]{Former: registry.SameFields[*batchv1.CronJob]("CronJob", "batch/v1beta1"), MetadataOnUpdate: registry.MetadataChange, MetadataOnStatus: registry.MetadataOnce},
+		Representation: registry.Typed[*batchv1.CronJob]{Former: registry.SameFields[*batchv1.CronJob]("CronJob",
+			"batch/v1beta1"), MetadataOnUpdate: registry.MetadataChange, MetadataOnStatus: registry.MetadataOnce},
 		Names: registry.Names{
 			Plural:     "cronjobs",
 			ShortNames: []string{"cj"}, Categories: []string{"all"},
@@ -41,7 +42,8 @@ func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 			Validate: func(_ context.Context, c *batchv1.CronJob) field.ErrorList {
 				errs := validateCronJobSpec(o, &c.Spec, nil, field.NewPath("spec"))
 				if len(c.Name) > maxCronJobName {
-					errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
+					errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name,
+						fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
 				}
 				return errs
 			},
@@ -96,7 +98,8 @@ func validateCronJobSpec(o podspec.Options, s, old *batchv1.CronJobSpec, path *f
 	if s.ConcurrencyPolicy == "" {
 		errs = append(errs, field.Required(path.Child("concurrencyPolicy"), ""))
 	} else {
-		errs = append(errs, check.OneOf(s.ConcurrencyPolicy, path.Child("concurrencyPolicy"), batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)...)
+		errs = append(errs, check.OneOf(s.ConcurrencyPolicy, path.Child("concurrencyPolicy"), batchv1.AllowConcurrent,
+			batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)...)
 	}
 	job := path.Child("jobTemplate", "spec")
 	errs = append(errs, validateJobTemplateSpec(o, &s.JobTemplate.Spec, job)...)
@@ -133,7 +136,8 @@ func validateTimeZone(zone string, path *field.Path) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if strings.EqualFold(zone, "Local") {
-		errs = append(errs, field.Invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
+		errs = append(errs, field.Invalid(path, zone,
+			"timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
 	}
 	wellFormed := regexp.MustCompile(`^[A-Za-z.\-_0-9+]+(/[A-Za-z.\-_0-9+]+)*$`)
 	if !wellFormed.MatchString(zone) || strings.Contains(zone, "..") {
@@ -146,7 +150,8 @@ func validateTimeZone(zone string, path *field.Path) field.ErrorList {
 }
 
 func cronJobWarnings(_ context.Context, c, old *batchv1.CronJob) []string {
-	warnings := workload.Warnings(c, old, &c.Spec.JobTemplate.Spec.Template, field.NewPath("spec", "jobTemplate", "spec", "template"))
+	warnings := workload.Warnings(c, old, &c.Spec.JobTemplate.Spec.Template, field.NewPath("spec", "jobTemplate", "spec",
+		"template"))
 	if old != nil && strings.Contains(c.Spec.Schedule, "TZ") {
 		warnings = append(warnings, "spec.schedule: "+zoneInSchedule)
 	}
@@ -169,5 +174,6 @@ func cronJobCells(c *batchv1.CronJob, since func(metav1.Time) string) []any {
 	}
 	job := &c.Spec.JobTemplate.Spec
 	names, images := show.Containers(job.Template.Spec.Containers)
-	return []any{c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, since(c.CreationTimestamp), names, images, show.Selector(job.Selector)}
+	return []any{c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, since(c.CreationTimestamp),
+		names, images, show.Selector(job.Selector)}
 }

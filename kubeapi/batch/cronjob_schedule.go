@@ -18,7 +18,8 @@ func cronFields() []cronField {
 		{min: 0, max: 59},
 		{min: 0, max: 23},
 		{min: 1, max: 31},
-		{min: 1, max: 12, names: []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}},
+		{min: 1, max: 12, names: []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
+			"nov", "dec"}},
 		{min: 0, max: 6, names: []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
 	}
 }

@@ -55,8 +55,11 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 			},
 			CountsGeneration: true,
 			Validate:         func(_ context.Context, j *batchv1.Job) field.ErrorList { return validateJob(o, j) },
-			ValidateUpdate:   func(_ context.Context, j, old *batchv1.Job) field.ErrorList { return validateJobUpdate(o, j, old) },
-			Warnings:         jobWarnings,
+			ValidateUpdate: func(_ context.Context, j,
+				old *batchv1.Job) field.ErrorList {
+				return validateJobUpdate(o, j, old)
+			},
+			Warnings: jobWarnings,
 		},
 		Delete: registry.Delete[*batchv1.Job]{
 			Warnings:          warnOfOrphans,
@@ -77,7 +80,8 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 		},
 		Select: registry.Select[*batchv1.Job]{
 			Fields: []registry.SelectableField[*batchv1.Job]{
-				{Path: "status.successful", Reads: []string{"status.succeeded"}, Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
+				{Path: "status.successful", Reads: []string{"status.succeeded"},
+					Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
 			},
 			Unknown: "field label %q not supported for Job",
 		},
@@ -172,7 +176,8 @@ func jobWarnings(_ context.Context, j, old *batchv1.Job) []string {
 		return workload.TemplateWarnings(j, old, &j.Spec.Template, path)
 	}
 	warnings := workload.NameWarnings(j.Name)
-	if indexed(&j.Spec) && ptr.Deref(j.Spec.Completions, 0) > maxLimitedFailures && ptr.Deref(j.Spec.Parallelism, 0) > maxParallelWithoutIndexLimit {
+	if indexed(&j.Spec) && ptr.Deref(j.Spec.Completions, 0) > maxLimitedFailures &&
+		ptr.Deref(j.Spec.Parallelism, 0) > maxParallelWithoutIndexLimit {
 		warnings = append(warnings, "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 	}
 	return append(warnings, podspec.TemplateWarnings(&j.Spec.Template, path)...)
@@ -188,7 +193,8 @@ func jobCells(j *batchv1.Job, since func(metav1.Time) string) []any {
 		took = duration.HumanDuration(s.CompletionTime.Sub(s.StartTime.Time))
 	}
 	names, images := show.Containers(j.Spec.Template.Spec.Containers)
-	return []any{j.Name, jobState(j), jobCompletions(j), took, since(j.CreationTimestamp), names, images, show.Selector(j.Spec.Selector)}
+	return []any{j.Name, jobState(j), jobCompletions(j), took, since(j.CreationTimestamp), names, images,
+		show.Selector(j.Spec.Selector)}
 }
 
 func jobState(j *batchv1.Job) string {
@@ -200,7 +206,8 @@ func jobState(j *batchv1.Job) string {
 	if j.DeletionTimestamp != nil {
 		return "Terminating"
 	}
-	for _, c := range []batchv1.JobConditionType{batchv1.JobSuspended, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {
+	for _, c := range []batchv1.JobConditionType{batchv1.JobSuspended, batchv1.JobFailureTarget,
+		batchv1.JobSuccessCriteriaMet} {
 		if hasCondition(j.Status.Conditions, c) {
 			return string(c)
 		}

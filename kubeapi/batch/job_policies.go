@@ -20,7 +20,8 @@ func validatePodFailurePolicy(s *batchv1.JobSpec, path *field.Path) field.ErrorL
 		errs = append(errs, field.TooMany(path.Child("rules"), len(rules), maxRules))
 	}
 	containers := map[string]bool{}
-	for _, c := range append(append([]corev1.Container{}, s.Template.Spec.Containers...), s.Template.Spec.InitContainers...) {
+	for _, c := range append(append([]corev1.Container{}, s.Template.Spec.Containers...),
+		s.Template.Spec.InitContainers...) {
 		containers[c.Name] = true
 	}
 	for i := range rules {
@@ -29,9 +30,11 @@ func validatePodFailurePolicy(s *batchv1.JobSpec, path *field.Path) field.ErrorL
 	return errs
 }
 
-func validateFailureRule(s *batchv1.JobSpec, r *batchv1.PodFailurePolicyRule, containers map[string]bool, path *field.Path) field.ErrorList {
+func validateFailureRule(s *batchv1.JobSpec, r *batchv1.PodFailurePolicyRule, containers map[string]bool,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	actions := []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
+	actions := []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionCount,
+		batchv1.PodFailurePolicyActionFailIndex,
 		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore}
 	switch {
 	case r.Action == "":
@@ -49,23 +52,28 @@ func validateFailureRule(s *batchv1.JobSpec, r *batchv1.PodFailurePolicyRule, co
 	}
 	switch {
 	case r.OnExitCodes != nil && len(r.OnPodConditions) > 0:
-		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "specifying both OnExitCodes and OnPodConditions is not supported"))
+		errs = append(errs, field.Invalid(path, field.OmitValueType{},
+			"specifying both OnExitCodes and OnPodConditions is not supported"))
 	case r.OnExitCodes == nil && len(r.OnPodConditions) == 0:
-		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "specifying one of OnExitCodes and OnPodConditions is required"))
+		errs = append(errs, field.Invalid(path, field.OmitValueType{},
+			"specifying one of OnExitCodes and OnPodConditions is required"))
 	}
 	return errs
 }
 
-func validateExitCodes(r *batchv1.PodFailurePolicyOnExitCodesRequirement, containers map[string]bool, path *field.Path) field.ErrorList {
+func validateExitCodes(r *batchv1.PodFailurePolicyOnExitCodesRequirement, containers map[string]bool,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	operators := []batchv1.PodFailurePolicyOnExitCodesOperator{batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn}
+	operators := []batchv1.PodFailurePolicyOnExitCodesOperator{batchv1.PodFailurePolicyOnExitCodesOpIn,
+		batchv1.PodFailurePolicyOnExitCodesOpNotIn}
 	if r.Operator == "" {
 		errs = append(errs, field.Required(path.Child("operator"), fmt.Sprintf("valid values: %q", operators)))
 	} else {
 		errs = append(errs, check.OneOf(r.Operator, path.Child("operator"), operators...)...)
 	}
 	if r.ContainerName != nil && !containers[*r.ContainerName] {
-		errs = append(errs, field.Invalid(path.Child("containerName"), *r.ContainerName, "must be one of the container or initContainer names in the pod template"))
+		errs = append(errs, field.Invalid(path.Child("containerName"), *r.ContainerName,
+			"must be one of the container or initContainer names in the pod template"))
 	}
 	values := path.Child("values")
 	if len(r.Values) == 0 {
@@ -151,10 +159,13 @@ func validateSuccessRule(s *batchv1.JobSpec, r *batchv1.SuccessPolicyRule, path 
 		count := path.Child("succeededCount")
 		errs = append(errs, check.NonNegative(int64(*n), count)...)
 		if s.Completions != nil && *n > *s.Completions {
-			errs = append(errs, field.Invalid(count, *n, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", *s.Completions)))
+			errs = append(errs, field.Invalid(count, *n,
+				fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", *s.Completions)))
 		}
 		if parsed && *n > total {
-			errs = append(errs, field.Invalid(count, *n, fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified succeededIndexes field)", total)))
+			errs = append(errs, field.Invalid(count, *n,
+				fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified succeededIndexes field)",
+					total)))
 		}
 	}
 	return errs

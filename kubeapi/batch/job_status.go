@@ -46,14 +46,16 @@ func validateJobState(j *batchv1.Job, path *field.Path) field.ErrorList {
 	}
 	errs = append(errs, validateJobIndexes(j, path)...)
 	if finished && ptr.Deref(s.Terminating, 0) > 0 {
-		errs = append(errs, field.Invalid(path.Child("terminating"), *s.Terminating, "terminating>0 is invalid for finished job"))
+		errs = append(errs, field.Invalid(path.Child("terminating"), *s.Terminating,
+			"terminating>0 is invalid for finished job"))
 	}
 	if s.Ready != nil && *s.Ready > s.Active {
 		errs = append(errs, field.Invalid(path.Child("ready"), *s.Ready, "cannot set more ready pods than active"))
 	}
 	refuse(criterion && failed, "cannot set SuccessCriteriaMet=True and Failed=true conditions")
 	refuse(criterion && target, "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
-	refuse(complete && !criterion && j.Spec.SuccessPolicy != nil, "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
+	refuse(complete && !criterion && j.Spec.SuccessPolicy != nil,
+		"cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
 	return errs
 }
 
@@ -97,7 +99,8 @@ func validateCompletionTime(s *batchv1.JobStatus, complete bool, path *field.Pat
 	var errs field.ErrorList
 	switch {
 	case s.CompletionTime != nil && !complete:
-		errs = append(errs, field.Invalid(path, s.CompletionTime, "cannot set completionTime when there is no Complete=True condition"))
+		errs = append(errs, field.Invalid(path, s.CompletionTime,
+			"cannot set completionTime when there is no Complete=True condition"))
 	case complete && s.CompletionTime == nil:
 		errs = append(errs, field.Required(path, "completionTime is required for Complete jobs"))
 	}
@@ -115,7 +118,8 @@ func validateFinishedJob(j *batchv1.Job, path *field.Path) field.ErrorList {
 	if s.Active > 0 {
 		errs = append(errs, field.Invalid(path.Child("active"), s.Active, "active>0 is invalid for finished job"))
 	}
-	if empty := ptr.Deref(j.Spec.Suspend, false) && ptr.Equal(j.Spec.Completions, ptr.To[int32](0)); s.StartTime == nil && !empty {
+	if empty := ptr.Deref(j.Spec.Suspend, false) && ptr.Equal(j.Spec.Completions, ptr.To[int32](0)); s.StartTime == nil &&
+		!empty {
 		errs = append(errs, field.Required(path.Child("startTime"), "startTime is required for finished job"))
 	}
 	if u := s.UncountedTerminatedPods; u != nil && len(u.Failed)+len(u.Succeeded) > 0 {
@@ -143,7 +147,8 @@ func validateJobIndexes(j *batchv1.Job, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(child, s.CompletedIndexes, fmt.Sprintf("error parsing completedIndexes: %s", err)))
 	}
 	if !indexed(&j.Spec) && s.CompletedIndexes != "" {
-		errs = append(errs, field.Invalid(child, s.CompletedIndexes, "cannot set non-empty completedIndexes when non-indexed completion mode"))
+		errs = append(errs, field.Invalid(child, s.CompletedIndexes,
+			"cannot set non-empty completedIndexes when non-indexed completion mode"))
 	}
 	if s.FailedIndexes == nil {
 		return errs
@@ -151,12 +156,14 @@ func validateJobIndexes(j *batchv1.Job, path *field.Path) field.ErrorList {
 	child = path.Child("failedIndexes")
 	failed, err := read(*s.FailedIndexes)
 	if j.Spec.BackoffLimitPerIndex == nil {
-		errs = append(errs, field.Invalid(child, *s.FailedIndexes, "cannot set non-null failedIndexes when backoffLimitPerIndex is null"))
+		errs = append(errs, field.Invalid(child, *s.FailedIndexes,
+			"cannot set non-null failedIndexes when backoffLimitPerIndex is null"))
 	} else if err != nil {
 		errs = append(errs, field.Invalid(child, *s.FailedIndexes, fmt.Sprintf("error parsing failedIndexes: %s", err)))
 	}
 	if i, ok := overlap(completed, failed); ok {
-		errs = append(errs, field.Invalid(child, *s.FailedIndexes, fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", i)))
+		errs = append(errs, field.Invalid(child, *s.FailedIndexes,
+			fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", i)))
 	}
 	return errs
 }
@@ -173,7 +180,8 @@ func validateJobProgress(j, old *batchv1.Job, path *field.Path) field.ErrorList 
 	s, o := &j.Status, &old.Status
 	keeps := func(t batchv1.JobConditionType, name string) {
 		if hasCondition(o.Conditions, t) && !hasCondition(s.Conditions, t) {
-			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, fmt.Sprintf("cannot disable the %s=True condition", name)))
+			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{},
+				fmt.Sprintf("cannot disable the %s=True condition", name)))
 		}
 	}
 	keeps(batchv1.JobFailed, "terminal Failed")
@@ -189,7 +197,8 @@ func validateJobProgress(j, old *batchv1.Job, path *field.Path) field.ErrorList 
 		errs = append(errs, check.Immutable(s.CompletionTime, o.CompletionTime, path.Child("completionTime"))...)
 	}
 	if o.StartTime != nil && !ptr.Deref(j.Spec.Suspend, false) && !o.StartTime.Equal(s.StartTime) {
-		errs = append(errs, field.Invalid(path.Child("startTime"), s.StartTime, "field is immutable for unsuspended job once set"))
+		errs = append(errs, field.Invalid(path.Child("startTime"), s.StartTime,
+			"field is immutable for unsuspended job once set"))
 	}
 	keeps(batchv1.JobSuccessCriteriaMet, "SuccessCriteriaMet")
 	return errs

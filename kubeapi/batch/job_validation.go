@@ -38,7 +38,8 @@ func validateJob(o podspec.Options, j *batchv1.Job) field.ErrorList {
 	errs = append(errs, validateJobSpec(o, &j.Spec, field.NewPath("spec"))...)
 	if n := ptr.Deref(j.Spec.Completions, 0); indexed(&j.Spec) && n > 0 {
 		if host := fmt.Sprintf("%s-%d", j.Name, n-1); len(validation.IsDNS1123Label(host)) > 0 {
-			errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), j.Name, "will not able to create pod with invalid DNS label: "+host))
+			errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), j.Name,
+				"will not able to create pod with invalid DNS label: "+host))
 		}
 	}
 	return errs
@@ -72,8 +73,10 @@ func validateGeneratedSelector(j *batchv1.Job, prefixed bool) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Key(l.label), have, fmt.Sprintf("must be '%s'", l.want)))
 		}
 	}
-	if s, err := metav1.LabelSelectorAsSelector(j.Spec.Selector); err == nil && !s.Matches(labels.Set{batchv1.ControllerUidLabel: string(j.UID)}) {
-		errs = append(errs, field.Invalid(field.NewPath("spec", "selector"), j.Spec.Selector, "`selector` not auto-generated"))
+	if s, err := metav1.LabelSelectorAsSelector(j.Spec.Selector); err == nil &&
+		!s.Matches(labels.Set{batchv1.ControllerUidLabel: string(j.UID)}) {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "selector"), j.Spec.Selector,
+			"`selector` not auto-generated"))
 	}
 	return errs
 }
@@ -84,7 +87,8 @@ func validateJobSpec(o podspec.Options, s *batchv1.JobSpec, path *field.Path) fi
 	if s.Selector == nil {
 		errs = append(errs, field.Required(path.Child("selector"), ""))
 	} else {
-		errs = append(errs, metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+		errs = append(errs, metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{},
+			path.Child("selector"))...)
 	}
 	if selector, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil {
 		errs = append(errs, workload.Selected(selector, &s.Template, path.Child("template"))...)
@@ -124,11 +128,14 @@ func validateJobTemplateSpec(o podspec.Options, s *batchv1.JobSpec, path *field.
 func validateRestartPolicy(s *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	switch p := s.Template.Spec.RestartPolicy; {
 	case p == "" || p == corev1.RestartPolicyAlways:
-		return field.ErrorList{field.Required(path, fmt.Sprintf("valid values: %q, %q", corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever))}
+		return field.ErrorList{field.Required(path, fmt.Sprintf("valid values: %q, %q", corev1.RestartPolicyOnFailure,
+			corev1.RestartPolicyNever))}
 	case p != corev1.RestartPolicyOnFailure && p != corev1.RestartPolicyNever:
-		return field.ErrorList{field.NotSupported(path, p, []corev1.RestartPolicy{corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever})}
+		return field.ErrorList{field.NotSupported(path, p, []corev1.RestartPolicy{corev1.RestartPolicyOnFailure,
+			corev1.RestartPolicyNever})}
 	case s.PodFailurePolicy != nil && p != corev1.RestartPolicyNever:
-		return field.ErrorList{field.Invalid(path, p, fmt.Sprintf("only %q is supported when podFailurePolicy is specified", corev1.RestartPolicyNever))}
+		return field.ErrorList{field.Invalid(path, p, fmt.Sprintf("only %q is supported when podFailurePolicy is specified",
+			corev1.RestartPolicyNever))}
 	}
 	return nil
 }
@@ -155,7 +162,8 @@ func validateCompletionMode(s *batchv1.JobSpec, path *field.Path) field.ErrorLis
 	}
 	parallelism, failed := path.Child("parallelism"), path.Child("maxFailedIndexes")
 	if s.Completions == nil {
-		errs = append(errs, field.Required(path.Child("completions"), fmt.Sprintf("when completion mode is %s", batchv1.IndexedCompletion)))
+		errs = append(errs, field.Required(path.Child("completions"), fmt.Sprintf("when completion mode is %s",
+			batchv1.IndexedCompletion)))
 	}
 	errs = append(errs, atMost(s.Parallelism, maxIndexedParallelism, parallelism, " when completion mode is Indexed")...)
 	if s.Completions != nil && s.MaxFailedIndexes != nil && *s.MaxFailedIndexes > *s.Completions {
@@ -164,7 +172,8 @@ func validateCompletionMode(s *batchv1.JobSpec, path *field.Path) field.ErrorLis
 	errs = append(errs, atMost(s.MaxFailedIndexes, maxLimitedFailures, failed, "")...)
 	if ptr.Deref(s.Completions, 0) > maxLimitedFailures && s.BackoffLimitPerIndex != nil {
 		if s.MaxFailedIndexes == nil {
-			errs = append(errs, field.Required(failed, fmt.Sprintf("must be specified when completions is above %d", maxLimitedFailures)))
+			errs = append(errs, field.Required(failed, fmt.Sprintf("must be specified when completions is above %d",
+				maxLimitedFailures)))
 		}
 		const why = " when completions are above 100000 and used with backoff limit per index"
 		errs = append(errs, atMost(s.Parallelism, maxParallelWithoutIndexLimit, parallelism, why)...)
@@ -206,7 +215,8 @@ func validateJobUpdate(opts podspec.Options, j, old *batchv1.Job) field.ErrorLis
 	errs = append(errs, validateJobPodUpdate(opts, j, old, path.Child("template"))...)
 	errs = append(errs, check.Immutable(s.CompletionMode, o.CompletionMode, path.Child("completionMode"))...)
 	errs = append(errs, check.Immutable(s.PodFailurePolicy, o.PodFailurePolicy, path.Child("podFailurePolicy"))...)
-	errs = append(errs, check.Immutable(s.BackoffLimitPerIndex, o.BackoffLimitPerIndex, path.Child("backoffLimitPerIndex"))...)
+	errs = append(errs, check.Immutable(s.BackoffLimitPerIndex, o.BackoffLimitPerIndex,
+		path.Child("backoffLimitPerIndex"))...)
 	errs = append(errs, check.Immutable(s.ManagedBy, o.ManagedBy, path.Child("managedBy"))...)
 	return append(errs, check.Immutable(s.SuccessPolicy, o.SuccessPolicy, path.Child("successPolicy"))...)
 }
@@ -218,7 +228,8 @@ func validateCompletionsUpdate(s, old *batchv1.JobSpec, path *field.Path) field.
 	}
 	// An indexed job without completions is refused as such.
 	if s.Completions != nil && check.Differs(s.Completions, old.Completions) && !ptr.Equal(s.Completions, s.Parallelism) {
-		return field.ErrorList{field.Invalid(completions, s.Completions, fmt.Sprintf("can only be modified in tandem with %s", path.Child("parallelism")))}
+		return field.ErrorList{field.Invalid(completions, s.Completions, fmt.Sprintf("can only be modified in tandem with %s",
+			path.Child("parallelism")))}
 	}
 	return nil
 }
@@ -228,7 +239,8 @@ func validateCompletionsUpdate(s, old *batchv1.JobSpec, path *field.Path) field.
 func validateJobPodUpdate(o podspec.Options, j, old *batchv1.Job, path *field.Path) field.ErrorList {
 	t, before := &j.Spec.Template, &old.Spec.Template
 	fresh := old.Status.StartTime == nil
-	stopped := ptr.Deref(old.Spec.Suspend, false) && (fresh || hasCondition(old.Status.Conditions, batchv1.JobSuspended)) && old.Status.Active == 0
+	stopped := ptr.Deref(old.Spec.Suspend, false) &&
+		(fresh || hasCondition(old.Status.Conditions, batchv1.JobSuspended)) && old.Status.Active == 0
 	place, resize := stopped && (fresh || !o.FixedPlacement), stopped && !o.FixedResources
 	if !place && !resize {
 		return check.Immutable(t, before, path)

@@ -116,7 +116,8 @@ func (e *Endpoint) reconcile(ctx context.Context) error {
 
 // recount changes the addresses that the endpoints have.
 func (e *Endpoint) recount(ctx context.Context, change func(ips []string) []string) error {
-	have, err := group.Get[*corev1.Endpoints](ctx, e.stores, endpoints, metav1.NamespaceDefault, "kubernetes", group.Consistent)
+	have, err := group.Get[*corev1.Endpoints](ctx, e.stores, endpoints, metav1.NamespaceDefault, "kubernetes",
+		group.Consistent)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -154,7 +155,8 @@ func (e *Endpoint) putEndpoints(ctx context.Context, ips []string) error {
 	const fields = `{"f:metadata":{"f:labels":{".":{},"f:endpointslice.kubernetes.io/skip-mirror":{}}},"f:subsets":{}}`
 	var subsets []corev1.EndpointSubset
 	if len(ips) > 0 {
-		s := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "https", Port: int32(e.port), Protocol: corev1.ProtocolTCP}}}
+		s := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "https", Port: int32(e.port),
+			Protocol: corev1.ProtocolTCP}}}
 		for _, ip := range ips {
 			s.Addresses = append(s.Addresses, corev1.EndpointAddress{IP: ip})
 		}
@@ -197,13 +199,15 @@ func (e *Endpoint) putSlice(ctx context.Context, ips []string) error {
 		if utilnet.IsIPv6String(ip) != v6 {
 			continue // of a replica that had an address of the other family, until its lease ends
 		}
-		want.Endpoints = append(want.Endpoints, discoveryv1.Endpoint{Addresses: []string{ip}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}})
+		want.Endpoints = append(want.Endpoints, discoveryv1.Endpoint{Addresses: []string{ip},
+			Conditions: discoveryv1.EndpointConditions{Ready: &ready}})
 	}
 	if err := e.dropSliceOfOtherFamily(ctx, want.AddressType); err != nil {
 		return err
 	}
 	return put(ctx, e.stores, endpointSlices, want, func(have *discoveryv1.EndpointSlice) bool {
-		if slices.EqualFunc(have.Endpoints, want.Endpoints, func(a, b discoveryv1.Endpoint) bool { return !check.Differs(a, b) }) &&
+		if slices.EqualFunc(have.Endpoints, want.Endpoints,
+			func(a, b discoveryv1.Endpoint) bool { return !check.Differs(a, b) }) &&
 			!check.Differs(have.Ports, want.Ports) {
 			return false
 		}
@@ -215,7 +219,8 @@ func (e *Endpoint) putSlice(ctx context.Context, ips []string) error {
 // dropSliceOfOtherFamily deletes the slice that was written while the server had an address of
 // the other family: the type of a slice's addresses cannot change.
 func (e *Endpoint) dropSliceOfOtherFamily(ctx context.Context, own discoveryv1.AddressType) error {
-	have, err := group.Get[*discoveryv1.EndpointSlice](ctx, e.stores, endpointSlices, metav1.NamespaceDefault, "kubernetes", group.Consistent)
+	have, err := group.Get[*discoveryv1.EndpointSlice](ctx, e.stores, endpointSlices, metav1.NamespaceDefault,
+		"kubernetes", group.Consistent)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -227,7 +232,8 @@ func (e *Endpoint) dropSliceOfOtherFamily(ctx context.Context, own discoveryv1.A
 		return fmt.Errorf("%s cannot be deleted", endpointSlices)
 	}
 	same := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &have.UID}}
-	_, _, err = remove(request.WithNamespace(asServer(ctx), have.Namespace), rest.DeleteRequest{Name: have.Name, Options: same})
+	_, _, err = remove(request.WithNamespace(asServer(ctx), have.Namespace),
+		rest.DeleteRequest{Name: have.Name, Options: same})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // another replica was faster
 	}

@@ -86,7 +86,8 @@ func create[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 	if k.fields != nil {
 		want.SetManagedFields(k.fields(want))
 	}
-	created, err := create(request.WithNamespace(ctx, want.GetNamespace()), rest.CreateRequest{Name: want.GetName(), Object: want})
+	created, err := create(request.WithNamespace(ctx, want.GetNamespace()), rest.CreateRequest{Name: want.GetName(),
+		Object: want})
 	if apierrors.IsAlreadyExists(err) {
 		k.noteStored(ctx, stores, want)
 		return nil
@@ -104,7 +105,8 @@ func (k kindOf[T]) noteStored(ctx context.Context, stores *group.Stores, want T)
 	if get == nil {
 		return
 	}
-	if have, err := get(request.WithNamespace(ctx, want.GetNamespace()), rest.GetRequest{Name: want.GetName()}); err == nil {
+	if have, err := get(request.WithNamespace(ctx, want.GetNamespace()),
+		rest.GetRequest{Name: want.GetName()}); err == nil {
 		k.note(have)
 	}
 }
@@ -129,7 +131,8 @@ func update[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 		k.repair(have, want)
 		return have, nil
 	}
-	updated, _, err := update(request.WithNamespace(ctx, want.GetNamespace()), rest.UpdateRequest{Name: want.GetName(), Change: repair})
+	updated, _, err := update(request.WithNamespace(ctx, want.GetNamespace()), rest.UpdateRequest{Name: want.GetName(),
+		Change: repair})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -26,8 +26,9 @@ func owned(manager, apiVersion string, paths ...[]string) []metav1.ManagedFields
 		return nil
 	}
 	now := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
-	return []metav1.ManagedFieldsEntry{{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: apiVersion,
-		Time: &now, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: raw}}}
+	return []metav1.ManagedFieldsEntry{{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
+		APIVersion: apiVersion,
+		Time:       &now, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: raw}}}
 }
 
 // metaPaths are the paths of labels and annotations.

@@ -36,7 +36,8 @@ const (
 
 // RBAC makes sure of the default roles and bindings, and returns when inForce has for them as
 // they are stored. Roles come first, so that no binding points to nothing.
-func RBAC(ctx context.Context, stores *group.Stores, on Features, inForce func(context.Context, []metav1.Object) error) error {
+func RBAC(ctx context.Context, stores *group.Stores, on Features,
+	inForce func(context.Context, []metav1.Object) error) error {
 	var (
 		mu     sync.Mutex
 		policy []metav1.Object
@@ -102,7 +103,8 @@ func clusterRoleSet(objects []*rbacv1.ClusterRole, found func(metav1.Object)) ki
 			return changed
 		},
 		fields: func(r *rbacv1.ClusterRole) []metav1.ManagedFieldsEntry {
-			return rbacFields(r, &r.ObjectMeta, []string{"rules"}, []string{"aggregationRule"}, []string{"aggregationRule", "clusterRoleSelectors"})
+			return rbacFields(r, &r.ObjectMeta, []string{"rules"}, []string{"aggregationRule"},
+				[]string{"aggregationRule", "clusterRoleSelectors"})
 		},
 	}
 }
@@ -138,13 +140,15 @@ func inheritPublicInfo(want *rbacv1.ClusterRoleBinding, find func(string) (*rbac
 		return
 	}
 	subjects := want.Subjects
-	want.Labels, want.Annotations, want.Subjects = maps.Clone(from.Labels), maps.Clone(from.Annotations), slices.Clone(from.Subjects)
+	want.Labels, want.Annotations, want.Subjects = maps.Clone(from.Labels), maps.Clone(from.Annotations),
+		slices.Clone(from.Subjects)
 	if want.Annotations[autoUpdate] != "false" {
 		addSubjects(&want.Subjects, subjects)
 	}
 }
 
-func clusterRoleBindingSet(objects []*rbacv1.ClusterRoleBinding, found func(metav1.Object)) kindOf[*rbacv1.ClusterRoleBinding] {
+func clusterRoleBindingSet(objects []*rbacv1.ClusterRoleBinding,
+	found func(metav1.Object)) kindOf[*rbacv1.ClusterRoleBinding] {
 	return kindOf[*rbacv1.ClusterRoleBinding]{
 		resource: rbacResource("clusterrolebindings"), objects: objects, found: found,
 		repair: func(have, want *rbacv1.ClusterRoleBinding) bool {
@@ -262,11 +266,15 @@ func priorityLevelSet() kindOf[*flowv1.PriorityLevelConfiguration] {
 		fields: func(l *flowv1.PriorityLevelConfiguration) []metav1.ManagedFieldsEntry {
 			const spec, limited, response, queuing, exempt = "spec", "limited", "limitResponse", "queuing", "exempt"
 			return flowFields(l, &l.ObjectMeta, []string{spec, "type"},
-				[]string{spec, limited}, []string{spec, limited, "lendablePercent"}, []string{spec, limited, "nominalConcurrencyShares"},
-				[]string{spec, limited, response}, []string{spec, limited, response, "type"}, []string{spec, limited, response, queuing},
-				[]string{spec, limited, response, queuing, "handSize"}, []string{spec, limited, response, queuing, "queueLengthLimit"},
+				[]string{spec, limited}, []string{spec, limited, "lendablePercent"},
+				[]string{spec, limited, "nominalConcurrencyShares"},
+				[]string{spec, limited, response}, []string{spec, limited, response, "type"},
+				[]string{spec, limited, response, queuing},
+				[]string{spec, limited, response, queuing, "handSize"}, []string{spec, limited, response, queuing,
+					"queueLengthLimit"},
 				[]string{spec, limited, response, queuing, "queues"},
-				[]string{spec, exempt}, []string{spec, exempt, "lendablePercent"}, []string{spec, exempt, "nominalConcurrencyShares"})
+				[]string{spec, exempt}, []string{spec, exempt, "lendablePercent"},
+				[]string{spec, exempt, "nominalConcurrencyShares"})
 		},
 	}
 }

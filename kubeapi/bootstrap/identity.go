@@ -123,9 +123,10 @@ func (i *Identity) CollectGarbage(ctx context.Context) {
 }
 
 func (i *Identity) removeExpired(ctx context.Context) error {
-	all, err := group.List[*coordinationv1.Lease](request.SkippingUnreadable(ctx), i.stores, leases, metav1.NamespaceSystem, &metainternalversion.ListOptions{
-		LabelSelector: labels.SelectorFromSet(labels.Set{identityLabel: "kube-apiserver"}),
-	})
+	all, err := group.List[*coordinationv1.Lease](request.SkippingUnreadable(ctx), i.stores, leases,
+		metav1.NamespaceSystem, &metainternalversion.ListOptions{
+			LabelSelector: labels.SelectorFromSet(labels.Set{identityLabel: "kube-apiserver"}),
+		})
 	if err != nil {
 		return err
 	}

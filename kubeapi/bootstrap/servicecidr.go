@@ -57,10 +57,11 @@ func ServiceCIDR(ctx context.Context, stores *group.Stores, ranges []*net.IPNet)
 	if store == nil {
 		return fmt.Errorf("%s cannot be updated", serviceCIDRs)
 	}
-	_, err = store.Modify(asServer(ctx), "kubernetes", store.Kind().Status, false, func(c *networkingv1.ServiceCIDR) error {
-		markReady(c)
-		return nil
-	})
+	_, err = store.Modify(asServer(ctx), "kubernetes", store.Kind().Status, false,
+		func(c *networkingv1.ServiceCIDR) error {
+			markReady(c)
+			return nil
+		})
 	return err
 }
 
@@ -86,14 +87,17 @@ func addsFamily(have, want []string) bool {
 // reportOtherRanges writes an event that says that the ranges of the flags are not in force. Its
 // name makes it one for each difference, until it expires.
 func reportOtherRanges(ctx context.Context, stores *group.Stores, have *networkingv1.ServiceCIDR, want []string) error {
-	message := fmt.Sprintf("The default ServiceCIDR %v does not match the controller flag configurations %v", have.Spec.CIDRs, want)
+	message := fmt.Sprintf("The default ServiceCIDR %v does not match the controller flag configurations %v",
+		have.Spec.CIDRs, want)
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(message)) // never fails
 	now := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
 	e := &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s.%x", have.Name, hash.Sum64()), Namespace: metav1.NamespaceDefault},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s.%x", have.Name, hash.Sum64()),
+			Namespace: metav1.NamespaceDefault},
 		InvolvedObject: corev1.ObjectReference{
-			APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "ServiceCIDR", Name: have.Name, UID: have.UID, ResourceVersion: have.ResourceVersion,
+			APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "ServiceCIDR", Name: have.Name, UID: have.UID,
+			ResourceVersion: have.ResourceVersion,
 		},
 		Reason: "KubernetesDefaultServiceCIDRInconsistent", Message: message, Type: corev1.EventTypeWarning,
 		Source: corev1.EventSource{Component: cidrController}, ReportingController: cidrController,
@@ -103,6 +107,7 @@ func reportOtherRanges(ctx context.Context, stores *group.Stores, have *networki
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	klog.InfoS("Services go on having IPs of the ranges that are stored, not of --service-cluster-ip-range", "stored", have.Spec.CIDRs, "flag", want)
+	klog.InfoS("Services go on having IPs of the ranges that are stored, not of --service-cluster-ip-range", "stored",
+		have.Spec.CIDRs, "flag", want)
 	return create(asServer(ctx), stores, kindOf[*corev1.Event]{resource: events}, e)
 }

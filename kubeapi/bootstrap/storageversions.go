@@ -33,7 +33,8 @@ func StorageVersions(ctx context.Context, config *restclient.Config, server stri
 			DecodableVersions: texts(store.DecodableVersions()), ServedVersions: texts(r.Versions),
 		}
 		name := cmp.Or(gr.Group, "core") + "." + gr.Resource
-		if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return publish(ctx, client.StorageVersions(), name, own) }); err != nil {
+		if err := retry.RetryOnConflict(retry.DefaultBackoff,
+			func() error { return publish(ctx, client.StorageVersions(), name, own) }); err != nil {
 			return err
 		}
 	}
@@ -49,10 +50,12 @@ func texts(versions []schema.GroupVersion) []string {
 }
 
 // publish enters a server in what is known of a resource.
-func publish(ctx context.Context, client internalv1alpha1client.StorageVersionInterface, name string, own internalv1alpha1.ServerStorageVersion) error {
+func publish(ctx context.Context, client internalv1alpha1client.StorageVersionInterface, name string,
+	own internalv1alpha1.ServerStorageVersion) error {
 	v, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		v, err = client.Create(ctx, &internalv1alpha1.StorageVersion{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		v, err = client.Create(ctx, &internalv1alpha1.StorageVersion{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) { // another server was faster
 			v, err = client.Get(ctx, name, metav1.GetOptions{})
 		}
@@ -68,16 +71,20 @@ func publish(ctx context.Context, client internalv1alpha1client.StorageVersionIn
 // enter enters a server, and says whether all encode in the same version.
 func enter(v *internalv1alpha1.StorageVersion, own internalv1alpha1.ServerStorageVersion) {
 	s := &v.Status
-	s.StorageVersions = slices.DeleteFunc(s.StorageVersions, func(o internalv1alpha1.ServerStorageVersion) bool { return o.APIServerID == own.APIServerID })
+	s.StorageVersions = slices.DeleteFunc(s.StorageVersions,
+		func(o internalv1alpha1.ServerStorageVersion) bool { return o.APIServerID == own.APIServerID })
 	s.StorageVersions = append(s.StorageVersions, own)
 	c := internalv1alpha1.StorageVersionCondition{
-		Type: internalv1alpha1.AllEncodingVersionsEqual, Status: internalv1alpha1.ConditionTrue, ObservedGeneration: v.Generation,
+		Type: internalv1alpha1.AllEncodingVersionsEqual, Status: internalv1alpha1.ConditionTrue,
+		ObservedGeneration: v.Generation,
 		LastTransitionTime: metav1.Now(), Reason: "CommonEncodingVersionSet", Message: "Common encoding version set",
 	}
 	s.CommonEncodingVersion = &own.EncodingVersion
-	if slices.ContainsFunc(s.StorageVersions, func(o internalv1alpha1.ServerStorageVersion) bool { return o.EncodingVersion != own.EncodingVersion }) {
+	if slices.ContainsFunc(s.StorageVersions,
+		func(o internalv1alpha1.ServerStorageVersion) bool { return o.EncodingVersion != own.EncodingVersion }) {
 		s.CommonEncodingVersion = nil
-		c.Status, c.Reason, c.Message = internalv1alpha1.ConditionFalse, "CommonEncodingVersionUnset", "Common encoding version unset"
+		c.Status, c.Reason, c.Message = internalv1alpha1.ConditionFalse, "CommonEncodingVersionUnset",
+			"Common encoding version unset"
 	}
 	for i := range s.Conditions {
 		if have := &s.Conditions[i]; have.Type == c.Type {

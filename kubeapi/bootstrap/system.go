@@ -60,7 +60,8 @@ func createMissing[T registry.Object](ctx context.Context, stores *group.Stores,
 func Namespaces(ctx context.Context, stores *group.Stores) error {
 	const fields = `{"f:metadata":{"f:labels":{".":{},"f:kubernetes.io/metadata.name":{}}}}`
 	var work []func() error
-	for _, name := range []string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease, metav1.NamespaceDefault} {
+	for _, name := range []string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease,
+		metav1.NamespaceDefault} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}, ManagedFields: written("v1", fields),
 		}}
@@ -124,7 +125,8 @@ func LegacyTokenTracking(ctx context.Context, stores *group.Stores) error {
 
 // put creates an object, or changes the present one where change says that it
 // has to be.
-func put[T registry.Object](ctx context.Context, stores *group.Stores, gr schema.GroupResource, want T, change func(have T) bool) error {
+func put[T registry.Object](ctx context.Context, stores *group.Stores, gr schema.GroupResource, want T,
+	change func(have T) bool) error {
 	have, err := group.Get[T](ctx, stores, gr, want.GetNamespace(), want.GetName(), group.Consistent)
 	if apierrors.IsNotFound(err) {
 		return create(asServer(ctx), stores, kindOf[T]{resource: gr}, want)
@@ -132,7 +134,8 @@ func put[T registry.Object](ctx context.Context, stores *group.Stores, gr schema
 	if err != nil || !change(have) {
 		return err
 	}
-	return update(asServer(ctx), stores, kindOf[T]{resource: gr, repair: func(have, _ T) bool { return change(have) }}, want)
+	return update(asServer(ctx), stores, kindOf[T]{resource: gr, repair: func(have, _ T) bool { return change(have) }},
+		want)
 }
 
 var errNoAddress = errors.New("no address to advertise")

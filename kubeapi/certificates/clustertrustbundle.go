@@ -24,18 +24,21 @@ const (
 func trustBundleKind() registry.Kind[*certificatesv1beta1.ClusterTrustBundle] {
 	type bundle = *certificatesv1beta1.ClusterTrustBundle
 	return registry.Kind[bundle]{
-		Hub:            certificatesv1beta1.SchemeGroupVersion.WithKind("ClusterTrustBundle"),
-		Representation: registry.Typed[bundle]{Versions: registry.SameFields[bundle]("ClusterTrustBundle", "certificates.k8s.io/v1alpha1")},
-		Names:          registry.Names{Plural: "clustertrustbundles"},
+		Hub: certificatesv1beta1.SchemeGroupVersion.WithKind("ClusterTrustBundle"),
+		Representation: registry.Typed[bundle]{Versions: registry.SameFields[bundle]("ClusterTrustBundle",
+			"certificates.k8s.io/v1alpha1")},
+		Names: registry.Names{Plural: "clustertrustbundles"},
 		Write: registry.Write[bundle]{
 			ValidateName: bundleName,
 			Validate:     func(_ context.Context, b bundle) field.ErrorList { return validateBundle(b) },
 			ValidateUpdate: func(_ context.Context, b, old bundle) field.ErrorList {
-				return append(validateBundle(b), check.Immutable(b.Spec.SignerName, old.Spec.SignerName, field.NewPath("spec", "signerName"))...)
+				return append(validateBundle(b), check.Immutable(b.Spec.SignerName, old.Spec.SignerName,
+					field.NewPath("spec", "signerName"))...)
 			},
 		},
 		Show: registry.Show[bundle]{
-			Columns: []registry.Column{show.Name(), show.Text("SignerName", show.Doc(certificatesv1beta1.ClusterTrustBundleSpec{}, "signerName"))},
+			Columns: []registry.Column{show.Name(),
+				show.Text("SignerName", show.Doc(certificatesv1beta1.ClusterTrustBundleSpec{}, "signerName"))},
 			Cells: func(b bundle, _ func(metav1.Time) string) []any {
 				signer := b.Spec.SignerName
 				if signer == "" {
@@ -66,12 +69,14 @@ func validateBundle(b *certificatesv1beta1.ClusterTrustBundle) field.ErrorList {
 	name, path := field.NewPath("metadata", "name"), field.NewPath("spec")
 	if b.Spec.SignerName == "" {
 		if strings.Contains(b.Name, ":") {
-			errs = append(errs, field.Invalid(name, b.Name, "ClusterTrustBundle without signer name must not have \":\" in its name"))
+			errs = append(errs, field.Invalid(name, b.Name,
+				"ClusterTrustBundle without signer name must not have \":\" in its name"))
 		}
 	} else {
 		prefix := strings.ReplaceAll(b.Spec.SignerName, "/", ":") + ":"
 		if !strings.HasPrefix(b.Name, prefix) {
-			errs = append(errs, field.Invalid(name, b.Name, "ClusterTrustBundle for signerName "+b.Spec.SignerName+" must be named with prefix "+prefix))
+			errs = append(errs, field.Invalid(name, b.Name, "ClusterTrustBundle for signerName "+b.Spec.SignerName+
+				" must be named with prefix "+prefix))
 		}
 		errs = append(errs, validateSigner(b.Spec.SignerName, path.Child("signerName"))...)
 	}

@@ -15,7 +15,8 @@ import (
 const durationTolerance = 5 * time.Minute
 
 // countIssued returns a BeginUpdate that counts requests with a duration when their certificate is stored.
-func countIssued(m *metrics.CertificateRequests) func(context.Context, *csr, *csr, bool) (func(context.Context, bool), error) {
+func countIssued(m *metrics.CertificateRequests) func(context.Context, *csr, *csr,
+	bool) (func(context.Context, bool), error) {
 	return func(_ context.Context, r, old *csr, dryRun bool) (func(context.Context, bool), error) {
 		if dryRun || r.Spec.ExpirationSeconds == nil || len(old.Status.Certificate) > 0 || len(r.Status.Certificate) == 0 {
 			return nil, nil
@@ -43,7 +44,8 @@ func honorsDuration(r *csr) bool {
 // signerLabel bounds the signers that are told apart.
 func signerLabel(name string) string {
 	switch name {
-	case certificatesv1.KubeAPIServerClientSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName, legacySigner:
+	case certificatesv1.KubeAPIServerClientSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName,
+		certificatesv1.KubeletServingSignerName, legacySigner:
 		return name
 	}
 	return "other"

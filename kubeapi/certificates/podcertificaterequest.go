@@ -45,7 +45,8 @@ func podRequestKind() registry.Kind[*podRequest] {
 				show.Text("State", "Derived from the conditions list"),
 			},
 			Cells: func(r *podRequest, _ func(metav1.Time) string) []any {
-				return []any{r.Name, r.Spec.PodName, r.Spec.ServiceAccountName, string(r.Spec.NodeName), r.Spec.SignerName, podRequestState(r)}
+				return []any{r.Name, r.Spec.PodName, r.Spec.ServiceAccountName, string(r.Spec.NodeName), r.Spec.SignerName,
+					podRequestState(r)}
 			},
 		},
 		Select: registry.Select[*podRequest]{Fields: []registry.SelectableField[*podRequest]{
@@ -54,7 +55,10 @@ func podRequestKind() registry.Kind[*podRequest] {
 			{Path: "spec.nodeName", Get: func(r *podRequest) string { return string(r.Spec.NodeName) }},
 		}},
 		Status: &registry.StatusSubresource[*podRequest]{
-			ValidateUpdate: func(_ context.Context, r, old *podRequest) field.ErrorList { return validatePodRequestStatus(r, old) },
+			ValidateUpdate: func(_ context.Context, r,
+				old *podRequest) field.ErrorList {
+				return validatePodRequestStatus(r, old)
+			},
 		},
 	}
 }
@@ -62,7 +66,8 @@ func podRequestKind() registry.Kind[*podRequest] {
 func podRequestState(r *podRequest) string {
 	for _, c := range r.Status.Conditions {
 		switch c.Type {
-		case certificatesv1beta1.PodCertificateRequestConditionTypeIssued, certificatesv1beta1.PodCertificateRequestConditionTypeDenied,
+		case certificatesv1beta1.PodCertificateRequestConditionTypeIssued,
+			certificatesv1beta1.PodCertificateRequestConditionTypeDenied,
 			certificatesv1beta1.PodCertificateRequestConditionTypeFailed:
 			return c.Type
 		}

@@ -34,12 +34,14 @@ func validatePodRequest(r *podRequest) field.ErrorList {
 		name, value string
 		validate    func(string, bool) []string
 	}{
-		{"podName", s.PodName, validation.NameIsDNSSubdomain}, {"serviceAccountName", s.ServiceAccountName, validation.ValidateServiceAccountName},
+		{"podName", s.PodName, validation.NameIsDNSSubdomain}, {"serviceAccountName", s.ServiceAccountName,
+			validation.ValidateServiceAccountName},
 		{"nodeName", string(s.NodeName), validation.NameIsDNSSubdomain},
 	} {
 		errs = append(errs, check.Name(f.validate(f.value, false), f.value, path.Child(f.name))...)
 	}
-	for _, f := range []struct{ name, uid string }{{"podUID", string(s.PodUID)}, {"serviceAccountUID", string(s.ServiceAccountUID)}, {"nodeUID", string(s.NodeUID)}} {
+	for _, f := range []struct{ name, uid string }{{"podUID", string(s.PodUID)},
+		{"serviceAccountUID", string(s.ServiceAccountUID)}, {"nodeUID", string(s.NodeUID)}} {
 		if f.uid == "" {
 			errs = append(errs, field.Required(path.Child(f.name), "must not be empty"))
 		} else if len(f.uid) > 128 {
@@ -47,7 +49,8 @@ func validatePodRequest(r *podRequest) field.ErrorList {
 		}
 	}
 	errs = append(errs, validateLifetime(s, path.Child("maxExpirationSeconds"))...)
-	errs = append(errs, validation.ValidateAnnotations(s.UnverifiedUserAnnotations, path.Child("unverifiedUserAnnotations"))...)
+	errs = append(errs, validation.ValidateAnnotations(s.UnverifiedUserAnnotations,
+		path.Child("unverifiedUserAnnotations"))...)
 	for key := range s.UnverifiedUserAnnotations {
 		if !strings.Contains(key, "/") {
 			errs = append(errs, field.Invalid(path.Child("unverifiedUserAnnotations"), key, "key must be domain-prefixed"))
@@ -64,7 +67,8 @@ func validateLifetime(s *certificatesv1beta1.PodCertificateRequestSpec, path *fi
 	if n := ptr.Deref(s.MaxExpirationSeconds, 0); s.MaxExpirationSeconds == nil {
 		return field.ErrorList{field.Required(path, "must be set")}
 	} else if n < leastSeconds || n > most {
-		return field.ErrorList{field.Invalid(path, n, "must be in the range of an hour to the longest lifetime of the signer")}
+		return field.ErrorList{field.Invalid(path, n,
+			"must be in the range of an hour to the longest lifetime of the signer")}
 	}
 	return nil
 }
@@ -75,7 +79,8 @@ func validateKey(s *certificatesv1beta1.PodCertificateRequestSpec, path *field.P
 	if len(s.StubPKCS10Request) > 0 {
 		stub := path.Child("stubPKCS10Request")
 		if len(s.PKIXPublicKey) > 0 || len(s.ProofOfPossession) > 0 {
-			return field.ErrorList{field.Invalid(path, "", "pkixPublicKey and proofOfPossession must be empty where stubPKCS10Request is set")}
+			return field.ErrorList{field.Invalid(path, "",
+				"pkixPublicKey and proofOfPossession must be empty where stubPKCS10Request is set")}
 		}
 		if len(s.StubPKCS10Request) > maxPublicKey {
 			return field.ErrorList{field.TooLong(stub, "", maxPublicKey)}
@@ -124,7 +129,8 @@ func validateKeyType(key any, path *field.Path) field.ErrorList {
 	case ed25519.PublicKey:
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path, "<value omitted>", "key must be one of RSA3072, RSA4096, ECDSAP256, ECDSAP384, ECDSAP521, ED25519")}
+	return field.ErrorList{field.Invalid(path, "<value omitted>",
+		"key must be one of RSA3072, RSA4096, ECDSAP256, ECDSAP384, ECDSAP521, ED25519")}
 }
 
 // proves reports whether a signature over the UID was made with the key's private
@@ -151,18 +157,22 @@ func validatePodRequestStatus(r, old *podRequest) field.ErrorList {
 	state, final := podRequestState(r), 0
 	for i, c := range r.Status.Conditions {
 		switch c.Type {
-		case certificatesv1beta1.PodCertificateRequestConditionTypeIssued, certificatesv1beta1.PodCertificateRequestConditionTypeDenied,
+		case certificatesv1beta1.PodCertificateRequestConditionTypeIssued,
+			certificatesv1beta1.PodCertificateRequestConditionTypeDenied,
 			certificatesv1beta1.PodCertificateRequestConditionTypeFailed:
 			final++
 			if c.Status != metav1.ConditionTrue {
-				errs = append(errs, field.NotSupported(path.Child("conditions").Index(i).Child("status"), c.Status, []metav1.ConditionStatus{metav1.ConditionTrue}))
+				errs = append(errs, field.NotSupported(path.Child("conditions").Index(i).Child("status"), c.Status,
+					[]metav1.ConditionStatus{metav1.ConditionTrue}))
 			}
 		default:
-			errs = append(errs, field.NotSupported(path.Child("conditions").Index(i).Child("type"), c.Type, []string{"Denied", "Failed", "Issued"}))
+			errs = append(errs, field.NotSupported(path.Child("conditions").Index(i).Child("type"), c.Type,
+				[]string{"Denied", "Failed", "Issued"}))
 		}
 	}
 	if final > 1 {
-		errs = append(errs, field.Invalid(path.Child("conditions"), "", "at most one of the conditions Issued, Denied and Failed may be present"))
+		errs = append(errs, field.Invalid(path.Child("conditions"), "",
+			"at most one of the conditions Issued, Denied and Failed may be present"))
 	}
 	if state == certificatesv1beta1.PodCertificateRequestConditionTypeIssued {
 		return append(errs, validateIssued(r, path)...)
@@ -201,17 +211,20 @@ func validateIssued(r *podRequest, path *field.Path) field.ErrorList {
 		if f.got == nil {
 			errs = append(errs, field.Required(path.Child(f.name), "must be set with the certificate"))
 		} else if !f.got.Time.Equal(f.want) {
-			errs = append(errs, field.Invalid(path.Child(f.name), f.got.UTC().Format(time.RFC3339), "must be set to the time of the leaf certificate"))
+			errs = append(errs, field.Invalid(path.Child(f.name), f.got.UTC().Format(time.RFC3339),
+				"must be set to the time of the leaf certificate"))
 		}
 	}
 	if b := s.BeginRefreshAt; b == nil {
 		errs = append(errs, field.Required(path.Child("beginRefreshAt"), "must be set with the certificate"))
 	} else if b.Time.Before(leaf.NotBefore) || b.After(leaf.NotAfter) {
-		errs = append(errs, field.Invalid(path.Child("beginRefreshAt"), b.UTC().Format(time.RFC3339), "must be in the lifetime of the certificate"))
+		errs = append(errs, field.Invalid(path.Child("beginRefreshAt"), b.UTC().Format(time.RFC3339),
+			"must be in the lifetime of the certificate"))
 	}
 	lifetime := leaf.NotAfter.Sub(leaf.NotBefore)
 	if lifetime < time.Hour || lifetime > time.Duration(ptr.Deref(r.Spec.MaxExpirationSeconds, 0))*time.Second {
-		errs = append(errs, field.Invalid(chain, "<value omitted>", "leaf certificate's lifetime must be at least an hour and at most maxExpirationSeconds"))
+		errs = append(errs, field.Invalid(chain, "<value omitted>",
+			"leaf certificate's lifetime must be at least an hour and at most maxExpirationSeconds"))
 	}
 	return errs
 }

@@ -26,13 +26,15 @@ const (
 
 func usages() []certificatesv1.KeyUsage {
 	return []certificatesv1.KeyUsage{
-		certificatesv1.UsageAny, certificatesv1.UsageCertSign, certificatesv1.UsageClientAuth, certificatesv1.UsageCodeSigning,
+		certificatesv1.UsageAny, certificatesv1.UsageCertSign, certificatesv1.UsageClientAuth,
+		certificatesv1.UsageCodeSigning,
 		certificatesv1.UsageContentCommitment, certificatesv1.UsageCRLSign, certificatesv1.UsageDataEncipherment,
 		certificatesv1.UsageDecipherOnly, certificatesv1.UsageDigitalSignature, certificatesv1.UsageEmailProtection,
 		certificatesv1.UsageEncipherOnly, certificatesv1.UsageIPsecEndSystem, certificatesv1.UsageIPsecTunnel,
 		certificatesv1.UsageIPsecUser, certificatesv1.UsageKeyAgreement, certificatesv1.UsageKeyEncipherment,
 		certificatesv1.UsageMicrosoftSGC, certificatesv1.UsageNetscapeSGC, certificatesv1.UsageOCSPSigning,
-		certificatesv1.UsageSMIME, certificatesv1.UsageServerAuth, certificatesv1.UsageSigning, certificatesv1.UsageTimestamping,
+		certificatesv1.UsageSMIME, certificatesv1.UsageServerAuth, certificatesv1.UsageSigning,
+		certificatesv1.UsageTimestamping,
 	}
 }
 
@@ -60,12 +62,14 @@ func validateSpec(r *csr, path *field.Path) field.ErrorList {
 		seen[u] = true
 	}
 	if r.Spec.SignerName == legacySigner {
-		errs = append(errs, field.Invalid(path.Child("signerName"), r.Spec.SignerName, "the legacy signerName is not allowed via this API version"))
+		errs = append(errs, field.Invalid(path.Child("signerName"), r.Spec.SignerName,
+			"the legacy signerName is not allowed via this API version"))
 	} else {
 		errs = append(errs, validateSigner(r.Spec.SignerName, path.Child("signerName"))...)
 	}
 	if s := r.Spec.ExpirationSeconds; s != nil && *s < minSeconds {
-		errs = append(errs, field.Invalid(path.Child("expirationSeconds"), *s, "may not specify a duration less than 600 seconds (10 minutes)"))
+		errs = append(errs, field.Invalid(path.Child("expirationSeconds"), *s,
+			"may not specify a duration less than 600 seconds (10 minutes)"))
 	}
 	return errs
 }
@@ -76,7 +80,8 @@ func validateSigner(name string, path *field.Path) field.ErrorList {
 	}
 	parts := strings.Split(name, "/")
 	if len(parts) != 2 {
-		return field.ErrorList{field.Invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")}
+		return field.ErrorList{field.Invalid(path, name,
+			"must be a fully qualified domain and path of the form 'example.com/signer-name'")}
 	}
 	var errs field.ErrorList
 	domain, signer := parts[0], parts[1]
@@ -104,7 +109,8 @@ func validateSigner(name string, path *field.Path) field.ErrorList {
 }
 
 func final(t certificatesv1.RequestConditionType) bool {
-	return t == certificatesv1.CertificateApproved || t == certificatesv1.CertificateDenied || t == certificatesv1.CertificateFailed
+	return t == certificatesv1.CertificateApproved || t == certificatesv1.CertificateDenied ||
+		t == certificatesv1.CertificateFailed
 }
 
 func validateConditions(cs []certificatesv1.CertificateSigningRequestCondition, path *field.Path) field.ErrorList {
@@ -184,7 +190,8 @@ func validateUpdate(r, old *csr) field.ErrorList {
 	if !bytes.Equal(r.Status.Certificate, old.Status.Certificate) {
 		errs = append(errs, validateCertificate(r.Status.Certificate)...)
 	}
-	for _, t := range []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed} {
+	for _, t := range []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved,
+		certificatesv1.CertificateDenied, certificatesv1.CertificateFailed} {
 		if count(old, t) > count(r, t) {
 			errs = append(errs, field.Forbidden(conditions, fmt.Sprintf("updates may not remove a condition of type %q", t)))
 		}
@@ -196,11 +203,13 @@ func validateStatusUpdate(_ context.Context, r, old *csr) field.ErrorList {
 	errs := validateUpdate(r, old)
 	for _, t := range approvals() {
 		if count(r, t) > count(old, t) {
-			errs = append(errs, field.Forbidden(field.NewPath("status", "conditions"), fmt.Sprintf("updates may not add a condition of type %q", t)))
+			errs = append(errs, field.Forbidden(field.NewPath("status", "conditions"),
+				fmt.Sprintf("updates may not add a condition of type %q", t)))
 		}
 	}
 	if len(old.Status.Certificate) > 0 && !bytes.Equal(r.Status.Certificate, old.Status.Certificate) {
-		errs = append(errs, field.Forbidden(field.NewPath("status", "certificate"), "updates may not modify existing certificate content"))
+		errs = append(errs, field.Forbidden(field.NewPath("status", "certificate"),
+			"updates may not modify existing certificate content"))
 	}
 	return errs
 }

@@ -18,8 +18,9 @@ func leaseKind() registry.Kind[*coordinationv1.Lease] {
 	type lease = *coordinationv1.Lease
 	return registry.Kind[lease]{
 		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Namespaced: true,
-		Representation: registry.Typed[lease]{Former: registry.SameFields[lease]("Lease", "coordination.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange, AnyFinalizer: true},
-		Names:          registry.Names{Plural: "leases"},
+		Representation: registry.Typed[lease]{Former: registry.SameFields[lease]("Lease", "coordination.k8s.io/v1beta1"),
+			MetadataOnUpdate: registry.MetadataChange, AnyFinalizer: true},
+		Names: registry.Names{Plural: "leases"},
 		Write: registry.Write[lease]{
 			AllowCreateOnUpdate: true,
 			Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
@@ -49,7 +50,8 @@ func validateLease(s *coordinationv1.LeaseSpec) field.ErrorList {
 		errs = append(errs, validateStrategy(*s.Strategy, path.Child("strategy"))...)
 	}
 	if h := s.PreferredHolder; h != nil && *h != "" && (s.Strategy == nil || *s.Strategy == "") {
-		errs = append(errs, field.Forbidden(path.Child("preferredHolder"), "may only be specified when `strategy` is defined"))
+		errs = append(errs, field.Forbidden(path.Child("preferredHolder"),
+			"may only be specified when `strategy` is defined"))
 	}
 	return errs
 }

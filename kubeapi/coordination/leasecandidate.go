@@ -21,14 +21,16 @@ func candidateKind() registry.Kind[*coordinationv1beta1.LeaseCandidate] {
 	doc := func(name string) string { return show.Doc(coordinationv1beta1.LeaseCandidateSpec{}, name) }
 	return registry.Kind[candidate]{
 		Hub: coordinationv1beta1.SchemeGroupVersion.WithKind("LeaseCandidate"), Namespaced: true,
-		Representation: registry.Typed[candidate]{Versions: registry.SameFields[candidate]("LeaseCandidate", "coordination.k8s.io/v1alpha2")},
-		Names:          registry.Names{Plural: "leasecandidates"},
+		Representation: registry.Typed[candidate]{Versions: registry.SameFields[candidate]("LeaseCandidate",
+			"coordination.k8s.io/v1alpha2")},
+		Names: registry.Names{Plural: "leasecandidates"},
 		Write: registry.Write[candidate]{
 			AllowCreateOnUpdate: true,
 			ValidateName:        func(name string, _ bool) []string { return utilvalidation.IsConfigMapKey(name) },
 			Validate:            func(_ context.Context, c candidate) field.ErrorList { return validateCandidate(&c.Spec) },
 			ValidateUpdate: func(_ context.Context, c, old candidate) field.ErrorList {
-				return append(validateCandidate(&c.Spec), check.Immutable(c.Spec.LeaseName, old.Spec.LeaseName, field.NewPath("spec", "leaseName"))...)
+				return append(validateCandidate(&c.Spec), check.Immutable(c.Spec.LeaseName, old.Spec.LeaseName,
+					field.NewPath("spec", "leaseName"))...)
 			},
 		},
 		Show: registry.Show[candidate]{
@@ -37,7 +39,8 @@ func candidateKind() registry.Kind[*coordinationv1beta1.LeaseCandidate] {
 				show.Text("EmulationVersion", doc("emulationVersion")), show.Text("Strategy", doc("strategy")), show.Age(),
 			},
 			Cells: func(c candidate, since func(metav1.Time) string) []any {
-				return []any{c.Name, c.Spec.LeaseName, c.Spec.BinaryVersion, c.Spec.EmulationVersion, string(c.Spec.Strategy), since(c.CreationTimestamp)}
+				return []any{c.Name, c.Spec.LeaseName, c.Spec.BinaryVersion, c.Spec.EmulationVersion, string(c.Spec.Strategy),
+					since(c.CreationTimestamp)}
 			},
 		},
 		Select: registry.Select[candidate]{Fields: []registry.SelectableField[candidate]{
@@ -52,7 +55,8 @@ func validateCandidate(s *coordinationv1beta1.LeaseCandidateSpec) field.ErrorLis
 	if s.LeaseName == "" {
 		errs = append(errs, field.Required(path.Child("leaseName"), ""))
 	} else {
-		errs = append(errs, check.Name(validation.NameIsDNSSubdomain(s.LeaseName, false), s.LeaseName, path.Child("leaseName"))...)
+		errs = append(errs, check.Name(validation.NameIsDNSSubdomain(s.LeaseName, false), s.LeaseName,
+			path.Child("leaseName"))...)
 	}
 	binary, wrong := parseVersion(s.BinaryVersion, path.Child("binaryVersion"))
 	errs = append(errs, wrong...)
@@ -61,10 +65,12 @@ func validateCandidate(s *coordinationv1beta1.LeaseCandidateSpec) field.ErrorLis
 		emulated, wrong := parseVersion(s.EmulationVersion, path.Child("emulationVersion"))
 		errs = append(errs, wrong...)
 		if len(errs) == 0 && emulated.GT(binary) {
-			errs = append(errs, field.Invalid(path.Child("emulationVersion"), s.EmulationVersion, "must be less than or equal to binaryVersion"))
+			errs = append(errs, field.Invalid(path.Child("emulationVersion"), s.EmulationVersion,
+				"must be less than or equal to binaryVersion"))
 		}
 	case s.Strategy == coordinationv1.OldestEmulationVersion:
-		errs = append(errs, field.Required(path.Child("emulationVersion"), "must be specified when `strategy` is 'OldestEmulationVersion'"))
+		errs = append(errs, field.Required(path.Child("emulationVersion"),
+			"must be specified when `strategy` is 'OldestEmulationVersion'"))
 	}
 	if s.Strategy == "" {
 		return append(errs, field.Required(path.Child("strategy"), ""))

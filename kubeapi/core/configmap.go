@@ -21,7 +21,10 @@ func configMapKind() registry.Kind[*corev1.ConfigMap] {
 		Names: registry.Names{Plural: "configmaps", ShortNames: []string{"cm"}},
 		Write: registry.Write[*corev1.ConfigMap]{
 			AllowUnconditionalUpdate: true,
-			Validate:                 func(_ context.Context, c *corev1.ConfigMap) field.ErrorList { return validateConfigMap(c) },
+			Validate: func(_ context.Context,
+				c *corev1.ConfigMap) field.ErrorList {
+				return validateConfigMap(c)
+			},
 			ValidateUpdate: func(_ context.Context, c, old *corev1.ConfigMap) field.ErrorList {
 				errs := immutableFlag(c.Immutable, old.Immutable, map[string]bool{
 					"data":       equality.Semantic.DeepEqual(c.Data, old.Data),

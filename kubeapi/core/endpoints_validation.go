@@ -52,7 +52,8 @@ func endpointPort(p *corev1.EndpointPort, needsName bool, path *field.Path) fiel
 	if p.Protocol == "" {
 		errs = append(errs, field.Required(path.Child("protocol"), ""))
 	} else {
-		errs = append(errs, check.OneOf(p.Protocol, path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		errs = append(errs, check.OneOf(p.Protocol, path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP,
+			corev1.ProtocolUDP)...)
 	}
 	if p.AppProtocol != nil {
 		errs = append(errs, check.QualifiedName(*p.AppProtocol, path.Child("appProtocol"))...)

@@ -33,7 +33,8 @@ func limitItem(it *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
 	lists := []struct {
 		name string
 		list corev1.ResourceList
-	}{{"max", it.Max}, {"min", it.Min}, {"default", it.Default}, {"defaultRequest", it.DefaultRequest}, {"maxLimitRequestRatio", it.MaxLimitRequestRatio}}
+	}{{"max", it.Max}, {"min", it.Min}, {"default", it.Default}, {"defaultRequest", it.DefaultRequest},
+		{"maxLimitRequestRatio", it.MaxLimitRequestRatio}}
 	for _, l := range lists[:2] {
 		errs = append(errs, limitNames(l.list, names, it.Type, path.Child(l.name))...)
 	}
@@ -52,7 +53,8 @@ func limitItem(it *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
 		_, min := it.Min[corev1.ResourceStorage]
 		_, max := it.Max[corev1.ResourceStorage]
 		if !min && !max {
-			errs = append(errs, field.Required(path.Child("limits"), "either minimum or maximum storage value is required, but neither was provided"))
+			errs = append(errs, field.Required(path.Child("limits"),
+				"either minimum or maximum storage value is required, but neither was provided"))
 		}
 	}
 	errs = append(errs, limitNames(it.MaxLimitRequestRatio, names, it.Type, path.Child("maxLimitRequestRatio"))...)
@@ -89,7 +91,8 @@ func limitValues(it *corev1.LimitRangeItem, name corev1.ResourceName, path *fiel
 	ratio, hasRatio := it.MaxLimitRequestRatio[name]
 	above := func(child string, a resource.Quantity, what string, b resource.Quantity, whatB string) {
 		if a.Cmp(b) > 0 {
-			errs = append(errs, field.Invalid(path.Child(child).Key(string(name)), a.String(), what+" value "+a.String()+" is greater than "+whatB+" value "+b.String()))
+			errs = append(errs, field.Invalid(path.Child(child).Key(string(name)), a.String(), what+" value "+a.String()+
+				" is greater than "+whatB+" value "+b.String()))
 		}
 	}
 	if hasMin && hasMax {
@@ -97,7 +100,8 @@ func limitValues(it *corev1.LimitRangeItem, name corev1.ResourceName, path *fiel
 	}
 	if hasReq && hasMin {
 		if min.Cmp(req) > 0 {
-			errs = append(errs, field.Invalid(path.Child("defaultRequest").Key(string(name)), req.String(), "min value "+min.String()+" is greater than default request value "+req.String()))
+			errs = append(errs, field.Invalid(path.Child("defaultRequest").Key(string(name)), req.String(), "min value "+
+				min.String()+" is greater than default request value "+req.String()))
 		}
 	}
 	if hasReq && hasMax {
@@ -108,24 +112,29 @@ func limitValues(it *corev1.LimitRangeItem, name corev1.ResourceName, path *fiel
 	}
 	if hasDef && hasMin {
 		if min.Cmp(def) > 0 {
-			errs = append(errs, field.Invalid(path.Child("default").Key(string(name)), min.String(), "min value "+min.String()+" is greater than default value "+def.String()))
+			errs = append(errs, field.Invalid(path.Child("default").Key(string(name)), min.String(), "min value "+min.String()+
+				" is greater than default value "+def.String()))
 		}
 	}
 	if hasDef && hasMax {
 		if def.Cmp(max) > 0 {
-			errs = append(errs, field.Invalid(path.Child("default").Key(string(name)), max.String(), "default value "+def.String()+" is greater than max value "+max.String()))
+			errs = append(errs, field.Invalid(path.Child("default").Key(string(name)), max.String(), "default value "+
+				def.String()+" is greater than max value "+max.String()))
 		}
 	}
 	if hasRatio {
 		errs = append(errs, limitRatio(it, name, ratio, path)...)
 	}
-	if name != corev1.ResourceCPU && name != corev1.ResourceMemory && name != corev1.ResourceEphemeralStorage && !podspec.Overcommits(string(name)) && hasDef && hasReq && def.Cmp(req) != 0 {
-		errs = append(errs, field.Invalid(path.Child("defaultRequest").Key(string(name)), req.String(), "default value "+def.String()+" must equal to defaultRequest value "+req.String()+" in "+string(name)))
+	if name != corev1.ResourceCPU && name != corev1.ResourceMemory && name != corev1.ResourceEphemeralStorage &&
+		!podspec.Overcommits(string(name)) && hasDef && hasReq && def.Cmp(req) != 0 {
+		errs = append(errs, field.Invalid(path.Child("defaultRequest").Key(string(name)), req.String(), "default value "+
+			def.String()+" must equal to defaultRequest value "+req.String()+" in "+string(name)))
 	}
 	return errs
 }
 
-func limitRatio(it *corev1.LimitRangeItem, name corev1.ResourceName, ratio resource.Quantity, path *field.Path) field.ErrorList {
+func limitRatio(it *corev1.LimitRangeItem, name corev1.ResourceName, ratio resource.Quantity,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	p := path.Child("maxLimitRequestRatio").Key(string(name))
 	if ratio.Cmp(resource.MustParse("1")) < 0 {
@@ -136,7 +145,8 @@ func limitRatio(it *corev1.LimitRangeItem, name corev1.ResourceName, ratio resou
 	if hasMin && hasMax && !min.IsZero() {
 		most := max.AsApproximateFloat64() / min.AsApproximateFloat64()
 		if q := ratio.AsApproximateFloat64(); q > most {
-			errs = append(errs, field.Invalid(p, ratio.String(), "ratio "+ratio.String()+" is greater than max/min = "+formatRatio(most)))
+			errs = append(errs, field.Invalid(p, ratio.String(), "ratio "+ratio.String()+" is greater than max/min = "+
+				formatRatio(most)))
 		}
 	}
 	return errs

@@ -114,7 +114,8 @@ func namespacePhase(n *corev1.Namespace) field.ErrorList {
 	case n.DeletionTimestamp == nil && n.Status.Phase != corev1.NamespaceActive:
 		return field.ErrorList{field.Invalid(path, n.Status.Phase, "may only be 'Active' if `deletionTimestamp` is empty")}
 	case n.DeletionTimestamp != nil && n.Status.Phase != corev1.NamespaceTerminating:
-		return field.ErrorList{field.Invalid(path, n.Status.Phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")}
+		return field.ErrorList{field.Invalid(path, n.Status.Phase,
+			"may only be 'Terminating' if `deletionTimestamp` is not empty")}
 	}
 	return nil
 }

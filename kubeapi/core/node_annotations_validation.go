@@ -26,7 +26,8 @@ func avoidedPods(annotations map[string]string, path *field.Path) field.ErrorLis
 		case owner == nil:
 			errs = append(errs, field.Required(signature, ""))
 		case owner.Controller == nil || !*owner.Controller:
-			errs = append(errs, field.Invalid(signature.Child("PodController", "Controller"), false, "must point to a controller"))
+			errs = append(errs, field.Invalid(signature.Child("PodController", "Controller"), false,
+				"must point to a controller"))
 		}
 	}
 	return errs

@@ -66,7 +66,8 @@ func podCIDRs(ranges []string, a check.Addresses, path *field.Path) field.ErrorL
 	}
 	dual, err := netutils.IsDualStackCIDRStrings(ranges)
 	if err != nil {
-		errs = append(errs, field.InternalError(path, fmt.Errorf("invalid PodCIDRs. failed to check with dual stack with error:%w", err)))
+		errs = append(errs, field.InternalError(path,
+			fmt.Errorf("invalid PodCIDRs. failed to check with dual stack with error:%w", err)))
 	}
 	if !dual || len(ranges) > 2 {
 		errs = append(errs, field.Invalid(path, ranges, "may specify no more than one CIDR for each IP family"))
@@ -120,10 +121,12 @@ func nodeKept(n, old *corev1.Node) field.ErrorList {
 	var errs field.ErrorList
 	spec := field.NewPath("spec")
 	if len(old.Spec.PodCIDRs) > 0 && check.Differs(n.Spec.PodCIDRs, old.Spec.PodCIDRs) {
-		errs = append(errs, field.Forbidden(spec.Child("podCIDRs"), "node updates may not change podCIDR except from \"\" to valid"))
+		errs = append(errs, field.Forbidden(spec.Child("podCIDRs"),
+			"node updates may not change podCIDR except from \"\" to valid"))
 	}
 	if old.Spec.ProviderID != "" && n.Spec.ProviderID != old.Spec.ProviderID {
-		errs = append(errs, field.Forbidden(spec.Child("providerID"), "node updates may not change providerID except from \"\" to valid"))
+		errs = append(errs, field.Forbidden(spec.Child("providerID"),
+			"node updates may not change providerID except from \"\" to valid"))
 	}
 	if n.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
 		errs = append(errs, field.Forbidden(spec.Child("externalID"), "may not be updated"))

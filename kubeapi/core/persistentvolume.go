@@ -89,7 +89,8 @@ func volumeCells(v *corev1.PersistentVolume, since func(metav1.Time) string) []a
 	}
 	capacity := v.Spec.Capacity[corev1.ResourceStorage]
 	return []any{
-		v.Name, capacity.String(), accessModes(v.Spec.AccessModes), string(v.Spec.PersistentVolumeReclaimPolicy), phase, claim,
+		v.Name, capacity.String(), accessModes(v.Spec.AccessModes), string(v.Spec.PersistentVolumeReclaimPolicy),
+		phase, claim,
 		classOf(v.Annotations, v.Spec.StorageClassName), orUnset(v.Spec.VolumeAttributesClassName), v.Status.Reason,
 		since(v.CreationTimestamp), volumeMode(v.Spec.VolumeMode),
 	}

@@ -45,11 +45,14 @@ func validateVolumeUpdate(movable bool, v, old *corev1.PersistentVolume) field.E
 			"spec.persistentvolumesource is immutable after creation\n"+specdiff.Of(was, now)))
 	}
 	errs = append(errs, check.Immutable(v.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
-	if !movable && old.Spec.NodeAffinity != nil && check.Differs(v.Spec.NodeAffinity, currentLabels(old.Spec.NodeAffinity, v.Spec.NodeAffinity)) {
-		errs = append(errs, field.Invalid(field.NewPath("nodeAffinity"), v.Spec.NodeAffinity, "field is immutable, except for updating from beta label to GA"))
+	if !movable && old.Spec.NodeAffinity != nil &&
+		check.Differs(v.Spec.NodeAffinity, currentLabels(old.Spec.NodeAffinity, v.Spec.NodeAffinity)) {
+		errs = append(errs, field.Invalid(field.NewPath("nodeAffinity"), v.Spec.NodeAffinity,
+			"field is immutable, except for updating from beta label to GA"))
 	}
 	if old.Spec.VolumeAttributesClassName != nil && v.Spec.VolumeAttributesClassName == nil {
-		errs = append(errs, field.Forbidden(spec.Child("volumeAttributesClassName"), "update from non-nil value to nil is forbidden"))
+		errs = append(errs, field.Forbidden(spec.Child("volumeAttributesClassName"),
+			"update from non-nil value to nil is forbidden"))
 	}
 	return errs
 }
@@ -78,7 +81,8 @@ var stableLabels = map[string]string{
 // currentLabels returns old with the beta labels renamed that now has renamed.
 func currentLabels(old, now *corev1.VolumeNodeAffinity) *corev1.VolumeNodeAffinity {
 	old = old.DeepCopy()
-	if old.Required == nil || now == nil || now.Required == nil || len(now.Required.NodeSelectorTerms) != len(old.Required.NodeSelectorTerms) {
+	if old.Required == nil || now == nil || now.Required == nil ||
+		len(now.Required.NodeSelectorTerms) != len(old.Required.NodeSelectorTerms) {
 		return old
 	}
 	for i := range old.Required.NodeSelectorTerms {

@@ -37,7 +37,10 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 			},
 			Warnings:         claimWarnings,
 			PrepareForUpdate: func(_ context.Context, c, old pvc) { bothDataSources(&c.Spec, old.Spec.DataSource) },
-			Validate:         func(_ context.Context, c pvc) field.ErrorList { return podspec.ValidateClaimSpec(&c.Spec, nil, spec) },
+			Validate: func(_ context.Context, c pvc) field.ErrorList {
+				return podspec.ValidateClaimSpec(&c.Spec,
+					nil, spec)
+			},
 			ValidateUpdate: func(_ context.Context, c, old pvc) field.ErrorList {
 				return append(podspec.ValidateClaimSpec(&c.Spec, &old.Spec, spec), claimKept(c, old, spec)...)
 			},
@@ -74,9 +77,11 @@ func bothDataSources(s *corev1.PersistentVolumeClaimSpec, stored *corev1.TypedLo
 func copyDataSource(s *corev1.PersistentVolumeClaimSpec) {
 	switch {
 	case s.DataSource != nil && s.DataSourceRef == nil:
-		s.DataSourceRef = &corev1.TypedObjectReference{APIGroup: s.DataSource.APIGroup, Kind: s.DataSource.Kind, Name: s.DataSource.Name}
+		s.DataSourceRef = &corev1.TypedObjectReference{APIGroup: s.DataSource.APIGroup, Kind: s.DataSource.Kind,
+			Name: s.DataSource.Name}
 	case s.DataSourceRef != nil && s.DataSource == nil && ptr.Deref(s.DataSourceRef.Namespace, "") == "":
-		s.DataSource = &corev1.TypedLocalObjectReference{APIGroup: s.DataSourceRef.APIGroup, Kind: s.DataSourceRef.Kind, Name: s.DataSourceRef.Name}
+		s.DataSource = &corev1.TypedLocalObjectReference{APIGroup: s.DataSourceRef.APIGroup, Kind: s.DataSourceRef.Kind,
+			Name: s.DataSourceRef.Name}
 	}
 }
 
@@ -111,5 +116,6 @@ func claimWarnings(_ context.Context, c, _ *corev1.PersistentVolumeClaim) []stri
 // there was dataSourceRef. Others are dropped.
 func oldDataSource(d *corev1.TypedLocalObjectReference) bool {
 	group := ptr.Deref(d.APIGroup, "")
-	return d.Kind == "PersistentVolumeClaim" && group == "" || d.Kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io"
+	return d.Kind == "PersistentVolumeClaim" && group == "" || d.Kind == "VolumeSnapshot" &&
+		group == "snapshot.storage.k8s.io"
 }

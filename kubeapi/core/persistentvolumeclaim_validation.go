@@ -74,12 +74,15 @@ func claimKept(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.Err
 		now.VolumeAttributesClassName = before.VolumeAttributesClassName
 	}
 	if check.Differs(now, before) {
-		errs = append(errs, field.Forbidden(spec, fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
-			specdiff.Of(before, now))))
+		errs = append(errs, field.Forbidden(spec,
+			fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
+				specdiff.Of(before, now))))
 	}
-	newSize, oldSize := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+	newSize, oldSize := c.Spec.Resources.Requests[corev1.ResourceStorage],
+		old.Spec.Resources.Requests[corev1.ResourceStorage]
 	if newSize.Cmp(oldSize) < 0 && newSize.Cmp(old.Status.Capacity[corev1.ResourceStorage]) <= 0 {
-		errs = append(errs, field.Forbidden(spec.Child("resources", "requests", "storage"), "field can not be less than status.capacity"))
+		errs = append(errs, field.Forbidden(spec.Child("resources", "requests", "storage"),
+			"field can not be less than status.capacity"))
 	}
 	errs = append(errs, check.Immutable(c.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
 	return append(errs, attributesKept(c, old, spec.Child("volumeAttributesClassName"))...)
@@ -88,22 +91,26 @@ func claimKept(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.Err
 // attributesKept refuses to take the class of attributes away from a volume that has one.
 func attributesKept(c, old *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
 	class := c.Spec.VolumeAttributesClassName
-	if c.Status.CurrentVolumeAttributesClassName == nil || ptr.Equal(class, old.Spec.VolumeAttributesClassName) || ptr.Deref(class, "") != "" {
+	if c.Status.CurrentVolumeAttributesClassName == nil || ptr.Equal(class, old.Spec.VolumeAttributesClassName) ||
+		ptr.Deref(class, "") != "" {
 		return nil
 	}
 	none := "nil"
 	if class != nil {
 		none = "empty string"
 	}
-	return field.ErrorList{field.Forbidden(path, fmt.Sprintf("update to %s is forbidden when status.currentVolumeAttributesClassName is not nil", none))}
+	return field.ErrorList{field.Forbidden(path,
+		fmt.Sprintf("update to %s is forbidden when status.currentVolumeAttributesClassName is not nil", none))}
 }
 
 // claimClassKept lets the class move from the old annotation to the field, and
 // one be set where there was none; now and before are made equal for that.
-func claimClassKept(c, old *corev1.PersistentVolumeClaim, now, before *corev1.PersistentVolumeClaimSpec) field.ErrorList {
+func claimClassKept(c, old *corev1.PersistentVolumeClaim, now,
+	before *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	const key = corev1.BetaStorageClassAnnotation
 	was, had := old.Annotations[key]
-	if _, has := c.Annotations[key]; had && !has && before.StorageClassName == nil && ptr.Deref(now.StorageClassName, "") == was && now.StorageClassName != nil {
+	if _, has := c.Annotations[key]; had && !has && before.StorageClassName == nil &&
+		ptr.Deref(now.StorageClassName, "") == was && now.StorageClassName != nil {
 		now.StorageClassName = nil
 		return nil
 	}
@@ -111,7 +118,8 @@ func claimClassKept(c, old *corev1.PersistentVolumeClaim, now, before *corev1.Pe
 		now.StorageClassName = nil
 	}
 	if c.Annotations[key] != was {
-		return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(key), c.Annotations[key], check.ImmutableMsg)}
+		return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(key), c.Annotations[key],
+			check.ImmutableMsg)}
 	}
 	return nil
 }

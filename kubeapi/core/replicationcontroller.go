@@ -129,8 +129,10 @@ func rcStatus(s *corev1.ReplicationControllerStatus) field.ErrorList {
 		workload.Count("readyReplicas", s.ReadyReplicas), workload.Count("availableReplicas", s.AvailableReplicas),
 		workload.Count("observedGeneration", s.ObservedGeneration))
 	const limit = "status.replicas"
-	errs = append(errs, workload.NotAbove(s.FullyLabeledReplicas, s.Replicas, path.Child("fullyLabeledReplicas"), limit)...)
+	errs = append(errs, workload.NotAbove(s.FullyLabeledReplicas, s.Replicas, path.Child("fullyLabeledReplicas"),
+		limit)...)
 	errs = append(errs, workload.NotAbove(s.ReadyReplicas, s.Replicas, path.Child("readyReplicas"), limit)...)
 	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"), limit)...)
-	return append(errs, workload.NotAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
+	return append(errs, workload.NotAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"),
+		"readyReplicas")...)
 }

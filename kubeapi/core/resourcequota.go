@@ -49,7 +49,10 @@ func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
 			},
 		},
 		Status: &registry.StatusSubresource[*corev1.ResourceQuota]{
-			ValidateUpdate: func(_ context.Context, q, _ *corev1.ResourceQuota) field.ErrorList { return quotaStatus(&q.Status) },
+			ValidateUpdate: func(_ context.Context, q,
+				_ *corev1.ResourceQuota) field.ErrorList {
+				return quotaStatus(&q.Status)
+			},
 		},
 	}
 }
@@ -98,7 +101,8 @@ func quotaWarnings(_ context.Context, q, old *corev1.ResourceQuota) []string {
 			continue
 		}
 		if request := q.Spec.Hard[names.requests[i]]; request.Cmp(limit) > 0 {
-			warnings = append(warnings, fmt.Sprintf("ResourceQuota %s (%s) should be less than %s (%s)", names.requests[i], request.String(), names.limit, limit.String()))
+			warnings = append(warnings, fmt.Sprintf("ResourceQuota %s (%s) should be less than %s (%s)", names.requests[i],
+				request.String(), names.limit, limit.String()))
 		}
 	}
 	return warnings

@@ -75,7 +75,8 @@ func misfits(hard corev1.ResourceList) func(corev1.ResourceQuotaScope) int {
 	}
 }
 
-func conflictingScopes(given sets.Set[corev1.ResourceQuotaScope], shown []corev1.ResourceQuotaScope, path *field.Path) field.ErrorList {
+func conflictingScopes(given sets.Set[corev1.ResourceQuotaScope], shown []corev1.ResourceQuotaScope,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, pair := range [][2]corev1.ResourceQuotaScope{
 		{corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort},
@@ -90,7 +91,8 @@ func conflictingScopes(given sets.Set[corev1.ResourceQuotaScope], shown []corev1
 
 // onlyExists are the scopes that an object is in or not, without a value.
 var onlyExists = sets.New(corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating,
-	corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort, corev1.ResourceQuotaScopeCrossNamespacePodAffinity)
+	corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort,
+	corev1.ResourceQuotaScopeCrossNamespacePodAffinity)
 
 func quotaScopeSelector(s *corev1.ResourceQuotaSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -105,8 +107,9 @@ func quotaScopeSelector(s *corev1.ResourceQuotaSpec, path *field.Path) field.Err
 			errs = append(errs, field.Invalid(path, s.ScopeSelector, "unsupported scope applied to resource"))
 		}
 		if onlyExists.Has(r.ScopeName) && r.Operator != corev1.ScopeSelectorOpExists {
-			errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "+
-				"ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"))
+			errs = append(errs, field.Invalid(path.Child("operator"), r.Operator,
+				"must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "+
+					"ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"))
 		}
 		errs = append(errs, quotaOperator(r, path)...)
 		if len(errs) >= rest.MaxCauses {
@@ -120,11 +123,13 @@ func quotaOperator(r *corev1.ScopedResourceSelectorRequirement, path *field.Path
 	switch r.Operator {
 	case corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn:
 		if len(r.Values) == 0 {
-			return field.ErrorList{field.Required(path.Child("values"), "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector")}
+			return field.ErrorList{field.Required(path.Child("values"),
+				"must be at least one value when `operator` is 'In' or 'NotIn' for scope selector")}
 		}
 	case corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist:
 		if len(r.Values) != 0 {
-			return field.ErrorList{field.Invalid(path.Child("values"), r.Values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector")}
+			return field.ErrorList{field.Invalid(path.Child("values"), r.Values,
+				"must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector")}
 		}
 	default:
 		return field.ErrorList{field.Invalid(path.Child("operator"), r.Operator, "not a valid selector operator")}

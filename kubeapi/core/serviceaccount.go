@@ -36,7 +36,8 @@ func serviceAccountKind() registry.Kind[*corev1.ServiceAccount] {
 			AllowUnconditionalUpdate: true,
 			Warnings: func(_ context.Context, s, old *corev1.ServiceAccount) []string {
 				if enforcesMountable(s) && (old == nil || !enforcesMountable(old)) {
-					return []string{"metadata.annotations[" + enforceMountable + "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
+					return []string{"metadata.annotations[" + enforceMountable +
+						"]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
 				}
 				return nil
 			},

@@ -66,7 +66,8 @@ func (t tokenRequests) create(ctx context.Context, r rest.CreateRequest) (runtim
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a TokenRequest object: %T", r.Object))
 	}
 	namespace := request.NamespaceFrom(ctx)
-	account, err := group.Get[*corev1.ServiceAccount](ctx, t.stores, groupResource("serviceaccounts"), namespace, r.Name, group.Consistent)
+	account, err := group.Get[*corev1.ServiceAccount](ctx, t.stores, groupResource("serviceaccounts"), namespace, r.Name,
+		group.Consistent)
 	if err != nil {
 		return nil, err
 	}
@@ -103,14 +104,16 @@ func sameAccount(req *authenticationv1.TokenRequest, account *corev1.ServiceAcco
 		errs = append(errs, field.Invalid(path.Child("name"), req.Name, "must match the service account name if specified"))
 	}
 	if req.Namespace != "" && req.Namespace != account.Namespace {
-		errs = append(errs, field.Invalid(path.Child("namespace"), req.Namespace, "must match the service account namespace if specified"))
+		errs = append(errs, field.Invalid(path.Child("namespace"), req.Namespace,
+			"must match the service account namespace if specified"))
 	}
 	if len(errs) > 0 {
 		return apierrors.NewInvalid(kind.GroupKind(), account.Name, errs)
 	}
 	if byUID && req.UID != "" && req.UID != account.UID {
 		return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, account.Name,
-			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", req.UID, account.UID))
+			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", req.UID,
+				account.UID))
 	}
 	return nil
 }
@@ -122,25 +125,29 @@ func validateTokenRequest(r *authenticationv1.TokenRequest) field.ErrorList {
 		errs = append(errs, field.Invalid(path, *r.Spec.ExpirationSeconds, "may not specify a duration less than 10 minutes"))
 	}
 	if *r.Spec.ExpirationSeconds > 1<<32 {
-		errs = append(errs, field.Invalid(path, *r.Spec.ExpirationSeconds, "may not specify a duration larger than 2^32 seconds"))
+		errs = append(errs, field.Invalid(path, *r.Spec.ExpirationSeconds,
+			"may not specify a duration larger than 2^32 seconds"))
 	}
 	return errs
 }
 
-func (t tokenRequests) issue(ctx context.Context, req *authenticationv1.TokenRequest, account *corev1.ServiceAccount) (runtime.Object, error) {
+func (t tokenRequests) issue(ctx context.Context, req *authenticationv1.TokenRequest,
+	account *corev1.ServiceAccount) (runtime.Object, error) {
 	lifetime := time.Duration(*req.Spec.ExpirationSeconds) * time.Second
 	if t.most > 0 && lifetime > t.most {
 		lifetime = t.most
 		req.Spec.ExpirationSeconds = ptr.To(int64(lifetime.Seconds()))
 	}
 	ask := serviceaccount.Request{
-		Namespace: account.Namespace, Account: serviceaccount.Ref{Name: account.Name, UID: string(account.UID)}, Lifetime: lifetime,
+		Namespace: account.Namespace, Account: serviceaccount.Ref{Name: account.Name, UID: string(account.UID)},
+		Lifetime: lifetime,
 	}
 	if err := t.bind(ctx, req, account, &ask); err != nil {
 		return nil, err
 	}
 	ask.Audiences = req.Spec.Audiences
-	if t.extended > lifetime && ask.Pod != nil && *req.Spec.ExpirationSeconds == podTokenSeconds && t.forThisServer(ask.Audiences) {
+	if t.extended > lifetime && ask.Pod != nil && *req.Spec.ExpirationSeconds == podTokenSeconds &&
+		t.forThisServer(ask.Audiences) {
 		ask.WarnAfter, ask.Lifetime = lifetime, t.extended
 	}
 	until := time.Now().Add(ask.Lifetime)
@@ -159,7 +166,8 @@ func (t tokenRequests) forThisServer(audiences []string) bool {
 }
 
 // bind finds the object that the token shall live and die with.
-func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequest, account *corev1.ServiceAccount, ask *serviceaccount.Request) error {
+func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequest, account *corev1.ServiceAccount,
+	ask *serviceaccount.Request) error {
 	ref := req.Spec.BoundObjectRef
 	if ref == nil {
 		return nil
@@ -167,7 +175,8 @@ func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequ
 	uid := ref.UID
 	same := func(kind string, found types.UID) error {
 		if uid != "" && uid != found {
-			return apierrors.NewConflict(groupResource(kind), ref.Name, fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", uid))
+			return apierrors.NewConflict(groupResource(kind), ref.Name,
+				fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", uid))
 		}
 		return nil
 	}
@@ -178,13 +187,15 @@ func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequ
 			return err
 		}
 		if p.Spec.ServiceAccountName != account.Name {
-			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", account.Name))
+			return apierrors.NewBadRequest(fmt.Sprintf(
+				"cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", account.Name))
 		}
 		ask.Pod = &serviceaccount.Ref{Name: p.Name, UID: string(p.UID)}
 		t.nodeOf(ctx, p, ask)
 		return same("Pod", p.UID)
 	case schema.GroupKind{Kind: "Secret"}:
-		s, err := group.Get[*corev1.Secret](ctx, t.stores, groupResource("secrets"), account.Namespace, ref.Name, group.Consistent)
+		s, err := group.Get[*corev1.Secret](ctx, t.stores, groupResource("secrets"), account.Namespace, ref.Name,
+			group.Consistent)
 		if err != nil {
 			return err
 		}
@@ -208,7 +219,8 @@ func (t tokenRequests) nodeOf(ctx context.Context, p *corev1.Pod, ask *serviceac
 		return
 	}
 	ask.Node = &serviceaccount.Ref{Name: p.Spec.NodeName}
-	if n, err := group.Get[*corev1.Node](ctx, t.stores, groupResource("nodes"), "", p.Spec.NodeName, group.Consistent); err == nil {
+	if n, err := group.Get[*corev1.Node](ctx, t.stores, groupResource("nodes"), "", p.Spec.NodeName,
+		group.Consistent); err == nil {
 		ask.Node.UID = string(n.UID)
 	}
 }

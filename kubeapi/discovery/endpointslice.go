@@ -28,8 +28,9 @@ type slice = *discoveryv1.EndpointSlice
 func endpointSliceKind(ips check.Addresses) registry.Kind[slice] {
 	return registry.Kind[slice]{
 		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Namespaced: true,
-		Representation: registry.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(), MetadataOnUpdate: registry.MetadataCreate},
-		Names:          registry.Names{Plural: "endpointslices"},
+		Representation: registry.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(),
+			MetadataOnUpdate: registry.MetadataCreate},
+		Names: registry.Names{Plural: "endpointslices"},
 		Write: registry.Write[slice]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSlice,
@@ -47,7 +48,8 @@ func endpointSliceKind(ips check.Addresses) registry.Kind[slice] {
 			},
 			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil, ips) },
 			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
-				return append(validateSlice(s, old.Endpoints, ips), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
+				return append(validateSlice(s, old.Endpoints, ips), check.Immutable(s.AddressType, old.AddressType,
+					field.NewPath("addressType"))...)
 			},
 			Warnings: func(_ context.Context, s, _ slice) []string {
 				if s.AddressType == discoveryv1.AddressTypeFQDN {
@@ -66,7 +68,8 @@ func endpointSliceKind(ips check.Addresses) registry.Kind[slice] {
 				show.Text("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints")), show.Age(),
 			},
 			Cells: func(s slice, since func(metav1.Time) string) []any {
-				return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints), since(s.CreationTimestamp)}
+				return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints),
+					since(s.CreationTimestamp)}
 			},
 		},
 	}
@@ -129,7 +132,8 @@ func addressType(t discoveryv1.AddressType, path *field.Path) field.ErrorList {
 	return check.OneOf(t, path, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
 }
 
-func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *field.Path, ips check.Addresses) field.ErrorList {
+func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *field.Path,
+	ips check.Addresses) field.ErrorList {
 	var errs field.ErrorList
 	addresses := path.Child("addresses")
 	switch n := len(e.Addresses); {
@@ -247,7 +251,8 @@ func slicePorts(ports []discoveryv1.EndpointPort, list *field.Path) field.ErrorL
 			errs = append(errs, field.Duplicate(path.Child("name"), name))
 		}
 		names.Insert(name)
-		errs = append(errs, check.OneOf(ptr.Deref(p.Protocol, ""), path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		errs = append(errs, check.OneOf(ptr.Deref(p.Protocol, ""), path.Child("protocol"), corev1.ProtocolSCTP,
+			corev1.ProtocolTCP, corev1.ProtocolUDP)...)
 		if p.AppProtocol != nil {
 			errs = append(errs, check.QualifiedName(*p.AppProtocol, path.Child("appProtocol"))...)
 		}

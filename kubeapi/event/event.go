@@ -26,8 +26,14 @@ func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
 		Write: registry.Write[event]{
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
-			Validate:                 func(_ context.Context, e event) field.ErrorList { return Validate(e, "reportingComponent") },
-			ValidateUpdate:           func(_ context.Context, e, _ event) field.ErrorList { return Validate(e, "reportingComponent") },
+			Validate: func(_ context.Context, e event) field.ErrorList {
+				return Validate(e,
+					"reportingComponent")
+			},
+			ValidateUpdate: func(_ context.Context, e, _ event) field.ErrorList {
+				return Validate(e,
+					"reportingComponent")
+			},
 		},
 		Delete: registry.Delete[event]{GarbageCollection: registry.Unsupported},
 		Show: registry.Show[event]{

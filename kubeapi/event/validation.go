@@ -27,7 +27,8 @@ func Validate(e *corev1.Event, reporter string) field.ErrorList {
 		errs = append(errs, field.Required(field.NewPath(reporter), ""))
 	}
 	errs = append(errs, check.QualifiedName(e.ReportingController, field.NewPath(reporter))...)
-	for _, f := range []struct{ name, value string }{{"reportingInstance", e.ReportingInstance}, {"action", e.Action}, {"reason", e.Reason}} {
+	for _, f := range []struct{ name, value string }{{"reportingInstance", e.ReportingInstance}, {"action", e.Action},
+		{"reason", e.Reason}} {
 		if f.value == "" {
 			errs = append(errs, field.Required(field.NewPath(f.name), ""))
 		}
@@ -48,7 +49,8 @@ func validateNamespace(e *corev1.Event) field.ErrorList {
 	if atHome {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")}
+	return field.ErrorList{field.Invalid(field.NewPath("involvedObject", "namespace"), about,
+		"does not match event.namespace")}
 }
 
 func atMost(most int, value, name string) field.ErrorList {

@@ -14,8 +14,9 @@ func Kept() registry.Typed[*corev1.Event] {
 	beta := schema.GroupVersionKind{Group: eventsv1.GroupName, Version: "v1beta1", Kind: "Event"}
 	return registry.Typed[*corev1.Event]{
 		MetadataOnUpdate: registry.MetadataOnce,
-		Versions:         []registry.Version[*corev1.Event]{registry.VersionOf(eventsv1.SchemeGroupVersion.WithKind("Event"), toCore, fromCore)},
-		Former:           []registry.Version[*corev1.Event]{registry.VersionOf(beta, toCore, nil)},
+		Versions: []registry.Version[*corev1.Event]{registry.VersionOf(eventsv1.SchemeGroupVersion.WithKind("Event"),
+			toCore, fromCore)},
+		Former: []registry.Version[*corev1.Event]{registry.VersionOf(beta, toCore, nil)},
 	}
 }
 

@@ -28,7 +28,10 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	k := event.Kind(ttl)
 	k.Prefix = "events"
 	k.Write.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
-	k.Write.ValidateUpdate = func(_ context.Context, e, old *corev1.Event) field.ErrorList { return validateUpdate(e, old) }
+	k.Write.ValidateUpdate = func(_ context.Context, e,
+		old *corev1.Event) field.ErrorList {
+		return validateUpdate(e, old)
+	}
 	k.Select.Labels = map[string]string{"reason": "reason", "reportingController": "reportingComponent", "type": "type"}
 	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
 		k.Select.Labels["regarding."+f] = "involvedObject." + f

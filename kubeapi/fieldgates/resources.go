@@ -18,14 +18,19 @@ func resourceRules() []rule {
 		tolerations = []resourcev1.DeviceToleration
 		capacity    = *resourcev1.CapacityRequirements
 	)
-	const admin, consumable, binding, taints, partitions = "DRAAdminAccess", "DRAConsumableCapacity", "DRADeviceBindingConditions", "DRADeviceTaints", "DRAPartitionableDevices"
+	const admin, consumable, binding, taints, partitions = "DRAAdminAccess", "DRAConsumableCapacity",
+		"DRADeviceBindingConditions", "DRADeviceTaints", "DRAPartitionableDevices"
 	return []rule{
 		field(admin, func(r *exact) **bool { return &r.AdminAccess }),
 		field(admin, func(r *result) **bool { return &r.AdminAccess }),
 		field("DRAPrioritizedList", func(r *resourcev1.DeviceRequest) *[]sub { return &r.FirstAvailable }),
 		field("DRAExtendedResource", func(s *resourcev1.DeviceClassSpec) **string { return &s.ExtendedResourceName }),
-		field("DRAResourceClaimDeviceStatus", func(s *resourcev1.ResourceClaimStatus) *[]resourcev1.AllocatedDeviceStatus { return &s.Devices }),
-		field("DRANodeAllocatableResources", func(d *device) *map[corev1.ResourceName]resourcev1.NodeAllocatableResourceMapping {
+		field("DRAResourceClaimDeviceStatus", func(
+			s *resourcev1.ResourceClaimStatus) *[]resourcev1.AllocatedDeviceStatus {
+			return &s.Devices
+		}),
+		field("DRANodeAllocatableResources", func(
+			d *device) *map[corev1.ResourceName]resourcev1.NodeAllocatableResourceMapping {
 			return &d.NodeAllocatableResourceMappings
 		}),
 		part("DRAListTypeAttributes",

@@ -22,12 +22,20 @@ func table() []rule {
 
 func workloadRules() []rule {
 	return []rule{
-		field("MaxUnavailableStatefulSet", func(s *appsv1.RollingUpdateStatefulSetStrategy) **intstr.IntOrString { return &s.MaxUnavailable }),
-		field("DeploymentReplicaSetTerminatingReplicas", func(s *appsv1.DeploymentStatus) **int32 { return &s.TerminatingReplicas }),
-		field("DeploymentReplicaSetTerminatingReplicas", func(s *appsv1.ReplicaSetStatus) **int32 { return &s.TerminatingReplicas }),
+		field("MaxUnavailableStatefulSet", func(
+			s *appsv1.RollingUpdateStatefulSetStrategy) **intstr.IntOrString {
+			return &s.MaxUnavailable
+		}),
+		field("DeploymentReplicaSetTerminatingReplicas",
+			func(s *appsv1.DeploymentStatus) **int32 { return &s.TerminatingReplicas }),
+		field("DeploymentReplicaSetTerminatingReplicas",
+			func(s *appsv1.ReplicaSetStatus) **int32 { return &s.TerminatingReplicas }),
 		field("JobManagedBy", func(s *batchv1.JobSpec) **string { return &s.ManagedBy }),
 		field("HPAConfigurableTolerance", func(r *autoscalingv2.HPAScalingRules) **resource.Quantity { return &r.Tolerance }),
-		field("CoordinatedLeaderElection", func(s *coordinationv1.LeaseSpec) **coordinationv1.CoordinatedLeaseStrategy { return &s.Strategy }),
+		field("CoordinatedLeaderElection", func(
+			s *coordinationv1.LeaseSpec) **coordinationv1.CoordinatedLeaseStrategy {
+			return &s.Strategy
+		}),
 		field("CoordinatedLeaderElection", func(s *coordinationv1.LeaseSpec) **string { return &s.PreferredHolder }),
 		field("NodeDeclaredFeatures", func(s *corev1.NodeStatus) *[]string { return &s.DeclaredFeatures }),
 		field("SupplementalGroupsPolicy", func(s *corev1.NodeStatus) **corev1.NodeFeatures { return &s.Features }),
@@ -48,9 +56,11 @@ func volumeRules() []rule {
 		field("VolumeAttributesClass", func(s *corev1.PersistentVolumeClaimStatus) **string { return &s.CurrentVolumeAttributesClassName }),
 		field("VolumeAttributesClass", func(s *corev1.PersistentVolumeClaimStatus) **corev1.ModifyVolumeStatus { return &s.ModifyVolumeStatus }),
 		field("VolumeLimitScaling", func(s *storagev1.CSIDriverSpec) **bool { return &s.PreventPodSchedulingIfMissing }),
-		field("CSIServiceAccountTokenSecrets", func(s *storagev1.CSIDriverSpec) **bool { return &s.ServiceAccountTokenInSecrets }),
+		field("CSIServiceAccountTokenSecrets",
+			func(s *storagev1.CSIDriverSpec) **bool { return &s.ServiceAccountTokenInSecrets }),
 		field("SELinuxMountReadWriteOncePod", func(s *storagev1.CSIDriverSpec) **bool { return &s.SELinuxMount }),
-		field("MutableCSINodeAllocatableCount", func(s *storagev1.CSIDriverSpec) **int64 { return &s.NodeAllocatableUpdatePeriodSeconds }),
+		field("MutableCSINodeAllocatableCount",
+			func(s *storagev1.CSIDriverSpec) **int64 { return &s.NodeAllocatableUpdatePeriodSeconds }),
 		field("MutableCSINodeAllocatableCount", func(e *storagev1.VolumeError) **int32 { return &e.ErrorCode }),
 	}
 }
@@ -64,7 +74,8 @@ func schedulingRules() []rule {
 		limits   = schedulingv1alpha2.PodGroupSchedulingConstraints
 		claims   = []schedulingv1alpha2.PodGroupResourceClaim
 	)
-	const topology, shared, preemption = "TopologyAwareWorkloadScheduling", "DRAWorkloadResourceClaims", "WorkloadAwarePreemption"
+	const topology, shared, preemption = "TopologyAwareWorkloadScheduling", "DRAWorkloadResourceClaims",
+		"WorkloadAwarePreemption"
 	return []rule{
 		field(topology, func(s *spec) **limits { return &s.SchedulingConstraints }),
 		field(topology, func(t *template) **limits { return &t.SchedulingConstraints }),

@@ -42,12 +42,14 @@ type Consumer struct {
 
 // NewConsumer finds the storage of the two kinds. inForce, where not nil, is called
 // with all objects when they are known and after each change.
-func NewConsumer(stores *group.Stores, inForce func([]*flowv1.FlowSchema, []*flowv1.PriorityLevelConfiguration)) (*Consumer, error) {
+func NewConsumer(stores *group.Stores, inForce func([]*flowv1.FlowSchema,
+	[]*flowv1.PriorityLevelConfiguration)) (*Consumer, error) {
 	c := &Consumer{now: time.Now, written: pace{}, inForce: inForce}
 	if c.schemas = group.StoreOf[*flowv1.FlowSchema](stores, resource("flowschemas")); c.schemas == nil {
 		return nil, errors.New("no storage of flow schemas")
 	}
-	if c.levels = group.StoreOf[*flowv1.PriorityLevelConfiguration](stores, resource("prioritylevelconfigurations")); c.levels == nil {
+	if c.levels = group.StoreOf[*flowv1.PriorityLevelConfiguration](stores,
+		resource("prioritylevelconfigurations")); c.levels == nil {
 		return nil, errors.New("no storage of priority levels")
 	}
 	return c, nil

@@ -22,18 +22,24 @@ const maxPrecedence = 10000
 
 func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 	return registry.Kind[*flowv1.FlowSchema]{
-		Hub:            v1.WithKind("FlowSchema"),
-		Representation: registry.Typed[*flowv1.FlowSchema]{Former: registry.SameFields[*flowv1.FlowSchema]("FlowSchema", "flowcontrol.apiserver.k8s.io/v1beta3", "flowcontrol.apiserver.k8s.io/v1beta2", "flowcontrol.apiserver.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataCreate, MetadataOnStatus: registry.MetadataOnce},
-		Names:          registry.Names{Plural: "flowschemas"},
+		Hub: v1.WithKind("FlowSchema"),
+		Representation: registry.Typed[*flowv1.FlowSchema]{Former: registry.SameFields[*flowv1.FlowSchema]("FlowSchema",
+			"flowcontrol.apiserver.k8s.io/v1beta3", "flowcontrol.apiserver.k8s.io/v1beta2",
+			"flowcontrol.apiserver.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataCreate,
+			MetadataOnStatus: registry.MetadataOnce},
+		Names: registry.Names{Plural: "flowschemas"},
 		Write: registry.Write[*flowv1.FlowSchema]{
 			Default: func(f *flowv1.FlowSchema) {
 				if f.Spec.MatchingPrecedence == 0 {
 					f.Spec.MatchingPrecedence = 1000
 				}
 			},
-			CountsGeneration:         true,
-			Validate:                 func(_ context.Context, f *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
-			ValidateUpdate:           func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
+			CountsGeneration: true,
+			Validate:         func(_ context.Context, f *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
+			ValidateUpdate: func(_ context.Context, f,
+				_ *flowv1.FlowSchema) field.ErrorList {
+				return validateFlow(f)
+			},
 			AllowUnconditionalUpdate: true,
 		},
 		Show: registry.Show[*flowv1.FlowSchema]{
@@ -55,7 +61,8 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 						missing = string(c.Status)
 					}
 				}
-				return []any{f.Name, f.Spec.PriorityLevelConfiguration.Name, int64(f.Spec.MatchingPrecedence), method, since(f.CreationTimestamp), missing}
+				return []any{f.Name, f.Spec.PriorityLevelConfiguration.Name, int64(f.Spec.MatchingPrecedence), method,
+					since(f.CreationTimestamp), missing}
 			},
 			Compare: func(a, b *flowv1.FlowSchema) int {
 				return cmp.Or(cmp.Compare(a.Spec.MatchingPrecedence, b.Spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
@@ -92,13 +99,16 @@ func validateFlowSpec(name string, s *flowv1.FlowSchemaSpec, path *field.Path) f
 		errs = append(errs, field.Invalid(precedence, s.MatchingPrecedence, "must be a positive value"))
 	}
 	if s.MatchingPrecedence > maxPrecedence {
-		errs = append(errs, field.Invalid(precedence, s.MatchingPrecedence, fmt.Sprintf("must not be greater than %v", maxPrecedence)))
+		errs = append(errs, field.Invalid(precedence, s.MatchingPrecedence, fmt.Sprintf("must not be greater than %v",
+			maxPrecedence)))
 	}
 	if s.MatchingPrecedence == 1 && name != exempt {
-		errs = append(errs, field.Invalid(precedence, s.MatchingPrecedence, "only the schema named 'exempt' may have matchingPrecedence 1"))
+		errs = append(errs, field.Invalid(precedence, s.MatchingPrecedence,
+			"only the schema named 'exempt' may have matchingPrecedence 1"))
 	}
 	if m := s.DistinguisherMethod; m != nil {
-		supported := []flowv1.FlowDistinguisherMethodType{flowv1.FlowDistinguisherMethodByNamespaceType, flowv1.FlowDistinguisherMethodByUserType}
+		supported := []flowv1.FlowDistinguisherMethodType{flowv1.FlowDistinguisherMethodByNamespaceType,
+			flowv1.FlowDistinguisherMethodByUserType}
 		if !slices.Contains(supported, m.Type) {
 			errs = append(errs, field.NotSupported(path.Child("distinguisherMethod", "type"), *m, supported))
 		}
@@ -151,16 +161,19 @@ func validateFlowSubject(s *flowv1.Subject, path *field.Path) field.ErrorList {
 		switch {
 		case s.Kind != p.kind:
 			if p.set {
-				others = append(others, field.Forbidden(path.Child(p.name), fmt.Sprintf("%s is forbidden when subject kind is not '%s'", p.name, p.kind)))
+				others = append(others, field.Forbidden(path.Child(p.name),
+					fmt.Sprintf("%s is forbidden when subject kind is not '%s'", p.name, p.kind)))
 			}
 			continue
 		case !p.set:
-			own = append(own, field.Required(path.Child(p.name), fmt.Sprintf("%s is required when subject kind is '%s'", p.name, p.kind)))
+			own = append(own, field.Required(path.Child(p.name), fmt.Sprintf("%s is required when subject kind is '%s'",
+				p.name, p.kind)))
 		}
 		known = true
 	}
 	if !known {
-		return field.ErrorList{field.NotSupported(path.Child("kind"), s.Kind, []flowv1.SubjectKind{flowv1.SubjectKindGroup, flowv1.SubjectKindServiceAccount, flowv1.SubjectKindUser})}
+		return field.ErrorList{field.NotSupported(path.Child("kind"), s.Kind, []flowv1.SubjectKind{flowv1.SubjectKindGroup,
+			flowv1.SubjectKindServiceAccount, flowv1.SubjectKindUser})}
 	}
 	switch {
 	case s.Kind == flowv1.SubjectKindServiceAccount && s.ServiceAccount != nil:
@@ -225,14 +238,16 @@ func validateFlowResources(r *flowv1.ResourcePolicyRule, path *field.Path) field
 	errs = append(errs, alone(r.Resources, "resources", path.Child("resources"))...)
 	namespaces := path.Child("namespaces")
 	if len(r.Namespaces) == 0 && !r.ClusterScope {
-		return append(errs, field.Required(namespaces, "resource rules that are not cluster scoped must supply at least one namespace"))
+		return append(errs, field.Required(namespaces,
+			"resource rules that are not cluster scoped must supply at least one namespace"))
 	}
 	if slices.Contains(r.Namespaces, flowv1.NamespaceEvery) {
 		return append(errs, alone(r.Namespaces, "namespaces", namespaces)...)
 	}
 	for i, n := range r.Namespaces {
 		for _, m := range validation.IsDNS1123Label(n) {
-			errs = append(errs, field.Invalid(namespaces.Index(i), n, "each member of this list must be '*' or a DNS-1123 label; "+m))
+			errs = append(errs, field.Invalid(namespaces.Index(i), n,
+				"each member of this list must be '*' or a DNS-1123 label; "+m))
 		}
 	}
 	return errs

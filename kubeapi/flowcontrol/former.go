@@ -19,22 +19,24 @@ func formerLevels() []registry.Version[*flowv1.PriorityLevelConfiguration] {
 	const kind = "PriorityLevelConfiguration"
 	return []registry.Version[*level]{
 		registry.VersionOf(flowv1beta3.SchemeGroupVersion.WithKind(kind), fromBeta3, nil),
-		registry.VersionOf(flowv1beta2.SchemeGroupVersion.WithKind(kind), func(old *flowv1beta2.PriorityLevelConfiguration) (*level, error) {
-			out := &level{}
-			err := registry.CopyFields(old, out)
-			if old.Spec.Limited != nil && err == nil {
-				out.Spec.Limited.NominalConcurrencyShares = shares(old.Spec.Limited.AssuredConcurrencyShares)
-			}
-			return out, err
-		}, nil),
-		registry.VersionOf(flowv1beta1.SchemeGroupVersion.WithKind(kind), func(old *flowv1beta1.PriorityLevelConfiguration) (*level, error) {
-			out := &level{}
-			err := registry.CopyFields(old, out)
-			if old.Spec.Limited != nil && err == nil {
-				out.Spec.Limited.NominalConcurrencyShares = shares(old.Spec.Limited.AssuredConcurrencyShares)
-			}
-			return out, err
-		}, nil),
+		registry.VersionOf(flowv1beta2.SchemeGroupVersion.WithKind(kind),
+			func(old *flowv1beta2.PriorityLevelConfiguration) (*level, error) {
+				out := &level{}
+				err := registry.CopyFields(old, out)
+				if old.Spec.Limited != nil && err == nil {
+					out.Spec.Limited.NominalConcurrencyShares = shares(old.Spec.Limited.AssuredConcurrencyShares)
+				}
+				return out, err
+			}, nil),
+		registry.VersionOf(flowv1beta1.SchemeGroupVersion.WithKind(kind),
+			func(old *flowv1beta1.PriorityLevelConfiguration) (*level, error) {
+				out := &level{}
+				err := registry.CopyFields(old, out)
+				if old.Spec.Limited != nil && err == nil {
+					out.Spec.Limited.NominalConcurrencyShares = shares(old.Spec.Limited.AssuredConcurrencyShares)
+				}
+				return out, err
+			}, nil),
 	}
 }
 

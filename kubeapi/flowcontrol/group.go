@@ -31,5 +31,6 @@ func mustEqual(name string, spec, want any) field.ErrorList {
 	if !check.Differs(spec, want) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("spec"), spec, fmt.Sprintf("spec of '%s' must equal the fixed value", name))}
+	return field.ErrorList{field.Invalid(field.NewPath("spec"), spec,
+		fmt.Sprintf("spec of '%s' must equal the fixed value", name))}
 }

@@ -26,9 +26,10 @@ const (
 func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 	type level = flowv1.PriorityLevelConfiguration
 	return registry.Kind[*level]{
-		Hub:            v1.WithKind("PriorityLevelConfiguration"),
-		Representation: registry.Typed[*level]{Former: formerLevels(), MetadataOnUpdate: registry.MetadataCreate, MetadataOnStatus: registry.MetadataOnce},
-		Names:          registry.Names{Plural: "prioritylevelconfigurations"},
+		Hub: v1.WithKind("PriorityLevelConfiguration"),
+		Representation: registry.Typed[*level]{Former: formerLevels(), MetadataOnUpdate: registry.MetadataCreate,
+			MetadataOnStatus: registry.MetadataOnce},
+		Names: registry.Names{Plural: "prioritylevelconfigurations"},
 		Write: registry.Write[*level]{
 			Default:                  defaultLevel,
 			CountsGeneration:         true,
@@ -40,7 +41,8 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 			Columns: []registry.Column{
 				show.Name(),
 				show.Text("Type", show.Doc(flowv1.PriorityLevelConfigurationSpec{}, "type")),
-				show.Text("NominalConcurrencyShares", show.Doc(flowv1.LimitedPriorityLevelConfiguration{}, "nominalConcurrencyShares")),
+				show.Text("NominalConcurrencyShares", show.Doc(flowv1.LimitedPriorityLevelConfiguration{},
+					"nominalConcurrencyShares")),
 				show.Text("Queues", show.Doc(flowv1.QueuingConfiguration{}, "queues")),
 				show.Text("HandSize", show.Doc(flowv1.QueuingConfiguration{}, "handSize")),
 				show.Text("QueueLengthLimit", show.Doc(flowv1.QueuingConfiguration{}, "queueLengthLimit")),
@@ -78,7 +80,8 @@ func defaultLevel(l *flowv1.PriorityLevelConfiguration) {
 		defaults.Set(&e.NominalConcurrencyShares, 0)
 		defaults.Set(&e.LendablePercent, 0)
 	} else if l.Name == exempt && l.Spec.Type == flowv1.PriorityLevelEnablementExempt {
-		l.Spec.Exempt = &flowv1.ExemptPriorityLevelConfiguration{NominalConcurrencyShares: ptr.To[int32](0), LendablePercent: ptr.To[int32](0)}
+		l.Spec.Exempt = &flowv1.ExemptPriorityLevelConfiguration{NominalConcurrencyShares: ptr.To[int32](0),
+			LendablePercent: ptr.To[int32](0)}
 	}
 	x := l.Spec.Limited
 	if x == nil {
@@ -113,7 +116,8 @@ func validateLevel(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
 			errs = append(errs, field.Forbidden(path.Child("limited"), "must be nil if the type is not Limited"))
 		}
 		if s.Exempt != nil {
-			errs = append(errs, validateShares(s.Exempt.NominalConcurrencyShares, s.Exempt.LendablePercent, path.Child("exempt"))...)
+			errs = append(errs, validateShares(s.Exempt.NominalConcurrencyShares, s.Exempt.LendablePercent,
+				path.Child("exempt"))...)
 		}
 	case flowv1.PriorityLevelEnablementLimited:
 		if s.Exempt != nil {
@@ -125,7 +129,8 @@ func validateLevel(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
 			errs = append(errs, validateLimited(s.Limited, path.Child("limited"))...)
 		}
 	default:
-		errs = append(errs, check.OneOf(s.Type, path.Child("type"), flowv1.PriorityLevelEnablementExempt, flowv1.PriorityLevelEnablementLimited)...)
+		errs = append(errs, check.OneOf(s.Type, path.Child("type"), flowv1.PriorityLevelEnablementExempt,
+			flowv1.PriorityLevelEnablementLimited)...)
 	}
 	return append(errs, validateMandatory(l)...)
 }
@@ -142,7 +147,8 @@ func validateMandatory(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
 				want.Exempt = l.Spec.Exempt
 			}
 			if check.Differs(l.Spec, *want) {
-				return field.ErrorList{field.Invalid(field.NewPath("spec"), l.Spec, "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value")}
+				return field.ErrorList{field.Invalid(field.NewPath("spec"), l.Spec,
+					"spec of 'exempt' except the 'spec.exempt' field must equal the fixed value")}
 			}
 		}
 	}
@@ -165,7 +171,8 @@ func validateLimited(x *flowv1.LimitedPriorityLevelConfiguration, path *field.Pa
 	errs = append(errs, validateResponse(&x.LimitResponse, path.Child("limitResponse"))...)
 	errs = append(errs, validateShares(nil, x.LendablePercent, path)...)
 	if b := x.BorrowingLimitPercent; b != nil && *b < 0 {
-		errs = append(errs, field.Invalid(path.Child("borrowingLimitPercent"), *b, "if specified, must be a non-negative integer"))
+		errs = append(errs, field.Invalid(path.Child("borrowingLimitPercent"), *b,
+			"if specified, must be a non-negative integer"))
 	}
 	return errs
 }
@@ -196,7 +203,8 @@ func validateQueuing(q *flowv1.QueuingConfiguration, path *field.Path) field.Err
 	if q.Queues <= 0 {
 		errs = append(errs, field.Invalid(path.Child("queues"), q.Queues, "must be positive"))
 	} else if q.Queues > maxQueues {
-		errs = append(errs, field.Invalid(path.Child("queues"), q.Queues, fmt.Sprintf("must not be greater than %d", maxQueues)))
+		errs = append(errs, field.Invalid(path.Child("queues"), q.Queues, fmt.Sprintf("must not be greater than %d",
+			maxQueues)))
 	}
 	hand := path.Child("handSize")
 	switch {
@@ -205,7 +213,9 @@ func validateQueuing(q *flowv1.QueuingConfiguration, path *field.Path) field.Err
 	case q.HandSize > q.Queues:
 		errs = append(errs, field.Invalid(hand, q.HandSize, fmt.Sprintf("should not be greater than queues (%d)", q.Queues)))
 	case entropy(q.Queues, q.HandSize) > maxEntropy:
-		errs = append(errs, field.Invalid(hand, q.HandSize, fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d", q.Queues, q.HandSize, maxEntropy)))
+		errs = append(errs, field.Invalid(hand, q.HandSize,
+			fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d", q.Queues,
+				q.HandSize, maxEntropy)))
 	}
 	return errs
 }

@@ -22,7 +22,8 @@ const serverManager = "kube-apiserver"
 type statusFields func() (*managedfields.Manager, error)
 
 // newStatusFields returns what is made of a kind's resources on first use.
-func newStatusFields(d *Deps, gv schema.GroupVersion, plural string, resources func(schema.GroupVersion) map[string]*rest.Resource) statusFields {
+func newStatusFields(d *Deps, gv schema.GroupVersion, plural string,
+	resources func(schema.GroupVersion) map[string]*rest.Resource) statusFields {
 	if d.TypeConverter == nil {
 		return nil
 	}
@@ -40,7 +41,8 @@ func newStatusFields(d *Deps, gv schema.GroupVersion, plural string, resources f
 // ModifyStatus changes an object's status for the server itself, which owns the fields
 // then. change is called with the present object, time and again where writers race; its
 // errors are returned.
-func ModifyStatus[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string, dryRun bool, change func(T) error) (T, error) {
+func ModifyStatus[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string,
+	dryRun bool, change func(T) error) (T, error) {
 	var none T
 	store := StoreOf[T](s, gr)
 	if store == nil {

@@ -94,20 +94,23 @@ type Object = registry.Object
 
 // Get reads an object of another group: resourceVersion is Consistent or Cached.
 // The object is the caller's own.
-func Get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name, resourceVersion string) (T, error) {
+func Get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name,
+	resourceVersion string) (T, error) {
 	return get[T](ctx, s, gr, namespace, name, resourceVersion, rest.Stored.Decode)
 }
 
 // decoding is how a stored object is decoded: rest.Stored.Decode or Shared.
 type decoding func(rest.Stored) (runtime.Object, error)
 
-func get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name, resourceVersion string, decode decoding) (T, error) {
+func get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name,
+	resourceVersion string, decode decoding) (T, error) {
 	var none T
 	read := s.Find(gr).Get
 	if read == nil {
 		return none, fmt.Errorf("no storage for %s", gr)
 	}
-	obj, err := read(request.WithNamespace(ctx, namespace), rest.GetRequest{Name: name, Options: &metav1.GetOptions{ResourceVersion: resourceVersion}})
+	obj, err := read(request.WithNamespace(ctx, namespace),
+		rest.GetRequest{Name: name, Options: &metav1.GetOptions{ResourceVersion: resourceVersion}})
 	if err != nil {
 		return none, err
 	}
@@ -117,17 +120,20 @@ func get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResou
 // GetNew reads an object of another group from the cache, and from storage where it
 // is not there: it may have been created a moment ago, maybe by another replica. The
 // object is the caller's own.
-func GetNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string) (T, error) {
+func GetNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace,
+	name string) (T, error) {
 	return getNew[T](ctx, s, gr, namespace, name, rest.Stored.Decode)
 }
 
 // GetShared reads an object as GetNew does, for those who only read it: others have the
 // same object, and it must not be changed.
-func GetShared[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string) (T, error) {
+func GetShared[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace,
+	name string) (T, error) {
 	return getNew[T](ctx, s, gr, namespace, name, rest.Stored.Shared)
 }
 
-func getNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string, decode decoding) (T, error) {
+func getNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string,
+	decode decoding) (T, error) {
 	obj, err := get[T](ctx, s, gr, namespace, name, Cached, decode)
 	if apierrors.IsNotFound(err) {
 		return get[T](ctx, s, gr, namespace, name, Consistent, decode)
@@ -138,17 +144,20 @@ func getNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupRe
 // List reads all objects of a namespace ("" for all) that the selector of opts
 // matches. The objects are the caller's own. Where ctx skips what cannot be read, the
 // rest is returned, else such an object is an error.
-func List[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string, opts *metainternalversion.ListOptions) ([]T, error) {
+func List[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string,
+	opts *metainternalversion.ListOptions) ([]T, error) {
 	return list[T](ctx, s, gr, namespace, opts, rest.Stored.Decode)
 }
 
 // ListShared reads as List does, for those who only read the objects: others have the
 // same ones, and they must not be changed.
-func ListShared[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string, opts *metainternalversion.ListOptions) ([]T, error) {
+func ListShared[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string,
+	opts *metainternalversion.ListOptions) ([]T, error) {
 	return list[T](ctx, s, gr, namespace, opts, rest.Stored.Shared)
 }
 
-func list[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string, opts *metainternalversion.ListOptions, decode decoding) ([]T, error) {
+func list[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string,
+	opts *metainternalversion.ListOptions, decode decoding) ([]T, error) {
 	read := s.Find(gr).List
 	if read == nil {
 		return nil, fmt.Errorf("no storage for %s", gr)

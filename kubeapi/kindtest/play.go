@@ -115,7 +115,8 @@ func collection(path string) string {
 	if parts[0] == "api" {
 		prefix = 2
 	}
-	if len(parts) > prefix+2 && parts[prefix] == "namespaces" && parts[prefix+2] != "status" && parts[prefix+2] != "finalize" {
+	if len(parts) > prefix+2 && parts[prefix] == "namespaces" && parts[prefix+2] != "status" &&
+		parts[prefix+2] != "finalize" {
 		prefix += 2
 	}
 	return "/" + strings.Join(parts[:min(prefix+1, len(parts))], "/")

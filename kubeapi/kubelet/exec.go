@@ -67,7 +67,8 @@ type webSocket struct {
 // openWebSocket does the handshake. The channels are stdin, stdout, stderr, errors
 // and sizes of the terminal, in this order.
 func openWebSocket(w http.ResponseWriter, req *http.Request, streams Streams) (*webSocket, error) {
-	kinds := []wsstream.ChannelType{wsstream.IgnoreChannel, wsstream.IgnoreChannel, wsstream.IgnoreChannel, wsstream.WriteChannel, wsstream.ReadChannel}
+	kinds := []wsstream.ChannelType{wsstream.IgnoreChannel, wsstream.IgnoreChannel, wsstream.IgnoreChannel,
+		wsstream.WriteChannel, wsstream.ReadChannel}
 	if streams.Stdin {
 		kinds[constants.StreamStdIn] = wsstream.ReadChannel
 	}
@@ -88,7 +89,8 @@ func openWebSocket(w http.ResponseWriter, req *http.Request, streams Streams) (*
 	return &webSocket{
 		conn: conn, streams: streams,
 		stdin: channels[constants.StreamStdIn], resize: channels[constants.StreamResize],
-		stdout: channels[constants.StreamStdOut], stderr: channels[constants.StreamStdErr], failure: channels[constants.StreamErr],
+		stdout: channels[constants.StreamStdOut], stderr: channels[constants.StreamStdErr],
+		failure: channels[constants.StreamErr],
 	}, nil
 }
 
@@ -97,11 +99,13 @@ func openWebSocket(w http.ResponseWriter, req *http.Request, streams Streams) (*
 func (c *Client) run(ctx context.Context, location *url.URL, s *webSocket) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	connect, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{UpgradeTransport: c.verified, PingPeriod: pingStream})
+	connect, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{UpgradeTransport: c.verified,
+		PingPeriod: pingStream})
 	if err != nil {
 		return err
 	}
-	executor, err := remotecommand.NewSPDYExecutorRejectRedirects(connect, spdytransport.NewUpgraderForStreaming(connect), http.MethodPost, location)
+	executor, err := remotecommand.NewSPDYExecutorRejectRedirects(connect, spdytransport.NewUpgraderForStreaming(connect),
+		http.MethodPost, location)
 	if err != nil {
 		return err
 	}
@@ -147,7 +151,8 @@ func endStatus(err error) *metav1.Status {
 		Status:  metav1.StatusFailure,
 		Reason:  constants.NonZeroExitCodeReason,
 		Message: fmt.Sprintf("command terminated with non-zero exit code: %v", err),
-		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: constants.ExitCodeCauseType, Message: strconv.Itoa(code.Code)}}},
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: constants.ExitCodeCauseType,
+			Message: strconv.Itoa(code.Code)}}},
 	}
 }
 

@@ -57,7 +57,8 @@ func (l *Log) InputStream(ctx context.Context, _, _ string) (io.ReadCloser, bool
 	if err != nil {
 		return nil, false, "", err
 	}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, false, "", err
@@ -83,7 +84,8 @@ func (l *Log) check(resp *http.Response) error {
 	case http.StatusBadRequest:
 		return apierrors.NewBadRequest(text)
 	default:
-		return apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, schema.GroupResource{Resource: "pods/log"}, l.Pod, text, 0, false)
+		return apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, schema.GroupResource{Resource: "pods/log"},
+			l.Pod, text, 0, false)
 	}
 }
 

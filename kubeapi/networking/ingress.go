@@ -28,10 +28,19 @@ func ingressKind(a check.Addresses) registry.Kind[*networkingv1.Ingress] {
 		Representation: registry.Typed[*networkingv1.Ingress]{Former: formerIngresses()},
 		Names:          registry.Names{Plural: "ingresses", ShortNames: []string{"ing"}},
 		Write: registry.Write[*networkingv1.Ingress]{
-			CountsGeneration:         true,
-			Validate:                 func(_ context.Context, i *networkingv1.Ingress) field.ErrorList { return validateNewIngress(i) },
-			ValidateUpdate:           func(_ context.Context, i, _ *networkingv1.Ingress) field.ErrorList { return validateIngress(i) },
-			Warnings:                 func(_ context.Context, i, old *networkingv1.Ingress) []string { return ingressWarnings(i, old) },
+			CountsGeneration: true,
+			Validate: func(_ context.Context,
+				i *networkingv1.Ingress) field.ErrorList {
+				return validateNewIngress(i)
+			},
+			ValidateUpdate: func(_ context.Context, i,
+				_ *networkingv1.Ingress) field.ErrorList {
+				return validateIngress(i)
+			},
+			Warnings: func(_ context.Context, i,
+				old *networkingv1.Ingress) []string {
+				return ingressWarnings(i, old)
+			},
 			AllowUnconditionalUpdate: true,
 		},
 		Show: registry.Show[*networkingv1.Ingress]{
@@ -47,7 +56,8 @@ func ingressKind(a check.Addresses) registry.Kind[*networkingv1.Ingress] {
 		},
 		Status: &registry.StatusSubresource[*networkingv1.Ingress]{
 			ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList {
-				return validateLoadBalancer(&i.Status.LoadBalancer, &old.Status.LoadBalancer, a, field.NewPath("status", "loadBalancer"))
+				return validateLoadBalancer(&i.Status.LoadBalancer, &old.Status.LoadBalancer, a,
+					field.NewPath("status", "loadBalancer"))
 			},
 			Warnings: func(_ context.Context, i, _ *networkingv1.Ingress) []string {
 				return addressWarnings(&i.Status.LoadBalancer)
@@ -62,14 +72,16 @@ func ingressCells(i *networkingv1.Ingress, since func(metav1.Time) string) []any
 		ports = "80, 443"
 	}
 	return []any{
-		i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules), ingressAddresses(&i.Status.LoadBalancer), ports, since(i.CreationTimestamp),
+		i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules),
+		ingressAddresses(&i.Status.LoadBalancer), ports, since(i.CreationTimestamp),
 	}
 }
 
 // ingressWarnings warn of a new ingress that names its class as it was done before the field.
 func ingressWarnings(i, old *networkingv1.Ingress) []string {
 	if _, ok := i.Annotations[classAnnotation]; ok && old == nil && i.Spec.IngressClassName == nil {
-		return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead", classAnnotation)}
+		return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead",
+			classAnnotation)}
 	}
 	return nil
 }
@@ -79,7 +91,8 @@ func addressWarnings(s *networkingv1.IngressLoadBalancerStatus) []string {
 	var warnings []string
 	for k := range s.Ingress {
 		if ip := s.Ingress[k].IP; ip != "" {
-			warnings = append(warnings, validation.GetWarningsForIP(field.NewPath("status", "loadBalancer", "ingress").Index(k), ip)...)
+			warnings = append(warnings, validation.GetWarningsForIP(field.NewPath("status", "loadBalancer", "ingress").Index(k),
+				ip)...)
 		}
 	}
 	return warnings
@@ -120,8 +133,10 @@ func ingressAddresses(s *networkingv1.IngressLoadBalancerStatus) string {
 // validateNewIngress wants the annotation and the field to name the same class.
 func validateNewIngress(i *networkingv1.Ingress) field.ErrorList {
 	errs := validateIngress(i)
-	if class, ok := i.Annotations[classAnnotation]; ok && i.Spec.IngressClassName != nil && class != *i.Spec.IngressClassName {
-		errs = append(errs, field.Invalid(field.NewPath("annotations").Child(classAnnotation), class, "must match `ingressClassName` when both are specified"))
+	if class, ok := i.Annotations[classAnnotation]; ok && i.Spec.IngressClassName != nil &&
+		class != *i.Spec.IngressClassName {
+		errs = append(errs, field.Invalid(field.NewPath("annotations").Child(classAnnotation), class,
+			"must match `ingressClassName` when both are specified"))
 	}
 	return errs
 }
@@ -209,7 +224,8 @@ func validateHTTPPath(p *networkingv1.HTTPIngressPath, path *field.Path) field.E
 			errs = append(errs, field.Invalid(at, p.Path, "must be an absolute path"))
 		}
 	default:
-		errs = append(errs, check.OneOf(*p.PathType, path.Child("pathType"), networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix)...)
+		errs = append(errs, check.OneOf(*p.PathType, path.Child("pathType"), networkingv1.PathTypeExact,
+			networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix)...)
 	}
 	return append(errs, validateBackend(&p.Backend, path.Child("backend"))...)
 }
@@ -263,7 +279,8 @@ func validateLocalRef(r *corev1.TypedLocalObjectReference, path *field.Path) fie
 	return errs
 }
 
-func validateLoadBalancer(s, old *networkingv1.IngressLoadBalancerStatus, a check.Addresses, path *field.Path) field.ErrorList {
+func validateLoadBalancer(s, old *networkingv1.IngressLoadBalancerStatus, a check.Addresses,
+	path *field.Path) field.ErrorList {
 	a.Known = sets.New[string]()
 	for _, i := range old.Ingress {
 		a.Known.Insert(i.IP)

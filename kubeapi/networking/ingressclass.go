@@ -18,9 +18,10 @@ const maxController = 250
 
 func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 	return registry.Kind[*networkingv1.IngressClass]{
-		Hub:            v1.WithKind("IngressClass"),
-		Representation: registry.Typed[*networkingv1.IngressClass]{Former: registry.SameFields[*networkingv1.IngressClass]("IngressClass", "networking.k8s.io/v1beta1")},
-		Names:          registry.Names{Plural: "ingressclasses"},
+		Hub: v1.WithKind("IngressClass"),
+		Representation: registry.Typed[*networkingv1.IngressClass]{Former: registry.SameFields[*networkingv1.IngressClass](
+			"IngressClass", "networking.k8s.io/v1beta1")},
+		Names: registry.Names{Plural: "ingressclasses"},
 		Write: registry.Write[*networkingv1.IngressClass]{
 			Default: func(c *networkingv1.IngressClass) {
 				if p := c.Spec.Parameters; p != nil && p.Scope == nil {
@@ -30,7 +31,8 @@ func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 			CountsGeneration: true,
 			Validate:         func(_ context.Context, c *networkingv1.IngressClass) field.ErrorList { return validateClass(c) },
 			ValidateUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) field.ErrorList {
-				return append(check.Immutable(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller")), validateClass(c)...)
+				return append(check.Immutable(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller")),
+					validateClass(c)...)
 			},
 			AllowUnconditionalUpdate: true,
 		},
@@ -75,7 +77,8 @@ func validateClassParameters(p *networkingv1.IngressClassParametersReference, pa
 	if p.Scope == nil {
 		return append(errs, field.Required(path.Child("scope"), ""))
 	}
-	cluster, namespaced := networkingv1.IngressClassParametersReferenceScopeCluster, networkingv1.IngressClassParametersReferenceScopeNamespace
+	cluster, namespaced := networkingv1.IngressClassParametersReferenceScopeCluster,
+		networkingv1.IngressClassParametersReferenceScopeNamespace
 	errs = append(errs, check.OneOf(*p.Scope, path.Child("scope"), cluster, namespaced)...)
 	switch {
 	case *p.Scope == namespaced && p.Namespace == nil:

@@ -16,9 +16,10 @@ import (
 
 func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 	return registry.Kind[*networkingv1.IPAddress]{
-		Hub:            v1.WithKind("IPAddress"),
-		Representation: registry.Typed[*networkingv1.IPAddress]{Versions: registry.SameFields[*networkingv1.IPAddress]("IPAddress", "networking.k8s.io/v1beta1")},
-		Names:          registry.Names{Plural: "ipaddresses", ShortNames: []string{"ip"}},
+		Hub: v1.WithKind("IPAddress"),
+		Representation: registry.Typed[*networkingv1.IPAddress]{Versions: registry.SameFields[*networkingv1.IPAddress](
+			"IPAddress", "networking.k8s.io/v1beta1")},
+		Names: registry.Names{Plural: "ipaddresses", ShortNames: []string{"ip"}},
 		Write: registry.Write[*networkingv1.IPAddress]{
 			ValidateName: func(name string, _ bool) []string {
 				var msgs []string
@@ -34,7 +35,8 @@ func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 			},
 			ValidateUpdate: func(_ context.Context, a, old *networkingv1.IPAddress) field.ErrorList {
 				path := field.NewPath("spec", "parentRef")
-				return append(validateParent(a.Spec.ParentRef, path), check.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, path)...)
+				return append(validateParent(a.Spec.ParentRef, path),
+					check.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, path)...)
 			},
 			AllowUnconditionalUpdate: true,
 		},

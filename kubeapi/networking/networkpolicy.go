@@ -27,8 +27,9 @@ func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLoca
 func networkPolicyKind(a check.Addresses) registry.Kind[*networkingv1.NetworkPolicy] {
 	return registry.Kind[*networkingv1.NetworkPolicy]{
 		Hub: v1.WithKind("NetworkPolicy"), Namespaced: true,
-		Representation: registry.Typed[*networkingv1.NetworkPolicy]{Former: registry.SameFields[*networkingv1.NetworkPolicy]("NetworkPolicy", "extensions/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
-		Names:          registry.Names{Plural: "networkpolicies", ShortNames: []string{"netpol"}},
+		Representation: registry.Typed[*networkingv1.NetworkPolicy]{Former: registry.SameFields[*networkingv1.NetworkPolicy](
+			"NetworkPolicy", "extensions/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
+		Names: registry.Names{Plural: "networkpolicies", ShortNames: []string{"netpol"}},
 		Write: registry.Write[*networkingv1.NetworkPolicy]{
 			Default:          defaultPolicy,
 			CountsGeneration: true,
@@ -123,7 +124,8 @@ func policyWarnings(p *networkingv1.NetworkPolicy) []string {
 
 func validatePolicy(p *networkingv1.NetworkPolicy, a check.Addresses) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := metavalidation.ValidateLabelSelector(&p.Spec.PodSelector, metavalidation.LabelSelectorValidationOptions{}, path.Child("podSelector"))
+	errs := metavalidation.ValidateLabelSelector(&p.Spec.PodSelector, metavalidation.LabelSelectorValidationOptions{},
+		path.Child("podSelector"))
 	for i, r := range p.Spec.Ingress {
 		errs = append(errs, validatePolicyRule(r.Ports, r.From, a, path.Child("ingress").Index(i), "from")...)
 	}
@@ -140,7 +142,8 @@ func validatePolicy(p *networkingv1.NetworkPolicy, a check.Addresses) field.Erro
 	return errs
 }
 
-func validatePolicyRule(ports []networkingv1.NetworkPolicyPort, peers []networkingv1.NetworkPolicyPeer, a check.Addresses, path *field.Path, peerField string) field.ErrorList {
+func validatePolicyRule(ports []networkingv1.NetworkPolicyPort, peers []networkingv1.NetworkPolicyPeer,
+	a check.Addresses, path *field.Path, peerField string) field.ErrorList {
 	var errs field.ErrorList
 	for i := range ports {
 		errs = append(errs, validatePolicyPort(&ports[i], path.Child("ports").Index(i))...)
@@ -154,7 +157,8 @@ func validatePolicyRule(ports []networkingv1.NetworkPolicyPort, peers []networki
 func validatePolicyPort(p *networkingv1.NetworkPolicyPort, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if p.Protocol != nil {
-		errs = append(errs, check.OneOf(*p.Protocol, path.Child("protocol"), corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)...)
+		errs = append(errs, check.OneOf(*p.Protocol, path.Child("protocol"), corev1.ProtocolTCP, corev1.ProtocolUDP,
+			corev1.ProtocolSCTP)...)
 	}
 	end := path.Child("endPort")
 	switch {
@@ -192,7 +196,8 @@ func validatePeer(p *networkingv1.NetworkPolicyPeer, a check.Addresses, path *fi
 	}{{p.PodSelector, "podSelector"}, {p.NamespaceSelector, "namespaceSelector"}} {
 		if s.selector != nil {
 			peers++
-			errs = append(errs, metavalidation.ValidateLabelSelector(s.selector, metavalidation.LabelSelectorValidationOptions{}, path.Child(s.name))...)
+			errs = append(errs, metavalidation.ValidateLabelSelector(s.selector, metavalidation.LabelSelectorValidationOptions{},
+				path.Child(s.name))...)
 		}
 	}
 	if p.IPBlock != nil {

@@ -29,9 +29,10 @@ func serviceCIDRKind(keepsStatus bool) registry.Kind[*networkingv1.ServiceCIDR] 
 		status = registry.StatusAlways
 	}
 	return registry.Kind[*networkingv1.ServiceCIDR]{
-		Hub:            v1.WithKind("ServiceCIDR"),
-		Representation: registry.Typed[*networkingv1.ServiceCIDR]{Versions: registry.SameFields[*networkingv1.ServiceCIDR]("ServiceCIDR", "networking.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
-		Names:          registry.Names{Plural: "servicecidrs"},
+		Hub: v1.WithKind("ServiceCIDR"),
+		Representation: registry.Typed[*networkingv1.ServiceCIDR]{Versions: registry.SameFields[*networkingv1.ServiceCIDR](
+			"ServiceCIDR", "networking.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
+		Names: registry.Names{Plural: "servicecidrs"},
 		Write: registry.Write[*networkingv1.ServiceCIDR]{
 			Status:   status,
 			Validate: func(_ context.Context, c *networkingv1.ServiceCIDR) field.ErrorList { return validateServiceCIDR(c) },
@@ -66,7 +67,8 @@ func validateServiceCIDR(c *networkingv1.ServiceCIDR) field.ErrorList {
 		errs = append(errs, validation.IsValidCIDR(path.Index(i), s)...)
 	}
 	if len(errs) == 0 && len(cidrs) == 2 && netutils.IsIPv6CIDRString(cidrs[0]) == netutils.IsIPv6CIDRString(cidrs[1]) {
-		errs = append(errs, field.Invalid(path, cidrs, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"))
+		errs = append(errs, field.Invalid(path, cidrs,
+			"may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"))
 	}
 	return errs
 }

@@ -32,7 +32,8 @@ type Features struct {
 func New(f Features) *Authorizer {
 	return &Authorizer{features: f, graph: graph{
 		pods: map[name]podEntry{}, uses: map[use]int{}, volumes: map[string]volumeEntry{},
-		volumesOf: map[name]map[string]bool{}, attachments: map[string]string{}, slices: map[string]string{}, certificates: map[name]string{},
+		volumesOf: map[name]map[string]bool{}, attachments: map[string]string{}, slices: map[string]string{},
+		certificates: map[name]string{},
 	}}
 }
 
@@ -241,7 +242,8 @@ func (a *Authorizer) certificates(node string, attrs *authorizer.Attributes) ver
 	switch {
 	case attrs.Resource == "podcertificaterequests" && a.features.PodCertificates:
 		return a.podCertificate(node, attrs)
-	case attrs.Resource == "clustertrustbundles" && a.features.TrustBundles && attrs.Subresource == "" && attrs.IsReadOnly():
+	case attrs.Resource == "clustertrustbundles" && a.features.TrustBundles && attrs.Subresource == "" &&
+		attrs.IsReadOnly():
 		return allowed
 	}
 	return undecided

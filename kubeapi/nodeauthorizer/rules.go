@@ -52,5 +52,6 @@ func (r *rule) covers(resource, subresource string) bool {
 		return r.resource == resource
 	}
 	n := len(resource)
-	return len(r.resource) == n+1+len(subresource) && r.resource[:n] == resource && r.resource[n] == '/' && r.resource[n+1:] == subresource
+	return len(r.resource) == n+1+len(subresource) && r.resource[:n] == resource && r.resource[n] == '/' &&
+		r.resource[n+1:] == subresource
 }

@@ -21,7 +21,8 @@ func ValidateAnnotations(annotations map[string]string, s *corev1.PodSpec, path 
 	}
 	var errs field.ErrorList
 	if v, mirror := annotations[corev1.MirrorPodAnnotationKey]; mirror && s.NodeName == "" {
-		errs = append(errs, field.Invalid(path.Key(corev1.MirrorPodAnnotationKey), v, "must set spec.nodeName if mirror pod annotation is set"))
+		errs = append(errs, field.Invalid(path.Key(corev1.MirrorPodAnnotationKey), v,
+			"must set spec.nodeName if mirror pod annotation is set"))
 	}
 	if v, ok := annotations[corev1.PodDeletionCost]; ok && !isCost(v) {
 		errs = append(errs, field.Invalid(path.Key(corev1.PodDeletionCost), v, "must be a 32bit integer"))
@@ -94,7 +95,8 @@ func ProfilesAgree(annotations map[string]string, s *corev1.PodSpec, spec *field
 		case profile.Type != named.Type:
 			errs = append(errs, field.Forbidden(p.Child("type"), "apparmor type in annotation and field must match"))
 		case show(profile.LocalhostProfile) != show(named.LocalhostProfile):
-			errs = append(errs, field.Forbidden(p.Child("localhostProfile"), "apparmor profile in annotation and field must match"))
+			errs = append(errs, field.Forbidden(p.Child("localhostProfile"),
+				"apparmor profile in annotation and field must match"))
 		}
 	})
 	return errs

@@ -42,7 +42,8 @@ func ValidateClaimSpec(s, old *corev1.PersistentVolumeClaimSpec, path *field.Pat
 		errs = append(errs, field.Required(path.Child("accessModes"), "at least 1 access mode is required"))
 	}
 	if s.Selector != nil {
-		errs = append(errs, metav1validation.ValidateLabelSelector(s.Selector, metav1validation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+		errs = append(errs, metav1validation.ValidateLabelSelector(s.Selector,
+			metav1validation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 	}
 	errs = append(errs, accessModes(s.AccessModes, path.Child("accessModes"))...)
 	storage, ok := s.Resources.Requests[corev1.ResourceStorage]
@@ -57,14 +58,16 @@ func ValidateClaimSpec(s, old *corev1.PersistentVolumeClaimSpec, path *field.Pat
 		v.subdomain(*s.StorageClassName, path.Child("storageClassName"))
 	}
 	if s.VolumeMode != nil {
-		oneOfOrEmpty(v, *s.VolumeMode, path.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
+		oneOfOrEmpty(v, *s.VolumeMode, path.Child("volumeMode"), corev1.PersistentVolumeBlock,
+			corev1.PersistentVolumeFilesystem)
 	}
 	anyGroup := old != nil && fromGroup(old)
 	if s.DataSource != nil {
 		v.dataSource(s.DataSource.Name, s.DataSource.Kind, show(s.DataSource.APIGroup), anyGroup, path.Child("dataSource"))
 	}
 	if s.DataSourceRef != nil {
-		v.dataSource(s.DataSourceRef.Name, s.DataSourceRef.Kind, show(s.DataSourceRef.APIGroup), anyGroup, path.Child("dataSourceRef"))
+		v.dataSource(s.DataSourceRef.Name, s.DataSourceRef.Kind, show(s.DataSourceRef.APIGroup), anyGroup,
+			path.Child("dataSourceRef"))
 	}
 	v.sourcesAgree(s, path)
 	if s.VolumeAttributesClassName != nil && *s.VolumeAttributesClassName != "" {

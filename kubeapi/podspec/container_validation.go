@@ -102,7 +102,8 @@ func (v *checker) restartRuleList(rules []corev1.ContainerRestartRule, list *fie
 	}
 	for i := range rules {
 		r, p := &rules[i], list.Index(i)
-		actions := []corev1.ContainerRestartRuleAction{corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers}
+		actions := []corev1.ContainerRestartRuleAction{corev1.ContainerRestartRuleActionRestart,
+			corev1.ContainerRestartRuleActionRestartAllContainers}
 		if v.oneRestarts {
 			actions = actions[:1]
 		}
@@ -136,13 +137,15 @@ func (v *checker) container(c *corev1.Container, path *field.Path, ephemeral boo
 	if c.TerminationMessagePolicy == "" {
 		v.add(field.Required(path.Child("terminationMessagePolicy"), ""))
 	} else {
-		oneOf(v, c.TerminationMessagePolicy, path.Child("terminationMessagePolicy"), corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
+		oneOf(v, c.TerminationMessagePolicy, path.Child("terminationMessagePolicy"), corev1.TerminationMessageReadFile,
+			corev1.TerminationMessageFallbackToLogsOnError)
 	}
 	v.ports(c.Ports, path.Child("ports"))
 	v.env(c.Env, path.Child("env"))
 	v.envFrom(c.EnvFrom, path.Child("envFrom"))
 	v.mounts(c, path)
-	oneOf(v, c.ImagePullPolicy, path.Child("imagePullPolicy"), corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+	oneOf(v, c.ImagePullPolicy, path.Child("imagePullPolicy"), corev1.PullAlways, corev1.PullIfNotPresent,
+		corev1.PullNever)
 	v.containerResources(&c.Resources, path.Child("resources"))
 	v.resizePolicy(c.ResizePolicy, path.Child("resizePolicy"))
 	v.containerSecurity(c, path.Child("securityContext"))
@@ -182,7 +185,8 @@ func (v *checker) hostNetworkPorts(list *field.Path) {
 	for i := range v.spec.Containers {
 		for j, p := range v.spec.Containers[i].Ports {
 			if p.HostPort != 0 && p.HostPort != p.ContainerPort {
-				v.add(field.Invalid(list.Index(i).Child("ports").Index(j).Child("hostPort"), p.HostPort, "must match `containerPort` when `hostNetwork` is true"))
+				v.add(field.Invalid(list.Index(i).Child("ports").Index(j).Child("hostPort"), p.HostPort,
+					"must match `containerPort` when `hostNetwork` is true"))
 			}
 		}
 	}

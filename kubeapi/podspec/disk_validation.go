@@ -73,7 +73,8 @@ func (v *checker) fc(s *corev1.FCVolumeSource, path *field.Path) {
 		v.add(field.Required(path.Child("targetWWNs"), "must specify either targetWWNs or wwids, but not both"))
 	}
 	if len(s.TargetWWNs) != 0 && len(s.WWIDs) != 0 {
-		v.add(field.Invalid(path.Child("targetWWNs"), s.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously"))
+		v.add(field.Invalid(path.Child("targetWWNs"), s.TargetWWNs,
+			"targetWWNs and wwids can not be specified simultaneously"))
 	}
 	if len(s.TargetWWNs) != 0 {
 		if s.Lun == nil {
@@ -92,12 +93,14 @@ func (v *checker) azureDisk(d *corev1.AzureDiskVolumeSource, path *field.Path) {
 		v.add(field.Required(path.Child("diskURI"), ""))
 	}
 	if d.CachingMode != nil {
-		oneOfOrEmpty(v, *d.CachingMode, path.Child("cachingMode"), corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
+		oneOfOrEmpty(v, *d.CachingMode, path.Child("cachingMode"), corev1.AzureDataDiskCachingNone,
+			corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
 	}
 	if d.Kind == nil {
 		return
 	}
-	oneOfOrEmpty(v, *d.Kind, path.Child("kind"), corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk, corev1.AzureSharedBlobDisk)
+	oneOfOrEmpty(v, *d.Kind, path.Child("kind"), corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk,
+		corev1.AzureSharedBlobDisk)
 	const managed = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
 	const blob = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 	switch {

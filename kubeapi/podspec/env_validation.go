@@ -93,7 +93,8 @@ func (v *checker) keyFiles(path *field.Path) {
 			if env[i].ValueFrom == nil || env[i].ValueFrom.FileKeyRef == nil {
 				continue
 			}
-			name, at := env[i].ValueFrom.FileKeyRef.VolumeName, container.Child("env").Index(i).Child("valueFrom", "fileKeyRef", "volumeName")
+			name, at := env[i].ValueFrom.FileKeyRef.VolumeName, container.Child("env").Index(i).Child("valueFrom", "fileKeyRef",
+				"volumeName")
 			if vol := volumes[name]; vol == nil {
 				v.add(field.NotFound(at, name))
 			} else if vol.EmptyDir == nil {

@@ -10,7 +10,8 @@ import (
 
 // allowedInEphemeral are the fields that a container for debugging may have.
 var allowedInEphemeral = sets.New("Name", "Image", "Command", "Args", "WorkingDir", "EnvFrom", "Env", "VolumeMounts",
-	"VolumeDevices", "TerminationMessagePath", "TerminationMessagePolicy", "ImagePullPolicy", "SecurityContext", "Stdin", "StdinOnce", "TTY")
+	"VolumeDevices", "TerminationMessagePath", "TerminationMessagePolicy", "ImagePullPolicy", "SecurityContext", "Stdin",
+	"StdinOnce", "TTY")
 
 // EphemeralContainers validates the containers for debugging of a pod.
 func EphemeralContainers(o Options, s *corev1.PodSpec, list *field.Path) field.ErrorList {
@@ -42,13 +43,16 @@ func (v *checker) ephemeralContainers(list *field.Path) {
 		if e.TargetContainerName != "" && !targets.Has(e.TargetContainerName) {
 			v.add(field.NotFound(p.Child("targetContainerName"), e.TargetContainerName))
 		}
-		v.add(check.OnlyFields(e.EphemeralContainerCommon, allowedInEphemeral, "cannot be set for an Ephemeral Container", p)...)
+		v.add(check.OnlyFields(e.EphemeralContainerCommon, allowedInEphemeral, "cannot be set for an Ephemeral Container",
+			p)...)
 		for j := range c.VolumeMounts {
 			if c.VolumeMounts[j].SubPath != "" {
-				v.add(field.Forbidden(p.Child("volumeMounts").Index(j).Child("subPath"), "cannot be set for an Ephemeral Container"))
+				v.add(field.Forbidden(p.Child("volumeMounts").Index(j).Child("subPath"),
+					"cannot be set for an Ephemeral Container"))
 			}
 			if c.VolumeMounts[j].SubPathExpr != "" {
-				v.add(field.Forbidden(p.Child("volumeMounts").Index(j).Child("subPathExpr"), "cannot be set for an Ephemeral Container"))
+				v.add(field.Forbidden(p.Child("volumeMounts").Index(j).Child("subPathExpr"),
+					"cannot be set for an Ephemeral Container"))
 			}
 		}
 	}

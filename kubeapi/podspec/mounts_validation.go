@@ -66,7 +66,8 @@ func (v *checker) propagation(m *corev1.VolumeMount, c *corev1.Container, path *
 	if m.MountPropagation == nil {
 		return
 	}
-	oneOfOrEmpty(v, *m.MountPropagation, path, corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer, corev1.MountPropagationNone)
+	oneOfOrEmpty(v, *m.MountPropagation, path, corev1.MountPropagationBidirectional,
+		corev1.MountPropagationHostToContainer, corev1.MountPropagationNone)
 	privileged := c.SecurityContext != nil && c.SecurityContext.Privileged != nil && *c.SecurityContext.Privileged
 	if *m.MountPropagation == corev1.MountPropagationBidirectional && !privileged {
 		v.add(field.Forbidden(path, "Bidirectional mount propagation is available only to privileged containers"))
@@ -111,7 +112,8 @@ func (v *checker) volumeDevices(c *corev1.Container, list *field.Path) {
 		if vol, ok := v.volumes[d.Name]; !ok {
 			v.add(field.NotFound(p.Child("name"), d.Name))
 		} else if vol.PersistentVolumeClaim == nil && vol.Ephemeral == nil {
-			v.add(field.Invalid(p.Child("name"), d.Name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"))
+			v.add(field.Invalid(p.Child("name"), d.Name,
+				"can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"))
 		}
 		v.devicePath(d.DevicePath, places, p.Child("devicePath"))
 		if names.Has(d.Name) {

@@ -12,8 +12,10 @@ func (v *checker) persistentSources(volume *corev1.PersistentVolumeSpec, spec *f
 	s := &volume.PersistentVolumeSource
 	return []source{
 		{"hostPath", s.HostPath != nil, func(p *field.Path) { v.hostPath(s.HostPath, p) }},
-		{"gcePersistentDisk", s.GCEPersistentDisk != nil, func(p *field.Path) { v.gcePersistentDisk(s.GCEPersistentDisk, p) }},
-		{"awsElasticBlockStore", s.AWSElasticBlockStore != nil, func(p *field.Path) { v.awsElasticBlockStore(s.AWSElasticBlockStore, p) }},
+		{"gcePersistentDisk", s.GCEPersistentDisk != nil,
+			func(p *field.Path) { v.gcePersistentDisk(s.GCEPersistentDisk, p) }},
+		{"awsElasticBlockStore", s.AWSElasticBlockStore != nil,
+			func(p *field.Path) { v.awsElasticBlockStore(s.AWSElasticBlockStore, p) }},
 		{"glusterfs", s.Glusterfs != nil, func(p *field.Path) { v.persistentGlusterfs(s.Glusterfs, p) }},
 		{"flocker", s.Flocker != nil, func(p *field.Path) { v.flocker(s.Flocker, p) }},
 		{"nfs", s.NFS != nil, func(p *field.Path) { v.nfs(s.NFS, p) }},
@@ -28,18 +30,27 @@ func (v *checker) persistentSources(volume *corev1.PersistentVolumeSpec, spec *f
 			}
 		}},
 		{"fc", s.FC != nil, func(p *field.Path) { v.fc(s.FC, p) }},
-		{"flexVolume", s.FlexVolume != nil, func(p *field.Path) { v.flexVolume(s.FlexVolume.Driver, s.FlexVolume.Options, p) }},
+		{"flexVolume", s.FlexVolume != nil, func(p *field.Path) {
+			v.flexVolume(s.FlexVolume.Driver,
+				s.FlexVolume.Options, p)
+		}},
 		{"azureFile", s.AzureFile != nil, func(p *field.Path) {
 			v.require(p, "secretName", s.AzureFile.SecretName, "shareName", s.AzureFile.ShareName)
 			if n := s.AzureFile.SecretNamespace; n != nil {
 				v.require(p, "secretNamespace", *n)
 			}
 		}},
-		{"vsphereVolume", s.VsphereVolume != nil, func(p *field.Path) { v.require(p, "volumePath", s.VsphereVolume.VolumePath) }},
-		{"photonPersistentDisk", s.PhotonPersistentDisk != nil, func(p *field.Path) { v.require(p, "pdID", s.PhotonPersistentDisk.PdID) }},
-		{"portworxVolume", s.PortworxVolume != nil, func(p *field.Path) { v.require(p, "volumeID", s.PortworxVolume.VolumeID) }},
+		{"vsphereVolume", s.VsphereVolume != nil,
+			func(p *field.Path) { v.require(p, "volumePath", s.VsphereVolume.VolumePath) }},
+		{"photonPersistentDisk", s.PhotonPersistentDisk != nil,
+			func(p *field.Path) { v.require(p, "pdID", s.PhotonPersistentDisk.PdID) }},
+		{"portworxVolume", s.PortworxVolume != nil,
+			func(p *field.Path) { v.require(p, "volumeID", s.PortworxVolume.VolumeID) }},
 		{"azureDisk", s.AzureDisk != nil, func(p *field.Path) { v.azureDisk(s.AzureDisk, p) }},
-		{"scaleIO", s.ScaleIO != nil, func(p *field.Path) { v.scaleIO(s.ScaleIO.Gateway, s.ScaleIO.System, s.ScaleIO.VolumeName, p) }},
+		{"scaleIO", s.ScaleIO != nil, func(p *field.Path) {
+			v.scaleIO(s.ScaleIO.Gateway, s.ScaleIO.System,
+				s.ScaleIO.VolumeName, p)
+		}},
 		{"local", s.Local != nil, func(p *field.Path) {
 			v.local(s.Local, p)
 			if volume.NodeAffinity == nil {
@@ -61,7 +72,8 @@ func (v *checker) persistentGlusterfs(s *corev1.GlusterfsPersistentVolumeSource,
 	switch n := s.EndpointsNamespace; {
 	case n == nil:
 	case *n == "":
-		v.add(field.Invalid(path.Child("endpointsNamespace"), *n, "if the endpointnamespace is set, it must be a valid namespace name"))
+		v.add(field.Invalid(path.Child("endpointsNamespace"), *n,
+			"if the endpointnamespace is set, it must be a valid namespace name"))
 	default:
 		v.label(*n, path.Child("endpointsNamespace"))
 	}

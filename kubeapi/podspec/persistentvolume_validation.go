@@ -28,7 +28,8 @@ func PersistentVolumeSpec(s *corev1.PersistentVolumeSpec, spec *field.Path) fiel
 		v.subdomain(s.StorageClassName, spec.Child("storageClassName"))
 	}
 	if s.VolumeMode != nil {
-		oneOfOrEmpty(v, *s.VolumeMode, spec.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
+		oneOfOrEmpty(v, *s.VolumeMode, spec.Child("volumeMode"), corev1.PersistentVolumeBlock,
+			corev1.PersistentVolumeFilesystem)
 	}
 	if n := s.VolumeAttributesClassName; n != nil {
 		v.volumeAttributesClass(*n, s.CSI != nil, spec)
@@ -47,7 +48,8 @@ func InlineVolumeSpec(s *corev1.PersistentVolumeSpec, spec *field.Path) field.Er
 		v.add(field.Required(spec.Child("csi"), "has to be specified in the context of inline volumes"))
 	}
 	v.volumeAccess(s.AccessModes, spec.Child("accessModes"))
-	v.absent(s.PersistentVolumeReclaimPolicy != "" && s.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimRetain,
+	v.absent(s.PersistentVolumeReclaimPolicy != "" &&
+		s.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimRetain,
 		spec.Child("persistentVolumeReclaimPolicy"), "may only be Retain in the context of inline volumes")
 	v.absent(s.NodeAffinity != nil, spec.Child("nodeAffinity"), without)
 	v.oneSource(v.persistentSources(s, spec), spec, "flexVolume")
@@ -108,8 +110,10 @@ func (v *checker) volumeNodeAffinity(a *corev1.VolumeNodeAffinity, path *field.P
 
 // volumeTogether validates what a source asks of other fields.
 func (v *checker) volumeTogether(s *corev1.PersistentVolumeSpec, spec *field.Path) {
-	if s.HostPath != nil && path.Clean(s.HostPath.Path) == "/" && s.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
-		v.add(field.Forbidden(spec.Child("persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'"))
+	if s.HostPath != nil && path.Clean(s.HostPath.Path) == "/" &&
+		s.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
+		v.add(field.Forbidden(spec.Child("persistentVolumeReclaimPolicy"),
+			"may not be 'recycle' for a hostPath mount of '/'"))
 	}
 }
 

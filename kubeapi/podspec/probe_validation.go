@@ -21,7 +21,8 @@ func (v *checker) probe(p *corev1.Probe, path *field.Path, onceOK, graceOK bool)
 		name  string
 		value int32
 	}{
-		{"initialDelaySeconds", p.InitialDelaySeconds}, {"timeoutSeconds", p.TimeoutSeconds}, {"periodSeconds", p.PeriodSeconds},
+		{"initialDelaySeconds", p.InitialDelaySeconds}, {"timeoutSeconds", p.TimeoutSeconds},
+		{"periodSeconds", p.PeriodSeconds},
 		{"successThreshold", p.SuccessThreshold}, {"failureThreshold", p.FailureThreshold},
 	} {
 		v.add(validation.ValidateNonnegativeField(int64(f.value), path.Child(f.name))...)
@@ -74,7 +75,8 @@ func (v *checker) handler(h handler, path *field.Path) {
 	if h.sleep != nil && first("sleep") {
 		grace := *v.spec.TerminationGracePeriodSeconds
 		if s := h.sleep.Seconds; s < 0 || s > grace {
-			v.add(field.Invalid(path.Child("sleep"), s, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace)))
+			v.add(field.Invalid(path.Child("sleep"), s,
+				fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace)))
 		}
 	}
 	if n == 0 {

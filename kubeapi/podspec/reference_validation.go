@@ -14,14 +14,17 @@ import (
 // What variables and files can be made of: fields of the pod, and resources of its
 // containers.
 var (
-	volumeFields = sets.New("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
-	envFields    = sets.New("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
+	volumeFields = sets.New("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace",
+		"metadata.uid")
+	envFields = sets.New("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
 		"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
 	// labelledFields are the fields of a pod that have a label which selects and
 	// refers to them; a reference supports some of them. spec.host is a name of
 	// spec.nodeName from an early version.
-	labelledFields = sets.New("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid",
-		"spec.nodeName", "spec.host", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+	labelledFields = sets.New("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace",
+		"metadata.uid",
+		"spec.nodeName", "spec.host", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
+		"spec.hostNetwork",
 		"status.phase", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs", "status.nominatedNodeName")
 	resourceFields = sets.New("limits.cpu", "limits.ephemeral-storage", "limits.memory",
 		"requests.cpu", "requests.ephemeral-storage", "requests.memory")
@@ -48,7 +51,8 @@ func (v *checker) fieldRef(r *corev1.ObjectFieldSelector, path *field.Path, supp
 	case ok && base == "metadata.labels":
 		v.qualified(key, path)
 	case ok:
-		v.add(field.Invalid(at, r.FieldPath, "error converting fieldPath: field label does not support subscript: "+r.FieldPath))
+		v.add(field.Invalid(at, r.FieldPath, "error converting fieldPath: field label does not support subscript: "+
+			r.FieldPath))
 	case !labelledFields.Has(r.FieldPath):
 		v.add(field.Invalid(at, r.FieldPath, "error converting fieldPath: field label not supported: "+r.FieldPath))
 	case !supported.Has(r.FieldPath):
@@ -104,6 +108,7 @@ func (v *checker) divisor(ref, name string, unit resource.Quantity, path *field.
 		return
 	}
 	if !slices.ContainsFunc(units, func(u string) bool { return unit.Cmp(resource.MustParse(u)) == 0 }) {
-		v.add(field.Invalid(path, ref, fmt.Sprintf("only divisor's values %s are supported with the %s resource", said, kind)))
+		v.add(field.Invalid(path, ref, fmt.Sprintf("only divisor's values %s are supported with the %s resource",
+			said, kind)))
 	}
 }

@@ -26,7 +26,8 @@ var (
 // ResourceName validates the name of any compute or quota resource.
 func ResourceName(name string, path *field.Path) field.ErrorList {
 	errs := qualified(name, path)
-	if len(errs) == 0 && !strings.Contains(name, "/") && !standardResources.Has(name) && !isHugePages(name) && !isHugePages(strings.TrimPrefix(name, "requests.")) {
+	if len(errs) == 0 && !strings.Contains(name, "/") && !standardResources.Has(name) && !isHugePages(name) &&
+		!isHugePages(strings.TrimPrefix(name, "requests.")) {
 		errs = append(errs, field.Invalid(path, name, "must be a standard resource type or fully qualified"))
 	}
 	return errs

@@ -55,7 +55,8 @@ func DefaultPodLevelResources(s *corev1.PodSpec) {
 		r.Requests = corev1.ResourceList{}
 	}
 	requests := sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })
-	maps.DeleteFunc(requests, func(k corev1.ResourceName, _ resource.Quantity) bool { return hugePages(k) }) // those are as limited
+	// those are as limited
+	maps.DeleteFunc(requests, func(k corev1.ResourceName, _ resource.Quantity) bool { return hugePages(k) })
 	for _, from := range []corev1.ResourceList{requests, r.Limits} {
 		for k, v := range from {
 			if _, ok := r.Requests[k]; !ok && PodLevelResource(k) {
@@ -110,7 +111,8 @@ func Limits(s *corev1.PodSpec) corev1.ResourceList {
 	return effective(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits }, false)
 }
 
-func effective(s *corev1.PodSpec, of func(*corev1.ResourceRequirements) corev1.ResourceList, overheadCounts bool) corev1.ResourceList {
+func effective(s *corev1.PodSpec, of func(*corev1.ResourceRequirements) corev1.ResourceList,
+	overheadCounts bool) corev1.ResourceList {
 	total := sum(s, func(c *corev1.Container) corev1.ResourceList { return of(&c.Resources) })
 	if s.Resources != nil {
 		for k, v := range of(s.Resources) {

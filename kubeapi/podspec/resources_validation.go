@@ -27,7 +27,8 @@ func Overhead(list corev1.ResourceList, path *field.Path) field.ErrorList {
 
 // resources validates requests and limits, whose names are those that name
 // accepts.
-func (v *checker) resources(r *corev1.ResourceRequirements, path *field.Path, name func(string, *field.Path) field.ErrorList) {
+func (v *checker) resources(r *corev1.ResourceRequirements, path *field.Path,
+	name func(string, *field.Path) field.ErrorList) {
 	cpuOrMemory, huge := false, false
 	limits, requests := path.Child("limits"), path.Child("requests")
 	note := func(name corev1.ResourceName) {
@@ -68,7 +69,8 @@ func multipleOfPage(name string, q resource.Quantity) bool {
 	return q.Value()%page.Value() == 0
 }
 
-func (v *checker) requestWithinLimit(name corev1.ResourceName, q resource.Quantity, limits corev1.ResourceList, limitPath, path *field.Path) {
+func (v *checker) requestWithinLimit(name corev1.ResourceName, q resource.Quantity, limits corev1.ResourceList,
+	limitPath, path *field.Path) {
 	limit, ok := limits[name]
 	switch over := Overcommits(string(name)); {
 	case !ok && !over:
@@ -76,7 +78,8 @@ func (v *checker) requestWithinLimit(name corev1.ResourceName, q resource.Quanti
 	case ok && !over && q.Cmp(limit) != 0:
 		v.add(field.Invalid(path, q.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
 	case ok && over && q.Cmp(limit) > 0:
-		v.add(field.Invalid(path, q.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
+		v.add(field.Invalid(path, q.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name,
+			limit.String())))
 	}
 }
 

@@ -51,7 +51,8 @@ func Tolerations(list []corev1.Toleration, compared bool, path *field.Path) fiel
 			v.qualified(t.Key, p.Child("key"))
 		}
 		if t.Key == "" && t.Operator != corev1.TolerationOpExists {
-			v.add(field.Invalid(p.Child("operator"), t.Operator, "operator must be Exists when `key` is empty, which means \"match all values and all keys\""))
+			v.add(field.Invalid(p.Child("operator"), t.Operator,
+				"operator must be Exists when `key` is empty, which means \"match all values and all keys\""))
 		}
 		if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
 			v.add(field.Invalid(p.Child("effect"), t.Effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"))
@@ -73,7 +74,8 @@ func Tolerations(list []corev1.Toleration, compared bool, path *field.Path) fiel
 			v.add(field.NotSupported(p.Child("operator"), t.Operator, knownTolerationOperators(t.Operator)))
 		}
 		if t.Effect != "" {
-			oneOfOrEmpty(v, t.Effect, p.Child("effect"), corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
+			oneOfOrEmpty(v, t.Effect, p.Child("effect"), corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule,
+				corev1.TaintEffectNoExecute)
 		}
 	}
 	return v.errs
@@ -99,14 +101,16 @@ func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, repeated bo
 	}
 	oneOfOrEmpty(v, c.WhenUnsatisfiable, path.Child("whenUnsatisfiable"), corev1.DoNotSchedule, corev1.ScheduleAnyway)
 	if repeated {
-		v.add(field.Duplicate(path.Child("{topologyKey, whenUnsatisfiable}"), fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)))
+		v.add(field.Duplicate(path.Child("{topologyKey, whenUnsatisfiable}"),
+			fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)))
 	}
 	if c.MinDomains != nil {
 		if *c.MinDomains <= 0 {
 			v.add(field.Invalid(path.Child("minDomains"), c.MinDomains, "must be greater than zero"))
 		}
 		if c.WhenUnsatisfiable != corev1.DoNotSchedule {
-			v.add(field.Invalid(path.Child("minDomains"), c.MinDomains, "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not "+string(c.WhenUnsatisfiable)))
+			v.add(field.Invalid(path.Child("minDomains"), c.MinDomains,
+				"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not "+string(c.WhenUnsatisfiable)))
 		}
 	}
 	policy := func(p *corev1.NodeInclusionPolicy, path *field.Path) {
@@ -123,7 +127,8 @@ func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, repeated bo
 		for i, k := range c.MatchLabelKeys {
 			v.qualified(k, path.Child("matchLabelKeys").Index(i))
 		}
-		v.add(metav1validation.ValidateLabelSelector(c.LabelSelector, metav1validation.LabelSelectorValidationOptions{}, path.Child("labelSelector"))...)
+		v.add(metav1validation.ValidateLabelSelector(c.LabelSelector, metav1validation.LabelSelectorValidationOptions{},
+			path.Child("labelSelector"))...)
 	}
 }
 
@@ -150,10 +155,12 @@ func (v *checker) affinity(a *corev1.Affinity, path *field.Path) {
 		}
 	}
 	if x := a.PodAffinity; x != nil {
-		pods(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAffinity"))
+		pods(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution,
+			path.Child("podAffinity"))
 	}
 	if x := a.PodAntiAffinity; x != nil {
-		pods(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAntiAffinity"))
+		pods(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution,
+			path.Child("podAntiAffinity"))
 	}
 }
 
@@ -216,7 +223,8 @@ func (v *checker) nodeField(r *corev1.NodeSelectorRequirement, path *field.Path)
 	switch r.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		if len(r.Values) != 1 {
-			v.add(field.Required(path.Child("values"), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"))
+			v.add(field.Required(path.Child("values"),
+				"must be only one value when `operator` is 'In' or 'NotIn' for node field selector"))
 		}
 	default:
 		v.add(field.Invalid(path.Child("operator"), r.Operator, "not a valid selector operator"))
@@ -272,7 +280,8 @@ func Taints(list []corev1.Taint, path *field.Path) field.ErrorList {
 		t, p := &list[i], path.Index(i)
 		v.qualified(t.Key, p.Child("key"))
 		v.messages(utilvalidation.IsValidLabelValue(t.Value), t.Value, p.Child("value"))
-		oneOf(v, t.Effect, p.Child("effect"), corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
+		oneOf(v, t.Effect, p.Child("effect"), corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule,
+			corev1.TaintEffectNoExecute)
 		if id := strconv.Quote(t.Key) + string(t.Effect); seen.Has(id) {
 			d := field.Duplicate(p, *t)
 			d.Detail = "taints must be unique by key and effect pair"

@@ -54,12 +54,14 @@ func seccompAgrees(annotations map[string]string, s *corev1.PodSpec, spec *field
 		if !annotated || profile == nil {
 			return
 		}
-		named, path := ptr.Deref(seccompProfile(value), corev1.SeccompProfile{}), owner.Child("securityContext", "seccompProfile")
+		named, path := ptr.Deref(seccompProfile(value), corev1.SeccompProfile{}),
+			owner.Child("securityContext", "seccompProfile")
 		switch {
 		case profile.Type != named.Type:
 			errs = append(errs, field.Forbidden(path.Child("type"), "seccomp type in annotation and field must match"))
 		case show(profile.LocalhostProfile) != show(named.LocalhostProfile):
-			errs = append(errs, field.Forbidden(path.Child("localhostProfile"), "seccomp profile in annotation and field must match"))
+			errs = append(errs, field.Forbidden(path.Child("localhostProfile"),
+				"seccomp profile in annotation and field must match"))
 		}
 	}
 	if s.SecurityContext != nil {

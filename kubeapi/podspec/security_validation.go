@@ -41,7 +41,8 @@ func (v *checker) podSecurity(spec *field.Path) {
 	v.seccomp(sc.SeccompProfile, path.Child("seccompProfile"))
 	v.appArmor(sc.AppArmorProfile, path.Child("appArmorProfile"))
 	if p := sc.SupplementalGroupsPolicy; p != nil {
-		oneOfOrEmpty(v, *p, path.Child("supplementalGroupsPolicy"), corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
+		oneOfOrEmpty(v, *p, path.Child("supplementalGroupsPolicy"), corev1.SupplementalGroupsPolicyMerge,
+			corev1.SupplementalGroupsPolicyStrict)
 	}
 	if p := sc.SELinuxChangePolicy; p != nil {
 		oneOfOrEmpty(v, *p, path.Child("seLinuxChangePolicy"), corev1.SELinuxChangePolicyRecursive)
@@ -52,7 +53,8 @@ func (v *checker) podSecurity(spec *field.Path) {
 func (v *checker) hostNamespaces(spec *field.Path) {
 	s := v.spec
 	if share := s.ShareProcessNamespace; share != nil && *share && s.HostPID {
-		v.add(field.Invalid(spec.Child("securityContext", "shareProcessNamespace"), *share, "ShareProcessNamespace and HostPID cannot both be enabled"))
+		v.add(field.Invalid(spec.Child("securityContext", "shareProcessNamespace"), *share,
+			"ShareProcessNamespace and HostPID cannot both be enabled"))
 	}
 }
 
@@ -96,7 +98,8 @@ func (v *checker) sysctls(list []corev1.Sysctl, path *field.Path) {
 		if v.spec.HostNetwork && strings.HasPrefix(dotted, "net.") {
 			v.add(field.Invalid(p, name, "may not be specified when 'hostNetwork' is true"))
 		}
-		if v.spec.HostIPC && (strings.HasPrefix(dotted, "kernel.shm") || strings.HasPrefix(dotted, "kernel.msg") || dotted == "kernel.sem" || strings.HasPrefix(dotted, "fs.mqueue.")) {
+		if v.spec.HostIPC && (strings.HasPrefix(dotted, "kernel.shm") || strings.HasPrefix(dotted, "kernel.msg") ||
+			dotted == "kernel.sem" || strings.HasPrefix(dotted, "fs.mqueue.")) {
 			v.add(field.Invalid(p, name, "may not be specified when 'hostIPC' is true"))
 		}
 	}
@@ -109,7 +112,8 @@ func (v *checker) seccomp(s *corev1.SeccompProfile, path *field.Path) {
 	if s.Type == "" {
 		v.add(field.Required(path.Child("type"), "type is required when seccompProfile is set"))
 	} else {
-		oneOfOrEmpty(v, s.Type, path.Child("type"), corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
+		oneOfOrEmpty(v, s.Type, path.Child("type"), corev1.SeccompProfileTypeLocalhost,
+			corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
 	}
 	local := path.Child("localhostProfile")
 	switch {

@@ -25,7 +25,8 @@ func ValidateTemplate(o Options, t *corev1.PodTemplateSpec, path *field.Path) fi
 	errs = append(errs, v.podSpec(path.Child("spec"))...)
 	errs = append(errs, ProfilesAgree(t.Annotations, &t.Spec, path.Child("spec"))...)
 	if len(t.Spec.EphemeralContainers) > 0 {
-		errs = append(errs, field.Forbidden(path.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
+		errs = append(errs, field.Forbidden(path.Child("spec", "ephemeralContainers"),
+			"ephemeral containers not allowed in pod template"))
 	}
 	return errs
 }
@@ -76,8 +77,10 @@ type checker struct {
 }
 
 func newChecker(o Options, s *corev1.PodSpec) *checker {
-	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: o.AllowPrivileged, mirror: o.Mirror,
-		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers, oneRestarts: o.OneContainerRestarts, anyHostname: o.AnyHostname, addresses: o.Addresses}
+	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](),
+		privileged: o.AllowPrivileged, mirror: o.Mirror,
+		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers, oneRestarts: o.OneContainerRestarts,
+		anyHostname: o.AnyHostname, addresses: o.Addresses}
 }
 
 func (v *checker) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }
@@ -121,8 +124,10 @@ func oneOfOrEmpty[V ~string](v *checker, value V, path *field.Path, supported ..
 // policies validates how the pod ends and how it resolves names.
 func (v *checker) policies(path *field.Path) {
 	s := v.spec
-	oneOf(v, s.RestartPolicy, path.Child("restartPolicy"), corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
-	oneOf(v, s.DNSPolicy, path.Child("dnsPolicy"), corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)
+	oneOf(v, s.RestartPolicy, path.Child("restartPolicy"), corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure,
+		corev1.RestartPolicyNever)
+	oneOf(v, s.DNSPolicy, path.Child("dnsPolicy"), corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst,
+		corev1.DNSDefault, corev1.DNSNone)
 }
 
 // system validates what the pod is to the cluster: its priority, its runtime, its
@@ -175,7 +180,8 @@ func (v *checker) dns(path *field.Path) {
 		v.add(field.Invalid(path.Child("searches"), d.Searches, "must not have more than 32 search paths"))
 	}
 	if n := len(strings.Join(d.Searches, " ")); n > maxSearchChars {
-		v.add(field.Invalid(path.Child("searches"), d.Searches, "must not have more than 2048 characters (including spaces) in the search list"))
+		v.add(field.Invalid(path.Child("searches"), d.Searches,
+			"must not have more than 2048 characters (including spaces) in the search list"))
 	}
 	for i, s := range d.Searches {
 		if s = strings.TrimSuffix(s, "."); s != "" || d.Searches[i] == "" {

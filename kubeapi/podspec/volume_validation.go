@@ -44,8 +44,10 @@ func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
 			v.require(p, "repository", s.GitRepo.Repository)
 			v.relativePath(s.GitRepo.Directory, p.Child("directory"))
 		}},
-		{"gcePersistentDisk", s.GCEPersistentDisk != nil, func(p *field.Path) { v.gcePersistentDisk(s.GCEPersistentDisk, p) }},
-		{"awsElasticBlockStore", s.AWSElasticBlockStore != nil, func(p *field.Path) { v.awsElasticBlockStore(s.AWSElasticBlockStore, p) }},
+		{"gcePersistentDisk", s.GCEPersistentDisk != nil,
+			func(p *field.Path) { v.gcePersistentDisk(s.GCEPersistentDisk, p) }},
+		{"awsElasticBlockStore", s.AWSElasticBlockStore != nil,
+			func(p *field.Path) { v.awsElasticBlockStore(s.AWSElasticBlockStore, p) }},
 		{"secret", s.Secret != nil, func(p *field.Path) {
 			v.require(p, "secretName", s.Secret.SecretName)
 			v.mode(s.Secret.DefaultMode, p.Child("defaultMode"))
@@ -77,7 +79,10 @@ func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
 			}
 		}},
 		{"fc", s.FC != nil, func(p *field.Path) { v.fc(s.FC, p) }},
-		{"flexVolume", s.FlexVolume != nil, func(p *field.Path) { v.flexVolume(s.FlexVolume.Driver, s.FlexVolume.Options, p) }},
+		{"flexVolume", s.FlexVolume != nil, func(p *field.Path) {
+			v.flexVolume(s.FlexVolume.Driver,
+				s.FlexVolume.Options, p)
+		}},
 		{"configMap", s.ConfigMap != nil, func(p *field.Path) {
 			v.require(p, "name", s.ConfigMap.Name)
 			v.mode(s.ConfigMap.DefaultMode, p.Child("defaultMode"))
@@ -86,16 +91,22 @@ func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
 		{"azureFile", s.AzureFile != nil, func(p *field.Path) {
 			v.require(p, "secretName", s.AzureFile.SecretName, "shareName", s.AzureFile.ShareName)
 		}},
-		{"vsphereVolume", s.VsphereVolume != nil, func(p *field.Path) { v.require(p, "volumePath", s.VsphereVolume.VolumePath) }},
-		{"photonPersistentDisk", s.PhotonPersistentDisk != nil, func(p *field.Path) { v.require(p, "pdID", s.PhotonPersistentDisk.PdID) }},
-		{"portworxVolume", s.PortworxVolume != nil, func(p *field.Path) { v.require(p, "volumeID", s.PortworxVolume.VolumeID) }},
+		{"vsphereVolume", s.VsphereVolume != nil,
+			func(p *field.Path) { v.require(p, "volumePath", s.VsphereVolume.VolumePath) }},
+		{"photonPersistentDisk", s.PhotonPersistentDisk != nil,
+			func(p *field.Path) { v.require(p, "pdID", s.PhotonPersistentDisk.PdID) }},
+		{"portworxVolume", s.PortworxVolume != nil,
+			func(p *field.Path) { v.require(p, "volumeID", s.PortworxVolume.VolumeID) }},
 		{"azureDisk", s.AzureDisk != nil, func(p *field.Path) { v.azureDisk(s.AzureDisk, p) }},
 		{"storageos", s.StorageOS != nil, func(p *field.Path) {
 			v.storageOS(s.StorageOS.VolumeName, s.StorageOS.VolumeNamespace, p)
 			v.secretRef(s.StorageOS.SecretRef, p)
 		}},
 		{"projected", s.Projected != nil, func(p *field.Path) { v.projected(s.Projected, p) }},
-		{"scaleIO", s.ScaleIO != nil, func(p *field.Path) { v.scaleIO(s.ScaleIO.Gateway, s.ScaleIO.System, s.ScaleIO.VolumeName, p) }},
+		{"scaleIO", s.ScaleIO != nil, func(p *field.Path) {
+			v.scaleIO(s.ScaleIO.Gateway, s.ScaleIO.System,
+				s.ScaleIO.VolumeName, p)
+		}},
 		{"csi", s.CSI != nil, func(p *field.Path) { v.csi(s.CSI, p) }},
 		{"ephemeral", s.Ephemeral != nil, func(p *field.Path) { v.ephemeral(s.Ephemeral, p) }},
 		{"image", s.Image != nil, func(p *field.Path) {
@@ -121,7 +132,8 @@ func (v *checker) hostPath(h *corev1.HostPathVolumeSource, path *field.Path) {
 	v.noBackstep(h.Path, path.Child("path"))
 	if h.Type != nil {
 		oneOfOrEmpty(v, *h.Type, path.Child("type"), corev1.HostPathUnset, corev1.HostPathBlockDev, corev1.HostPathCharDev,
-			corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate, corev1.HostPathFile, corev1.HostPathFileOrCreate, corev1.HostPathSocket)
+			corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate, corev1.HostPathFile, corev1.HostPathFileOrCreate,
+			corev1.HostPathSocket)
 	}
 }
 
@@ -215,7 +227,8 @@ func (v *checker) projection(s *corev1.VolumeProjection, projected, path *field.
 	}
 }
 
-func (v *checker) projectedItems(name string, items []corev1.KeyToPath, path *field.Path, place func(shown, file string)) {
+func (v *checker) projectedItems(name string, items []corev1.KeyToPath, path *field.Path,
+	place func(shown, file string)) {
 	if name == "" {
 		v.add(field.Required(path.Child("name"), ""))
 	}

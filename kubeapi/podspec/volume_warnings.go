@@ -36,7 +36,8 @@ func (w *warner) volume(v *corev1.Volume, path *field.Path) {
 	w.retired(v.CephFS != nil, "cephfs", path)
 	w.retired(v.RBD != nil, "rbd", path)
 	if e := v.Ephemeral; e != nil && e.VolumeClaimTemplate != nil {
-		w.texts = append(w.texts, ClaimSpecWarnings(&e.VolumeClaimTemplate.Spec, path.Child("ephemeral", "volumeClaimTemplate", "spec"))...)
+		w.texts = append(w.texts, ClaimSpecWarnings(&e.VolumeClaimTemplate.Spec,
+			path.Child("ephemeral", "volumeClaimTemplate", "spec"))...)
 	}
 }
 

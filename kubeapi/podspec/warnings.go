@@ -32,7 +32,8 @@ func PodWarnings(p *corev1.Pod) []string {
 
 // AppArmorWarning names the field that replaces the annotation of a container.
 func AppArmorWarning(annotations *field.Path, name string) string {
-	return fmt.Sprintf("%s: deprecated since v1.30; use the \"appArmorProfile\" field instead", annotations.Key(appArmorPrefix+name))
+	return fmt.Sprintf("%s: deprecated since v1.30; use the \"appArmorProfile\" field instead",
+		annotations.Key(appArmorPrefix+name))
 }
 
 // spec warns about a pod's or template's spec; path is that of what holds it, nil for
@@ -56,7 +57,8 @@ func (w *warner) spec(s *corev1.PodSpec, annotations map[string]string, owner *f
 	w.containers(s, annotations, owner)
 	w.ports(s, path)
 	if g := s.TerminationGracePeriodSeconds; g != nil && *g < 0 {
-		w.say("%s: must be >= 0; negative values are invalid and will be treated as 1", path.Child("terminationGracePeriodSeconds"))
+		w.say("%s: must be >= 0; negative values are invalid and will be treated as 1",
+			path.Child("terminationGracePeriodSeconds"))
 	}
 	w.podAffinity(s.Affinity, path.Child("affinity"))
 	w.addresses(s, path)
@@ -108,7 +110,8 @@ func (w *warner) nullSelector(s *metav1.LabelSelector, path *field.Path) {
 	}
 }
 
-const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution",
+	"preferredDuringSchedulingIgnoredDuringExecution"
 
 func (w *warner) nodeAffinity(a *corev1.Affinity, path *field.Path) {
 	if a == nil || a.NodeAffinity == nil {
@@ -121,7 +124,8 @@ func (w *warner) nodeAffinity(a *corev1.Affinity, path *field.Path) {
 		}
 	}
 	for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
-		w.nodeTerm(&n.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, p.Child(preferred).Index(i).Child("preference"))
+		w.nodeTerm(&n.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference,
+			p.Child(preferred).Index(i).Child("preference"))
 	}
 }
 
@@ -130,10 +134,12 @@ func (w *warner) podAffinity(a *corev1.Affinity, path *field.Path) {
 		return
 	}
 	if x := a.PodAffinity; x != nil {
-		w.podTerms(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAffinity"))
+		w.podTerms(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution,
+			path.Child("podAffinity"))
 	}
 	if x := a.PodAntiAffinity; x != nil {
-		w.podTerms(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAntiAffinity"))
+		w.podTerms(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution,
+			path.Child("podAntiAffinity"))
 	}
 }
 
@@ -156,7 +162,8 @@ func (w *warner) podTerms(terms []corev1.PodAffinityTerm, weighted []corev1.Weig
 
 // oldAnnotations are annotations that fields came after.
 var oldAnnotations = []struct{ key, msg string }{
-	{"scheduler.alpha.kubernetes.io/critical-pod", "non-functional in v1.16+; use the \"priorityClassName\" field instead"},
+	{"scheduler.alpha.kubernetes.io/critical-pod",
+		"non-functional in v1.16+; use the \"priorityClassName\" field instead"},
 	{"security.alpha.kubernetes.io/sysctls", "non-functional in v1.11+; use the \"sysctls\" field instead"},
 	{"security.alpha.kubernetes.io/unsafe-sysctls", "non-functional in v1.11+; use the \"sysctls\" field instead"},
 }
@@ -189,7 +196,8 @@ func (w *warner) seccomp(key string, annotations map[string]string, path *field.
 	}
 }
 
-func (w *warner) containerAppArmor(s *corev1.PodSpec, c *corev1.Container, annotations map[string]string, path *field.Path) {
+func (w *warner) containerAppArmor(s *corev1.PodSpec, c *corev1.Container, annotations map[string]string,
+	path *field.Path) {
 	if _, ok := annotations[appArmorPrefix+c.Name]; ok && w.appArmor && EffectiveAppArmor(s, c) == nil {
 		w.texts = append(w.texts, AppArmorWarning(path, c.Name))
 	}
@@ -265,7 +273,8 @@ func (w *warner) addresses(s *corev1.PodSpec, path *field.Path) {
 		}
 	}
 	for i := range s.HostAliases {
-		w.texts = append(w.texts, utilvalidation.GetWarningsForIP(path.Child("hostAliases").Index(i).Child("ip"), s.HostAliases[i].IP)...)
+		w.texts = append(w.texts, utilvalidation.GetWarningsForIP(path.Child("hostAliases").Index(i).Child("ip"),
+			s.HostAliases[i].IP)...)
 	}
 }
 

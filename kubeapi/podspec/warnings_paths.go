@@ -41,7 +41,8 @@ func (w *warner) overlap(volume, kind string, files []placedFile) {
 			if f.from == "" {
 				w.say("volume %q (%s): overlapping paths: %q with %q", volume, kind, f.path, other.path)
 			} else {
-				w.say("volume %q (%s): overlapping paths: %q (%s) with %q (%s)", volume, kind, f.path, f.from, other.path, other.from)
+				w.say("volume %q (%s): overlapping paths: %q (%s) with %q (%s)", volume, kind, f.path, f.from, other.path,
+					other.from)
 			}
 		}
 	}

@@ -32,7 +32,8 @@ func (w *warner) ports(s *corev1.PodSpec, path *field.Path) {
 				continue
 			}
 			if other, ok := byName[here.Name]; ok {
-				w.say("%s: duplicate port name %q with %s, services and probes that select ports by name will use %s", here.path, here.Name, other.path, other.path)
+				w.say("%s: duplicate port name %q with %s, services and probes that select ports by name will use %s", here.path,
+					here.Name, other.path, other.path)
 			} else {
 				byName[here.Name] = here
 			}

@@ -108,7 +108,8 @@ func (v *checker) hostProcess(path *field.Path) {
 		v.add(field.Invalid(path, "", "If pod contains any hostProcess containers then all containers must be HostProcess containers"))
 	}
 	if !v.spec.HostNetwork {
-		v.add(field.Invalid(path.Child("hostNetwork"), false, "hostNetwork must be true if pod contains any hostProcess containers"))
+		v.add(field.Invalid(path.Child("hostNetwork"), false,
+			"hostNetwork must be true if pod contains any hostProcess containers"))
 	}
 }
 

@@ -27,6 +27,7 @@ func fromBetaSelector(s *metav1.LabelSelector) {
 		s.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: emptyLabel, Operator: metav1.LabelSelectorOpExists}}
 		return
 	}
-	s.MatchExpressions = slices.DeleteFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == emptyLabel })
+	s.MatchExpressions = slices.DeleteFunc(s.MatchExpressions,
+		func(r metav1.LabelSelectorRequirement) bool { return r.Key == emptyLabel })
 	delete(s.MatchLabels, emptyLabel)
 }

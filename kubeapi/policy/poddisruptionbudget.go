@@ -17,7 +17,8 @@ import (
 func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 	return registry.Kind[*policyv1.PodDisruptionBudget]{
 		Hub: v1.WithKind("PodDisruptionBudget"), Namespaced: true,
-		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(), MetadataOnUpdate: registry.MetadataOnce, MetadataOnStatus: registry.MetadataOnce},
+		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(),
+			MetadataOnUpdate: registry.MetadataOnce, MetadataOnStatus: registry.MetadataOnce},
 		Names: registry.Names{
 			Plural:     "poddisruptionbudgets",
 			ShortNames: []string{"pdb"},
@@ -28,7 +29,8 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 				return validateSpec(&b.Spec, false)
 			},
 			ValidateUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) field.ErrorList {
-				return validateSpec(&b.Spec, old.Spec.Selector != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
+				return validateSpec(&b.Spec, old.Spec.Selector != nil &&
+					metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
 			},
 		},
 		Show: registry.Show[*policyv1.PodDisruptionBudget]{
@@ -40,7 +42,8 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 				show.Age(),
 			},
 			Cells: func(b *policyv1.PodDisruptionBudget, since func(metav1.Time) string) []any {
-				return []any{b.Name, amount(b.Spec.MinAvailable), amount(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), since(b.CreationTimestamp)}
+				return []any{b.Name, amount(b.Spec.MinAvailable), amount(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed),
+					since(b.CreationTimestamp)}
 			},
 		},
 		Status: &registry.StatusSubresource[*policyv1.PodDisruptionBudget]{
@@ -73,9 +76,11 @@ func validateSpec(s *policyv1.PodDisruptionBudgetSpec, allowInvalidValues bool) 
 		errs = append(errs, check.AtMost100Percent(*v, path.Child("maxUnavailable"))...)
 	}
 	errs = append(errs, metavalidation.ValidateLabelSelector(s.Selector,
-		metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: allowInvalidValues}, path.Child("selector"))...)
+		metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: allowInvalidValues},
+		path.Child("selector"))...)
 	if p := s.UnhealthyPodEvictionPolicy; p != nil {
-		errs = append(errs, check.OneOf(*p, path.Child("unhealthyPodEvictionPolicy"), policyv1.AlwaysAllow, policyv1.IfHealthyBudget)...)
+		errs = append(errs, check.OneOf(*p, path.Child("unhealthyPodEvictionPolicy"), policyv1.AlwaysAllow,
+			policyv1.IfHealthyBudget)...)
 	}
 	return errs
 }
@@ -85,7 +90,8 @@ func validateStatus(s *policyv1.PodDisruptionBudgetStatus, path *field.Path) fie
 	for _, c := range []struct {
 		name  string
 		value int32
-	}{{"disruptionsAllowed", s.DisruptionsAllowed}, {"currentHealthy", s.CurrentHealthy}, {"desiredHealthy", s.DesiredHealthy}, {"expectedPods", s.ExpectedPods}} {
+	}{{"disruptionsAllowed", s.DisruptionsAllowed}, {"currentHealthy", s.CurrentHealthy},
+		{"desiredHealthy", s.DesiredHealthy}, {"expectedPods", s.ExpectedPods}} {
 		errs = append(errs, check.NonNegative(int64(c.value), path.Child(c.name))...)
 	}
 	return errs

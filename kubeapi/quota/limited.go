@@ -33,12 +33,14 @@ func Covered(limited []Limited, gr schema.GroupResource, obj runtime.Object, quo
 			continue
 		}
 		for name := range Usage(gr, obj) {
-			if l.contains(string(name)) && !slices.ContainsFunc(quotas, func(q *corev1.ResourceQuota) bool { return bounds(q, name) }) {
+			if l.contains(string(name)) && !slices.ContainsFunc(quotas,
+				func(q *corev1.ResourceQuota) bool { return bounds(q, name) }) {
 				uncovered.Insert(string(name))
 			}
 		}
 		for _, s := range l.MatchScopes {
-			if inScope(s, obj) && !slices.ContainsFunc(quotas, func(q *corev1.ResourceQuota) bool { return selectsScope(q, s, obj) }) {
+			if inScope(s, obj) && !slices.ContainsFunc(quotas,
+				func(q *corev1.ResourceQuota) bool { return selectsScope(q, s, obj) }) {
 				scopes = append(scopes, s)
 			}
 		}

@@ -14,8 +14,9 @@ var (
 		"resourcequotas", "services", "replicationcontrollers", "secrets", "persistentvolumeclaims", "configmaps",
 		"services.nodeports", "services.loadbalancers",
 	)
-	podCompute = sets.New[corev1.ResourceName]("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
-	claims     = sets.New[corev1.ResourceName]("persistentvolumeclaims", "requests.storage")
+	podCompute = sets.New[corev1.ResourceName]("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu",
+		"requests.memory")
+	claims = sets.New[corev1.ResourceName]("persistentvolumeclaims", "requests.storage")
 )
 
 const requests, limits = "requests.", "limits."
@@ -30,7 +31,8 @@ func hugePages(name corev1.ResourceName) bool {
 // KnownScope reports whether there is such a scope.
 func KnownScope(s corev1.ResourceQuotaScope) bool {
 	switch s {
-	case corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeBestEffort,
+	case corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating,
+		corev1.ResourceQuotaScopeBestEffort,
 		corev1.ResourceQuotaScopeNotBestEffort, corev1.ResourceQuotaScopePriorityClass,
 		corev1.ResourceQuotaScopeCrossNamespacePodAffinity, corev1.ResourceQuotaScopeVolumeAttributesClass:
 		return true
@@ -45,7 +47,8 @@ func ScopeFits(s corev1.ResourceQuotaScope, name corev1.ResourceName) bool {
 		return name == corev1.ResourcePods
 	case corev1.ResourceQuotaScopeVolumeAttributesClass:
 		return claims.Has(name)
-	case corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeNotBestEffort,
+	case corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating,
+		corev1.ResourceQuotaScopeNotBestEffort,
 		corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
 		return name == corev1.ResourcePods || podCompute.Has(name)
 	}

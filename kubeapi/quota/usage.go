@@ -116,13 +116,15 @@ func Counts(gr schema.GroupResource, name corev1.ResourceName) bool {
 	}
 	switch gr.Resource {
 	case "pods":
-		if name == corev1.ResourcePods || podCompute.Has(name) || hugePages(name) || strings.HasSuffix(string(name), "ephemeral-storage") {
+		if name == corev1.ResourcePods || podCompute.Has(name) || hugePages(name) ||
+			strings.HasSuffix(string(name), "ephemeral-storage") {
 			return true
 		}
 		rest, ok := strings.CutPrefix(string(name), requests)
 		return ok && podspec.Extended(rest)
 	case "services":
-		return name == corev1.ResourceServices || name == corev1.ResourceServicesNodePorts || name == corev1.ResourceServicesLoadBalancers
+		return name == corev1.ResourceServices || name == corev1.ResourceServicesNodePorts ||
+			name == corev1.ResourceServicesLoadBalancers
 	case "persistentvolumeclaims":
 		_, rest, ok := strings.Cut(string(name), storageClassSuffix)
 		return claims.Has(name) || ok && claims.Has(corev1.ResourceName(rest))

@@ -31,7 +31,8 @@ func clusterRoleBindingKind(g *guard) registry.Kind[*rbacv1.ClusterRoleBinding] 
 			BeginCreate: func(ctx context.Context, b *rbacv1.ClusterRoleBinding, _ bool) (func(context.Context, bool), error) {
 				return done, g.grantBinding(ctx, "clusterrolebindings", b, b.RoleRef)
 			},
-			BeginUpdate: func(ctx context.Context, b, old *rbacv1.ClusterRoleBinding, _ bool) (func(context.Context, bool), error) {
+			BeginUpdate: func(ctx context.Context, b, old *rbacv1.ClusterRoleBinding,
+				_ bool) (func(context.Context, bool), error) {
 				same := b.RoleRef == old.RoleRef && !check.Differs(b.Subjects, old.Subjects)
 				if metadataOnly(ctx, b, old, same) {
 					return done, nil

@@ -11,38 +11,43 @@ import (
 // alpha, whose rules are numbered in another way.
 func formerRoles() []registry.Version[*rbacv1.Role] {
 	return append(registry.SameFields[*rbacv1.Role]("Role", "rbac.authorization.k8s.io/v1beta1"),
-		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("Role"), func(old *rbacv1alpha1.Role) (*rbacv1.Role, error) {
-			out := &rbacv1.Role{}
-			return out, registry.CopyFields(old, out)
-		}, nil))
+		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("Role"),
+			func(old *rbacv1alpha1.Role) (*rbacv1.Role, error) {
+				out := &rbacv1.Role{}
+				return out, registry.CopyFields(old, out)
+			}, nil))
 }
 
 func formerClusterRoles() []registry.Version[*rbacv1.ClusterRole] {
 	return append(registry.SameFields[*rbacv1.ClusterRole]("ClusterRole", "rbac.authorization.k8s.io/v1beta1"),
-		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("ClusterRole"), func(old *rbacv1alpha1.ClusterRole) (*rbacv1.ClusterRole, error) {
-			out := &rbacv1.ClusterRole{}
-			return out, registry.CopyFields(old, out)
-		}, nil))
+		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("ClusterRole"),
+			func(old *rbacv1alpha1.ClusterRole) (*rbacv1.ClusterRole, error) {
+				out := &rbacv1.ClusterRole{}
+				return out, registry.CopyFields(old, out)
+			}, nil))
 }
 
 func formerBindings() []registry.Version[*rbacv1.RoleBinding] {
 	return append(registry.SameFields[*rbacv1.RoleBinding]("RoleBinding", "rbac.authorization.k8s.io/v1beta1"),
-		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("RoleBinding"), func(old *rbacv1alpha1.RoleBinding) (*rbacv1.RoleBinding, error) {
-			out := &rbacv1.RoleBinding{}
-			err := registry.CopyFields(old, out)
-			out.Subjects = fromAlphaSubjects(old.Subjects)
-			return out, err
-		}, nil))
+		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("RoleBinding"),
+			func(old *rbacv1alpha1.RoleBinding) (*rbacv1.RoleBinding, error) {
+				out := &rbacv1.RoleBinding{}
+				err := registry.CopyFields(old, out)
+				out.Subjects = fromAlphaSubjects(old.Subjects)
+				return out, err
+			}, nil))
 }
 
 func formerClusterBindings() []registry.Version[*rbacv1.ClusterRoleBinding] {
-	return append(registry.SameFields[*rbacv1.ClusterRoleBinding]("ClusterRoleBinding", "rbac.authorization.k8s.io/v1beta1"),
-		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("ClusterRoleBinding"), func(old *rbacv1alpha1.ClusterRoleBinding) (*rbacv1.ClusterRoleBinding, error) {
-			out := &rbacv1.ClusterRoleBinding{}
-			err := registry.CopyFields(old, out)
-			out.Subjects = fromAlphaSubjects(old.Subjects)
-			return out, err
-		}, nil))
+	return append(registry.SameFields[*rbacv1.ClusterRoleBinding]("ClusterRoleBinding",
+		"rbac.authorization.k8s.io/v1beta1"),
+		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("ClusterRoleBinding"),
+			func(old *rbacv1alpha1.ClusterRoleBinding) (*rbacv1.ClusterRoleBinding, error) {
+				out := &rbacv1.ClusterRoleBinding{}
+				err := registry.CopyFields(old, out)
+				out.Subjects = fromAlphaSubjects(old.Subjects)
+				return out, err
+			}, nil))
 }
 
 // fromAlphaSubjects leaves the API group to the defaults, which take it from the

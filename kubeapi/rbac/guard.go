@@ -54,7 +54,8 @@ func (g *guard) holds(ctx context.Context, rules []rbacv1.PolicyRule, namespace 
 	if covered {
 		return nil
 	}
-	msg := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s", u.Name, u.Groups, authrbac.Describe(missing))
+	msg := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s", u.Name,
+		u.Groups, authrbac.Describe(missing))
 	if resolveErr != nil {
 		msg += fmt.Sprintf("; resolution errors: %v", []error{resolveErr})
 	}
@@ -156,9 +157,11 @@ func done(context.Context, bool) {}
 // replaces the object leaves out what only the server writes, and is a change.
 func metadataOnly(ctx context.Context, obj, old metav1.Object, same bool) bool {
 	info := request.InfoFrom(ctx)
-	return same && !check.Differs(obj.GetLabels(), old.GetLabels()) && !check.Differs(obj.GetAnnotations(), old.GetAnnotations()) &&
+	return same && !check.Differs(obj.GetLabels(), old.GetLabels()) &&
+		!check.Differs(obj.GetAnnotations(), old.GetAnnotations()) &&
 		(info != nil && info.Verb == "patch" ||
-			check.Differs(obj.GetOwnerReferences(), old.GetOwnerReferences()) || check.Differs(obj.GetFinalizers(), old.GetFinalizers()))
+			check.Differs(obj.GetOwnerReferences(), old.GetOwnerReferences()) ||
+			check.Differs(obj.GetFinalizers(), old.GetFinalizers()))
 }
 
 func joined(values []string) string { return strings.Join(values, ", ") }

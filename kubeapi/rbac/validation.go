@@ -22,10 +22,12 @@ func validateRule(r *rbacv1.PolicyRule, namespaced bool, path *field.Path) field
 	}
 	if len(r.NonResourceURLs) > 0 {
 		if namespaced {
-			errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), r.NonResourceURLs, "namespaced rules cannot apply to non-resource URLs"))
+			errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), r.NonResourceURLs,
+				"namespaced rules cannot apply to non-resource URLs"))
 		}
 		if len(r.APIGroups)+len(r.Resources)+len(r.ResourceNames) > 0 {
-			errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), r.NonResourceURLs, "rules cannot apply to both regular resources and non-resource URLs"))
+			errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), r.NonResourceURLs,
+				"rules cannot apply to both regular resources and non-resource URLs"))
 		}
 		return errs
 	}
@@ -71,7 +73,8 @@ func validateSubject(s rbacv1.Subject, namespaced bool, path *field.Path) field.
 	case rbacv1.UserKind, rbacv1.GroupKind:
 		errs = append(errs, check.OneOf(s.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)...)
 	default:
-		errs = append(errs, field.NotSupported(path.Child("kind"), s.Kind, []string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}))
+		errs = append(errs, field.NotSupported(path.Child("kind"), s.Kind,
+			[]string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}))
 	}
 	return errs
 }

@@ -13,7 +13,8 @@ import (
 // maxValidValues bounds the amounts that a policy lists.
 const maxValidValues = 10
 
-func validateCapacities(capacity map[resourcev1.QualifiedName]resourcev1.DeviceCapacity, shared bool, path *field.Path) field.ErrorList {
+func validateCapacities(capacity map[resourcev1.QualifiedName]resourcev1.DeviceCapacity, shared bool,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(capacity)) {
 		c := capacity[name]
@@ -33,11 +34,13 @@ func validateCapacities(capacity map[resourcev1.QualifiedName]resourcev1.DeviceC
 
 // validateRequestPolicy validates how requests may consume a capacity of total:
 // in listed amounts or in those of a range, with a default among them.
-func validateRequestPolicy(p *resourcev1.CapacityRequestPolicy, total resource.Quantity, path *field.Path) field.ErrorList {
+func validateRequestPolicy(p *resourcev1.CapacityRequestPolicy, total resource.Quantity,
+	path *field.Path) field.ErrorList {
 	listed, ranged := len(p.ValidValues) > 0, p.ValidRange != nil
 	switch {
 	case listed && ranged:
-		return field.ErrorList{field.Forbidden(path, "exactly one policy can be specified, cannot specify \"validValues\" and \"validRange\" at the same time")}
+		return field.ErrorList{field.Forbidden(path,
+			"exactly one policy can be specified, cannot specify \"validValues\" and \"validRange\" at the same time")}
 	case listed && p.Default == nil:
 		return field.ErrorList{field.Required(path.Child("default"), "required when validValues is defined")}
 	case ranged && p.Default == nil:
@@ -50,7 +53,8 @@ func validateRequestPolicy(p *resourcev1.CapacityRequestPolicy, total resource.Q
 	return nil
 }
 
-func validateValidValues(values []resource.Quantity, standard, total *resource.Quantity, path *field.Path) field.ErrorList {
+func validateValidValues(values []resource.Quantity, standard, total *resource.Quantity,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	listed := false
 	if len(values) > maxValidValues {
@@ -68,14 +72,16 @@ func validateValidValues(values []resource.Quantity, standard, total *resource.Q
 		errs = append(errs, duplicates(values, (*resource.Quantity).String, path)...)
 	}
 	if !listed {
-		errs = append(errs, field.Invalid(path, standard.String(), "default value is not valid according to the requestPolicy"))
+		errs = append(errs, field.Invalid(path, standard.String(),
+			"default value is not valid according to the requestPolicy"))
 	}
 	return errs
 }
 
 // validateValidRange validates the limits of a range, and that the default is in it. What is
 // wrong is named at the limit that it was compared with.
-func validateValidRange(r *resourcev1.CapacityRequestPolicyRange, standard, total *resource.Quantity, path *field.Path) field.ErrorList {
+func validateValidRange(r *resourcev1.CapacityRequestPolicyRange, standard, total *resource.Quantity,
+	path *field.Path) field.ErrorList {
 	lowest := path.Child("min")
 	if r.Min == nil {
 		return field.ErrorList{field.Required(lowest, "required when validRange is defined")}
@@ -105,7 +111,8 @@ func notAbove(value, limit *resource.Quantity, what string, path *field.Path) fi
 
 // validateStep validates that the default and the largest amount can be reached
 // from the smallest in whole steps.
-func validateStep(r *resourcev1.CapacityRequestPolicyRange, standard, total *resource.Quantity, path *field.Path) field.ErrorList {
+func validateStep(r *resourcev1.CapacityRequestPolicyRange, standard, total *resource.Quantity,
+	path *field.Path) field.ErrorList {
 	if r.Step.Sign() <= 0 {
 		return field.ErrorList{field.Invalid(path, r.Step.String(), "must be greater than zero")}
 	}
@@ -113,7 +120,8 @@ func validateStep(r *resourcev1.CapacityRequestPolicyRange, standard, total *res
 	next := r.Min.DeepCopy()
 	next.Add(*r.Step)
 	if next.Cmp(*total) > 0 {
-		errs = append(errs, field.Invalid(path, r.Step.String(), fmt.Sprintf("one step %s is larger than capacity value: %s", next.String(), total.String())))
+		errs = append(errs, field.Invalid(path, r.Step.String(), fmt.Sprintf("one step %s is larger than capacity value: %s",
+			next.String(), total.String())))
 	}
 	for _, v := range []*resource.Quantity{standard, r.Max} {
 		if v != nil && (v.Value()-r.Min.Value())%r.Step.Value() != 0 {

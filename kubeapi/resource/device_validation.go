@@ -29,18 +29,22 @@ func isList(a *resourcev1.DeviceAttribute) bool {
 
 func validateDevice(d *resourcev1.Device, perDeviceNodes bool, path *field.Path) field.ErrorList {
 	errs := check.Label(d.Name, path.Child("name"))
-	if n, limit := len(d.Attributes)+len(d.Capacity), resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice; n > limit {
-		errs = append(errs, field.Invalid(path, n, fmt.Sprintf("the total number of attributes and capacities must not exceed %d", limit)))
+	if n, limit := len(d.Attributes)+len(d.Capacity),
+		resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice; n > limit {
+		errs = append(errs, field.Invalid(path, n,
+			fmt.Sprintf("the total number of attributes and capacities must not exceed %d", limit)))
 	}
 	errs = append(errs, validateAttributes(d.Attributes, path)...)
-	errs = append(errs, validateCapacities(d.Capacity, ptr.Deref(d.AllowMultipleAllocations, false), path.Child("capacity"))...)
+	errs = append(errs, validateCapacities(d.Capacity, ptr.Deref(d.AllowMultipleAllocations, false),
+		path.Child("capacity"))...)
 	errs = append(errs, validateTaints(d.Taints, path.Child("taints"))...)
 	errs = append(errs, validateConsumption(d.ConsumesCounters, path.Child("consumesCounters"))...)
 	errs = append(errs, validateDeviceNodes(d, perDeviceNodes, path)...)
 	return append(errs, validateBinding(d.BindingConditions, d.BindingFailureConditions, path)...)
 }
 
-func validateAttributes(attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute, device *field.Path) field.ErrorList {
+func validateAttributes(attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute,
+	device *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	path, values := device.Child("attributes"), 0
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
@@ -50,7 +54,8 @@ func validateAttributes(attributes map[resourcev1.QualifiedName]resourcev1.Devic
 		values += max(1, len(a.IntValues)+len(a.BoolValues)+len(a.StringValues)+len(a.VersionValues))
 	}
 	if limit := resourcev1.ResourceSliceMaxAttributeValuesPerDevice; values > limit {
-		errs = append(errs, field.Invalid(device, values, fmt.Sprintf("the total number of attribute values must not exceed %d", limit)))
+		errs = append(errs, field.Invalid(device, values,
+			fmt.Sprintf("the total number of attribute values must not exceed %d", limit)))
 	}
 	return errs
 }
@@ -144,9 +149,11 @@ func validateConsumption(list []resourcev1.DeviceCounterConsumption, path *field
 	for i, c := range list {
 		at := path.Index(i)
 		errs = append(errs, requiredLabel(c.CounterSet, at.Child("counterSet"))...)
-		errs = append(errs, validateCounters(c.Counters, resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption, at.Child("counters"))...)
+		errs = append(errs, validateCounters(c.Counters, resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption,
+			at.Child("counters"))...)
 	}
-	return append(errs, duplicates(list, func(c *resourcev1.DeviceCounterConsumption) string { return c.CounterSet }, path)...)
+	return append(errs, duplicates(list, func(c *resourcev1.DeviceCounterConsumption) string { return c.CounterSet },
+		path)...)
 }
 
 // validateDeviceNodes validates where a device is available, which each device
@@ -203,7 +210,8 @@ func distinctConditions(success, failure []string, ready, failed *field.Path) fi
 		}
 		bad.Insert(t)
 		if good.Has(t) {
-			errs = append(errs, field.Invalid(failed.Index(i), t, "bindingFailureConditions must not overlap with bindingConditions"))
+			errs = append(errs, field.Invalid(failed.Index(i), t,
+				"bindingFailureConditions must not overlap with bindingConditions"))
 		}
 	}
 	return errs

@@ -80,5 +80,6 @@ func validateTaintRule(r *resourcev1beta2.DeviceTaintRule) field.ErrorList {
 		}
 	}
 	t := r.Spec.Taint
-	return append(errs, validateTaint(&resourcev1.DeviceTaint{Key: t.Key, Value: t.Value, Effect: resourcev1.DeviceTaintEffect(t.Effect), TimeAdded: t.TimeAdded}, path.Child("taint"))...)
+	return append(errs, validateTaint(&resourcev1.DeviceTaint{Key: t.Key, Value: t.Value,
+		Effect: resourcev1.DeviceTaintEffect(t.Effect), TimeAdded: t.TimeAdded}, path.Child("taint"))...)
 }

@@ -106,11 +106,13 @@ func defaultRequest(mode *resourcev1.DeviceAllocationMode, count *int64, tolerat
 	}
 }
 
-const adminForbidden = "admin access to devices requires the `" + adminLabel + ": true` label on the containing namespace"
+const adminForbidden = "admin access to devices requires the `" + adminLabel +
+	": true` label on the containing namespace"
 
 // validateAdminAccess allows administrators' access in namespaces labelled for
 // it alone.
-func validateAdminAccess(ctx context.Context, stores *group.Stores, s *resourcev1.ResourceClaimSpec, path *field.Path) field.ErrorList {
+func validateAdminAccess(ctx context.Context, stores *group.Stores, s *resourcev1.ResourceClaimSpec,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range s.Devices.Requests {
 		if r.Exactly != nil && ptr.Deref(r.Exactly.AdminAccess, false) && !adminNamespace(ctx, stores) {
@@ -128,7 +130,8 @@ func validateAdminResults(ctx context.Context, stores *group.Stores, c, old clai
 	var errs field.ErrorList
 	for i, r := range c.Status.Allocation.Devices.Results {
 		if ptr.Deref(r.AdminAccess, false) && !adminNamespace(ctx, stores) {
-			errs = append(errs, field.Forbidden(field.NewPath("status", "allocation", "devices", "results").Index(i).Child("adminAccess"), adminForbidden))
+			errs = append(errs, field.Forbidden(field.NewPath("status", "allocation", "devices",
+				"results").Index(i).Child("adminAccess"), adminForbidden))
 		}
 	}
 	return errs
@@ -137,6 +140,7 @@ func validateAdminResults(ctx context.Context, stores *group.Stores, c, old clai
 // adminNamespace reports whether the request's namespace allows administrators'
 // access to devices.
 func adminNamespace(ctx context.Context, stores *group.Stores) bool {
-	ns, err := group.Get[*corev1.Namespace](ctx, stores, schema.GroupResource{Resource: "namespaces"}, "", request.NamespaceFrom(ctx), group.Cached)
+	ns, err := group.Get[*corev1.Namespace](ctx, stores, schema.GroupResource{Resource: "namespaces"}, "",
+		request.NamespaceFrom(ctx), group.Cached)
 	return err == nil && ns.Labels[adminLabel] == "true"
 }

@@ -52,8 +52,9 @@ type question struct {
 // may returns the refusal of one permission, nil where the user has it.
 func (q *question) may(ctx context.Context, verb, subresource, namespace, name string) error {
 	a := &authorizer.Attributes{
-		User: q.who, Verb: verb, APIGroup: v1.Group, APIVersion: v1.Version, Resource: "resourceclaims", Subresource: subresource,
-		Namespace: namespace, Name: name, ResourceRequest: true,
+		User: q.who, Verb: verb, APIGroup: v1.Group, APIVersion: v1.Version, Resource: "resourceclaims",
+		Subresource: subresource,
+		Namespace:   namespace, Name: name, ResourceRequest: true,
 	}
 	decision, reason, err := q.authorizer.Authorize(ctx, a)
 	if err == nil && decision == authorizer.Allow {
@@ -65,7 +66,8 @@ func (q *question) may(ctx context.Context, verb, subresource, namespace, name s
 // binding is about what the scheduler writes. As at kube-apiserver, the permission is
 // one for all namespaces.
 func (q *question) binding(ctx context.Context, c, old claim) field.ErrorList {
-	if !check.Differs(c.Status.Allocation, old.Status.Allocation) && !check.Differs(c.Status.ReservedFor, old.Status.ReservedFor) {
+	if !check.Differs(c.Status.Allocation, old.Status.Allocation) &&
+		!check.Differs(c.Status.ReservedFor, old.Status.ReservedFor) {
 		return nil
 	}
 	err := q.may(ctx, q.verb, "binding", "", "")
@@ -90,7 +92,8 @@ func (q *question) drivers(ctx context.Context, c, old claim) field.ErrorList {
 	for _, driver := range changedDrivers(c.Status.Devices, old.Status.Devices) {
 		if err := q.either(ctx, verbs, driver); err != nil {
 			errs = append(errs, field.Forbidden(field.NewPath("status", "devices"), fmt.Sprintf(
-				"changing status.devices requires resource=\"resourceclaims/driver\", verb=%q permission: %v", fmt.Sprint(verbs), err)))
+				"changing status.devices requires resource=\"resourceclaims/driver\", verb=%q permission: %v",
+				fmt.Sprint(verbs), err)))
 		}
 	}
 	return errs
@@ -114,7 +117,8 @@ func (q *question) either(ctx context.Context, verbs []string, driver string) (r
 // the pod's node alone, by its name.
 func runsOn(who *user.Info, s *corev1.NodeSelector) bool {
 	nodes := who.Extra[user.NodeNameKey]
-	if _, _, ok := user.ServiceAccount(who.Name); !ok || len(nodes) != 1 || nodes[0] == "" || s == nil || len(s.NodeSelectorTerms) != 1 {
+	if _, _, ok := user.ServiceAccount(who.Name); !ok || len(nodes) != 1 || nodes[0] == "" || s == nil ||
+		len(s.NodeSelectorTerms) != 1 {
 		return false
 	}
 	t := &s.NodeSelectorTerms[0]

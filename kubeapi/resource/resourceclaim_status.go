@@ -55,7 +55,8 @@ func validateReservations(list []resourcev1.ResourceClaimConsumerReference, path
 			errs = append(errs, field.Required(at.Child("uid"), ""))
 		}
 	}
-	return append(errs, duplicates(list, func(r *resourcev1.ResourceClaimConsumerReference) types.UID { return r.UID }, path)...)
+	return append(errs, duplicates(list, func(r *resourcev1.ResourceClaimConsumerReference) types.UID { return r.UID },
+		path)...)
 }
 
 // mayReserve allows reservations of what is allocated, and new ones until the
@@ -65,7 +66,8 @@ func mayReserve(c, old claim, path *field.Path) field.ErrorList {
 	case n > 0 && c.Status.Allocation == nil:
 		return field.ErrorList{field.Forbidden(path, "may not be specified when `allocated` is not set")}
 	case n > len(old.Status.ReservedFor) && c.DeletionTimestamp != nil:
-		return field.ErrorList{field.Forbidden(path, "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set")}
+		return field.ErrorList{field.Forbidden(path,
+			"new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set")}
 	}
 	return nil
 }
@@ -83,7 +85,8 @@ func validateAllocation(a *resourcev1.AllocationResult, names requestNames, path
 		if c.Source == "" {
 			errs = append(errs, field.Required(at.Child("source"), ""))
 		} else {
-			errs = append(errs, check.OneOf(c.Source, at.Child("source"), resourcev1.AllocationConfigSourceClaim, resourcev1.AllocationConfigSourceClass)...)
+			errs = append(errs, check.OneOf(c.Source, at.Child("source"), resourcev1.AllocationConfigSourceClaim,
+				resourcev1.AllocationConfigSourceClass)...)
 		}
 		errs = append(errs, validateReferences(c.Requests, names, at.Child("requests"))...)
 		errs = append(errs, validateConfig(&c.DeviceConfiguration, at)...)
@@ -176,7 +179,8 @@ func validateDevices(s *resourcev1.ResourceClaimStatus, path *field.Path) field.
 		if id := statusID(d); !allocated[id] {
 			errs = append(errs, field.Invalid(at, id, "must be an allocated device in the claim"))
 		}
-		errs = append(errs, atMost(len(d.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions, at.Child("conditions"))...)
+		errs = append(errs, atMost(len(d.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions,
+			at.Child("conditions"))...)
 		errs = append(errs, metavalidation.ValidateConditions(d.Conditions, at.Child("conditions"))...)
 		if d.Data != nil {
 			errs = append(errs, validateObject(d.Data.Raw, false, at.Child("data"))...)

@@ -128,7 +128,8 @@ func validateClaimSpec(s *resourcev1.ResourceClaimSpec, path *field.Path) field.
 	for i := range s.Devices.Requests {
 		errs = append(errs, validateRequest(&s.Devices.Requests[i], requests.Index(i))...)
 	}
-	errs = append(errs, duplicates(s.Devices.Requests, func(r *resourcev1.DeviceRequest) string { return r.Name }, requests)...)
+	errs = append(errs, duplicates(s.Devices.Requests, func(r *resourcev1.DeviceRequest) string { return r.Name },
+		requests)...)
 	names := namesOf(&s.Devices)
 	errs = append(errs, atMost(len(s.Devices.Constraints), maxConstraints, devices.Child("constraints"))...)
 	for i := range s.Devices.Constraints {
@@ -204,7 +205,8 @@ func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorL
 		return append(errs, field.Required(path, one))
 	case r.Exactly != nil:
 		e := r.Exactly
-		return append(errs, validateDeviceRequest(e.DeviceClassName, e.Selectors, e.AllocationMode, e.Count, e.Tolerations, path.Child("exactly"))...)
+		return append(errs, validateDeviceRequest(e.DeviceClassName, e.Selectors, e.AllocationMode, e.Count, e.Tolerations,
+			path.Child("exactly"))...)
 	}
 	first := path.Child("firstAvailable")
 	if len(r.FirstAvailable) > maxSubrequests {
@@ -214,12 +216,15 @@ func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorL
 		f := &r.FirstAvailable[i]
 		at := first.Index(i)
 		errs = append(errs, check.Label(f.Name, at.Child("name"))...)
-		errs = append(errs, validateDeviceRequest(f.DeviceClassName, f.Selectors, f.AllocationMode, f.Count, f.Tolerations, at)...)
+		errs = append(errs, validateDeviceRequest(f.DeviceClassName, f.Selectors, f.AllocationMode, f.Count,
+			f.Tolerations, at)...)
 	}
-	return append(errs, duplicates(r.FirstAvailable, func(s *resourcev1.DeviceSubRequest) string { return s.Name }, first)...)
+	return append(errs, duplicates(r.FirstAvailable, func(s *resourcev1.DeviceSubRequest) string { return s.Name },
+		first)...)
 }
 
-func validateDeviceRequest(class string, selectors []resourcev1.DeviceSelector, mode resourcev1.DeviceAllocationMode, count int64,
+func validateDeviceRequest(class string, selectors []resourcev1.DeviceSelector, mode resourcev1.DeviceAllocationMode,
+	count int64,
 	tolerations []resourcev1.DeviceToleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if class == "" {
@@ -231,14 +236,16 @@ func validateDeviceRequest(class string, selectors []resourcev1.DeviceSelector, 
 	switch mode {
 	case resourcev1.DeviceAllocationModeAll:
 		if count != 0 {
-			errs = append(errs, field.Invalid(path.Child("count"), count, fmt.Sprintf("must not be specified when allocationMode is '%s'", mode)))
+			errs = append(errs, field.Invalid(path.Child("count"), count,
+				fmt.Sprintf("must not be specified when allocationMode is '%s'", mode)))
 		}
 	case resourcev1.DeviceAllocationModeExactCount:
 		if count <= 0 {
 			errs = append(errs, field.Invalid(path.Child("count"), count, "must be greater than zero"))
 		}
 	default:
-		errs = append(errs, check.OneOf(mode, path.Child("allocationMode"), resourcev1.DeviceAllocationModeAll, resourcev1.DeviceAllocationModeExactCount)...)
+		errs = append(errs, check.OneOf(mode, path.Child("allocationMode"), resourcev1.DeviceAllocationModeAll,
+			resourcev1.DeviceAllocationModeExactCount)...)
 	}
 	for i := range tolerations {
 		errs = append(errs, validateToleration(&tolerations[i], path.Child("tolerations").Index(i))...)
@@ -261,7 +268,8 @@ func validateToleration(t *resourcev1.DeviceToleration, path *field.Path) field.
 	case "":
 		errs = append(errs, field.Required(path.Child("operator"), ""))
 	default:
-		errs = append(errs, check.OneOf(t.Operator, path.Child("operator"), resourcev1.DeviceTolerationOpEqual, resourcev1.DeviceTolerationOpExists)...)
+		errs = append(errs, check.OneOf(t.Operator, path.Child("operator"), resourcev1.DeviceTolerationOpEqual,
+			resourcev1.DeviceTolerationOpExists)...)
 	}
 	if t.Effect != "" {
 		errs = append(errs, check.OneOf(t.Effect, path.Child("effect"), effects()...)...)
@@ -270,7 +278,8 @@ func validateToleration(t *resourcev1.DeviceToleration, path *field.Path) field.
 }
 
 func effects() []resourcev1.DeviceTaintEffect {
-	return []resourcev1.DeviceTaintEffect{resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNone}
+	return []resourcev1.DeviceTaintEffect{resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNoSchedule,
+		resourcev1.DeviceTaintEffectNone}
 }
 
 func validateConstraint(c *resourcev1.DeviceConstraint, names requestNames, path *field.Path) field.ErrorList {
@@ -281,7 +290,8 @@ func validateConstraint(c *resourcev1.DeviceConstraint, names requestNames, path
 	case c.DistinctAttribute != nil:
 		errs = append(errs, validateFullName(string(*c.DistinctAttribute), path.Child("distinctAttribute"))...)
 	default:
-		errs = append(errs, field.Required(path, `exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
+		errs = append(errs, field.Required(path,
+			`exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
 	}
 	return errs
 }
@@ -289,7 +299,8 @@ func validateConstraint(c *resourcev1.DeviceConstraint, names requestNames, path
 func validateFullName(name string, path *field.Path) field.ErrorList {
 	errs := validateQualified(name, path)
 	if !strings.Contains(name, "/") {
-		errs = append(errs, field.Invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash"))
+		errs = append(errs, field.Invalid(path, name,
+			"a fully qualified name must be a domain and a name separated by a slash"))
 	}
 	return errs
 }

@@ -43,5 +43,6 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 
 func validateTemplate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	path := field.NewPath("spec")
-	return append(check.TemplateMeta(&t.Spec.ObjectMeta, path.Child("metadata")), validateClaimSpec(&t.Spec.Spec, path.Child("spec"))...)
+	return append(check.TemplateMeta(&t.Spec.ObjectMeta, path.Child("metadata")),
+		validateClaimSpec(&t.Spec.Spec, path.Child("spec"))...)
 }

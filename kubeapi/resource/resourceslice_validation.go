@@ -33,10 +33,12 @@ func validateSlice(slice, old *resourcev1.ResourceSlice) field.ErrorList {
 	pool := path.Child("pool")
 	errs = append(errs, validatePool(s.Pool.Name, pool.Child("name"))...)
 	if s.Pool.ResourceSliceCount <= 0 {
-		errs = append(errs, field.Invalid(pool.Child("resourceSliceCount"), s.Pool.ResourceSliceCount, "must be greater than zero"))
+		errs = append(errs, field.Invalid(pool.Child("resourceSliceCount"), s.Pool.ResourceSliceCount,
+			"must be greater than zero"))
 	}
 	if s.Pool.Generation < 0 {
-		errs = append(errs, field.Invalid(pool.Child("generation"), s.Pool.Generation, "must be greater than or equal to zero"))
+		errs = append(errs, field.Invalid(pool.Child("generation"), s.Pool.Generation,
+			"must be greater than or equal to zero"))
 	}
 	if old != nil {
 		errs = append(errs, check.Immutable(s.Pool.Name, old.Spec.Pool.Name, pool.Child("name"))...)
@@ -57,7 +59,8 @@ func validateNodes(s *resourcev1.ResourceSliceSpec, path *field.Path) field.Erro
 	perDevice, more := validateUnsetOrTrue("perDeviceNodeSelection", s.PerDeviceNodeSelection, path)
 	set, errs = append(set, perDevice...), append(errs, more...)
 	if n := s.NodeSelector; n != nil && len(n.NodeSelectorTerms) != 1 {
-		errs = append(errs, field.Invalid(path.Child("nodeSelector", "nodeSelectorTerms"), n.NodeSelectorTerms, "must have exactly one node selector term"))
+		errs = append(errs, field.Invalid(path.Child("nodeSelector", "nodeSelectorTerms"), n.NodeSelectorTerms,
+			"must have exactly one node selector term"))
 	}
 	switch len(set) {
 	case 0:
@@ -71,12 +74,14 @@ func validateNodes(s *resourcev1.ResourceSliceSpec, path *field.Path) field.Erro
 
 // validateNodeChoice validates the ways to say which nodes have access to
 // devices, and returns the names of those that are used.
-func validateNodeChoice(name *string, selector *corev1.NodeSelector, all *bool, path *field.Path) ([]string, field.ErrorList) {
+func validateNodeChoice(name *string, selector *corev1.NodeSelector, all *bool,
+	path *field.Path) ([]string, field.ErrorList) {
 	var errs field.ErrorList
 	var set []string
 	if name != nil {
 		if *name == "" {
-			errs = append(errs, field.Invalid(path.Child("nodeName"), *name, "must be either unset or set to a non-empty string"))
+			errs = append(errs, field.Invalid(path.Child("nodeName"), *name,
+				"must be either unset or set to a non-empty string"))
 		} else {
 			set = append(set, "`nodeName`")
 			errs = append(errs, check.Subdomain(*name, path.Child("nodeName"))...)
@@ -124,7 +129,8 @@ func validateCounterSets(sets []resourcev1.CounterSet, path *field.Path) field.E
 	for i, s := range sets {
 		at := path.Index(i)
 		errs = append(errs, requiredLabel(s.Name, at.Child("name"))...)
-		errs = append(errs, validateCounters(s.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet, at.Child("counters"))...)
+		errs = append(errs, validateCounters(s.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet,
+			at.Child("counters"))...)
 	}
 	return append(errs, duplicates(sets, func(s *resourcev1.CounterSet) string { return s.Name }, path)...)
 }

@@ -105,7 +105,8 @@ func validateSelector(source string, path *field.Path) *field.Error {
 	if err != nil {
 		return field.Invalid(path, source, err.Error())
 	}
-	if t := ast.OutputType(); !t.IsExactType(types.BoolType) && !t.IsExactType(types.AnyType) && !t.IsExactType(types.DynType) {
+	if t := ast.OutputType(); !t.IsExactType(types.BoolType) && !t.IsExactType(types.AnyType) &&
+		!t.IsExactType(types.DynType) {
 		return field.Invalid(path, source, "must evaluate to bool or the unknown type, not "+t.String())
 	}
 	if _, err := env.Program(ast, shared.ProgramOptions()...); err != nil {

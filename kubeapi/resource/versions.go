@@ -37,7 +37,8 @@ func claimToBeta(c *resourcev1.ResourceClaim) (*resourcev1beta1.ResourceClaim, e
 
 func templateVersions() []registry.Version[*resourcev1.ResourceClaimTemplate] {
 	return append(registry.SameFields[*resourcev1.ResourceClaimTemplate]("ResourceClaimTemplate", beta2),
-		registry.VersionOf(resourcev1beta1.SchemeGroupVersion.WithKind("ResourceClaimTemplate"), templateFromBeta, templateToBeta))
+		registry.VersionOf(resourcev1beta1.SchemeGroupVersion.WithKind("ResourceClaimTemplate"), templateFromBeta,
+			templateToBeta))
 }
 
 func templateFromBeta(b *resourcev1beta1.ResourceClaimTemplate) (*resourcev1.ResourceClaimTemplate, error) {

@@ -60,7 +60,8 @@ func validatePodGroup(s *schedulingv1alpha2.PodGroupSpec) field.ErrorList {
 			errs = append(errs, check.Label(w.PodGroupTemplateName, at.Child("workload", "podGroupTemplateName"))...)
 		}
 	}
-	return append(errs, validateGroup(s.SchedulingConstraints, s.ResourceClaims, s.DisruptionMode, s.PriorityClassName, s.Priority, path)...)
+	return append(errs, validateGroup(s.SchedulingConstraints, s.ResourceClaims, s.DisruptionMode, s.PriorityClassName,
+		s.Priority, path)...)
 }
 
 func validatePolicy(p *schedulingv1alpha2.PodGroupSchedulingPolicy, path *field.Path) field.ErrorList {
@@ -70,13 +71,15 @@ func validatePolicy(p *schedulingv1alpha2.PodGroupSchedulingPolicy, path *field.
 	case p.Basic != nil && p.Gang != nil:
 		return field.ErrorList{field.Invalid(path, "{basic, gang}", "must specify exactly one of: `basic`, `gang`")}
 	case p.Gang != nil && p.Gang.MinCount < 1:
-		return field.ErrorList{field.Invalid(path.Child("gang", "minCount"), p.Gang.MinCount, "must be greater than or equal to 1")}
+		return field.ErrorList{field.Invalid(path.Child("gang", "minCount"), p.Gang.MinCount,
+			"must be greater than or equal to 1")}
 	}
 	return nil
 }
 
 // validateGroup validates what a template and a group have in common.
-func validateGroup(c *schedulingv1alpha2.PodGroupSchedulingConstraints, claims []schedulingv1alpha2.PodGroupResourceClaim,
+func validateGroup(c *schedulingv1alpha2.PodGroupSchedulingConstraints,
+	claims []schedulingv1alpha2.PodGroupResourceClaim,
 	mode *schedulingv1alpha2.DisruptionMode, class string, priority *int32, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if c != nil {
@@ -90,7 +93,8 @@ func validateGroup(c *schedulingv1alpha2.PodGroupSchedulingConstraints, claims [
 	}
 	errs = append(errs, validateClaims(claims, path.Child("resourceClaims"))...)
 	if mode != nil {
-		errs = append(errs, check.OneOf(*mode, path.Child("disruptionMode"), schedulingv1alpha2.DisruptionModePod, schedulingv1alpha2.DisruptionModePodGroup)...)
+		errs = append(errs, check.OneOf(*mode, path.Child("disruptionMode"), schedulingv1alpha2.DisruptionModePod,
+			schedulingv1alpha2.DisruptionModePodGroup)...)
 	}
 	if class != "" {
 		errs = append(errs, check.Subdomain(class, path.Child("priorityClassName"))...)
@@ -115,7 +119,8 @@ func validateClaims(claims []schedulingv1alpha2.PodGroupResourceClaim, path *fie
 		seen[c.Name] = true
 		errs = append(errs, check.Label(c.Name, at.Child("name"))...)
 		if (c.ResourceClaimName == nil) == (c.ResourceClaimTemplateName == nil) {
-			errs = append(errs, field.Invalid(at, "", "must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"))
+			errs = append(errs, field.Invalid(at, "",
+				"must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"))
 		}
 		for _, f := range []struct {
 			name  string

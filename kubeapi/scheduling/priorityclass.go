@@ -29,20 +29,24 @@ const (
 // SystemClasses are the classes that every cluster has.
 func SystemClasses() []*schedulingv1.PriorityClass {
 	class := func(name string, value int32, description string) *schedulingv1.PriorityClass {
-		c := &schedulingv1.PriorityClass{Value: value, Description: description, PreemptionPolicy: ptr.To(corev1.PreemptLowerPriority)}
+		c := &schedulingv1.PriorityClass{Value: value, Description: description,
+			PreemptionPolicy: ptr.To(corev1.PreemptLowerPriority)}
 		c.Name, c.Generation = name, 1
 		return c
 	}
 	return []*schedulingv1.PriorityClass{
-		class("system-node-critical", systemCritical+1000, "Used for system critical pods that must not be moved from their current node."),
-		class("system-cluster-critical", systemCritical, "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."),
+		class("system-node-critical", systemCritical+1000,
+			"Used for system critical pods that must not be moved from their current node."),
+		class("system-cluster-critical", systemCritical,
+			"Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."),
 	}
 }
 
 func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
 	return registry.Kind[*schedulingv1.PriorityClass]{
-		Hub:            schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
-		Representation: registry.Typed[*schedulingv1.PriorityClass]{Former: registry.SameFields[*schedulingv1.PriorityClass]("PriorityClass", "scheduling.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
+		Hub: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
+		Representation: registry.Typed[*schedulingv1.PriorityClass]{Former: registry.SameFields[*schedulingv1.PriorityClass](
+			"PriorityClass", "scheduling.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
 		Names: registry.Names{
 			Plural:     "priorityclasses",
 			ShortNames: []string{"pc"},
@@ -74,7 +78,8 @@ func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
 				show.Text("PreemptionPolicy", show.Doc(schedulingv1.PriorityClass{}, "preemptionPolicy")),
 			},
 			Cells: func(c *schedulingv1.PriorityClass, since func(metav1.Time) string) []any {
-				return []any{c.Name, int64(c.Value), c.GlobalDefault, since(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, ""))}
+				return []any{c.Name, int64(c.Value), c.GlobalDefault, since(c.CreationTimestamp),
+					string(ptr.Deref(c.PreemptionPolicy, ""))}
 			},
 		},
 	}
@@ -88,12 +93,14 @@ func validate(c *schedulingv1.PriorityClass) field.ErrorList {
 				"priority class names with '"+systemPrefix+"' prefix are reserved for system use only. error: "+reason))
 		}
 	} else if c.Value > maxUserPriority {
-		errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %v", maxUserPriority)))
+		errs = append(errs, field.Forbidden(field.NewPath("value"),
+			fmt.Sprintf("maximum allowed value of a user defined priority is %v", maxUserPriority)))
 	}
 	if p := c.PreemptionPolicy; p != nil && *p == "" {
 		errs = append(errs, field.Required(field.NewPath("preemptionPolicy"), ""))
 	} else if p != nil {
-		errs = append(errs, check.OneOf(*c.PreemptionPolicy, field.NewPath("preemptionPolicy"), corev1.PreemptLowerPriority, corev1.PreemptNever)...)
+		errs = append(errs, check.OneOf(*c.PreemptionPolicy, field.NewPath("preemptionPolicy"), corev1.PreemptLowerPriority,
+			corev1.PreemptNever)...)
 	}
 	return errs
 }

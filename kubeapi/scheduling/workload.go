@@ -64,7 +64,8 @@ func validateWorkload(s *schedulingv1alpha2.WorkloadSpec) field.ErrorList {
 		seen[t.Name] = true
 		errs = append(errs, check.Label(t.Name, at.Child("name"))...)
 		errs = append(errs, validatePolicy(&t.SchedulingPolicy, at.Child("schedulingPolicy"))...)
-		errs = append(errs, validateGroup(t.SchedulingConstraints, t.ResourceClaims, t.DisruptionMode, t.PriorityClassName, t.Priority, at)...)
+		errs = append(errs, validateGroup(t.SchedulingConstraints, t.ResourceClaims, t.DisruptionMode, t.PriorityClassName,
+			t.Priority, at)...)
 	}
 	return errs
 }

@@ -24,9 +24,10 @@ const (
 // csiDriverKind declares the CSIDriver; limits says that nodes without a driver may be kept from its pods.
 func csiDriverKind(limits bool) registry.Kind[*storagev1.CSIDriver] {
 	return registry.Kind[*storagev1.CSIDriver]{
-		Hub:            v1.WithKind("CSIDriver"),
-		Representation: registry.Typed[*storagev1.CSIDriver]{Former: registry.SameFields[*storagev1.CSIDriver]("CSIDriver", "storage.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
-		Names:          registry.Names{Plural: "csidrivers"},
+		Hub: v1.WithKind("CSIDriver"),
+		Representation: registry.Typed[*storagev1.CSIDriver]{Former: registry.SameFields[*storagev1.CSIDriver]("CSIDriver",
+			"storage.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
+		Names: registry.Names{Plural: "csidrivers"},
 		Write: registry.Write[*storagev1.CSIDriver]{
 			Default: func(d *storagev1.CSIDriver) {
 				defaultCSIDriver(d)
@@ -47,8 +48,10 @@ func csiDriverKind(limits bool) registry.Kind[*storagev1.CSIDriver] {
 			ValidateUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) field.ErrorList {
 				errs := validateCSIDriver(d)
 				path := field.NewPath("spec")
-				errs = append(errs, check.Immutable(d.Spec.AttachRequired, old.Spec.AttachRequired, path.Child("attachedRequired"))...)
-				return append(errs, check.Immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes, path.Child("volumeLifecycleModes"))...)
+				errs = append(errs, check.Immutable(d.Spec.AttachRequired, old.Spec.AttachRequired,
+					path.Child("attachedRequired"))...)
+				return append(errs, check.Immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes,
+					path.Child("volumeLifecycleModes"))...)
 			},
 			Warnings: func(_ context.Context, d, old *storagev1.CSIDriver) []string {
 				if old != nil && !check.Differs(d.Spec.TokenRequests, old.Spec.TokenRequests) {
@@ -82,7 +85,8 @@ func defaultCSIDriver(d *storagev1.CSIDriver) {
 	for _, b := range []struct {
 		field **bool
 		value bool
-	}{{&s.AttachRequired, true}, {&s.PodInfoOnMount, false}, {&s.StorageCapacity, false}, {&s.RequiresRepublish, false}, {&s.SELinuxMount, false}} {
+	}{{&s.AttachRequired, true}, {&s.PodInfoOnMount, false}, {&s.StorageCapacity, false}, {&s.RequiresRepublish, false},
+		{&s.SELinuxMount, false}} {
 		if *b.field == nil {
 			*b.field = ptr.To(b.value)
 		}
@@ -101,26 +105,31 @@ func validateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
 	for _, r := range []struct {
 		value *bool
 		name  string
-	}{{s.AttachRequired, "attachedRequired"}, {s.PodInfoOnMount, "podInfoOnMount"}, {s.StorageCapacity, "storageCapacity"}} {
+	}{{s.AttachRequired, "attachedRequired"}, {s.PodInfoOnMount, "podInfoOnMount"},
+		{s.StorageCapacity, "storageCapacity"}} {
 		if r.value == nil {
 			errs = append(errs, field.Required(path.Child(r.name), ""))
 		}
 	}
 	if p := s.FSGroupPolicy; p != nil {
-		errs = append(errs, check.OneOf(*p, path.Child("fsGroupPolicy"), storagev1.FileFSGroupPolicy, storagev1.NoneFSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)...)
+		errs = append(errs, check.OneOf(*p, path.Child("fsGroupPolicy"), storagev1.FileFSGroupPolicy,
+			storagev1.NoneFSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)...)
 	}
 	errs = append(errs, validateTokenRequests(s.TokenRequests, path.Child("tokenRequests"))...)
 	for _, m := range s.VolumeLifecycleModes {
-		errs = append(errs, check.OneOf(m, path.Child("volumeLifecycleModes"), storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral)...)
+		errs = append(errs, check.OneOf(m, path.Child("volumeLifecycleModes"), storagev1.VolumeLifecyclePersistent,
+			storagev1.VolumeLifecycleEphemeral)...)
 	}
 	if s.SELinuxMount == nil {
 		errs = append(errs, field.Required(path.Child("seLinuxMount"), ""))
 	}
 	if n := s.NodeAllocatableUpdatePeriodSeconds; n != nil && *n < minNodeUpdate {
-		errs = append(errs, field.Invalid(path.Child("nodeAllocatableUpdatePeriodSeconds"), *n, "must be greater than or equal to 10 seconds"))
+		errs = append(errs, field.Invalid(path.Child("nodeAllocatableUpdatePeriodSeconds"), *n,
+			"must be greater than or equal to 10 seconds"))
 	}
 	if s.ServiceAccountTokenInSecrets != nil && len(s.TokenRequests) == 0 {
-		errs = append(errs, field.Invalid(path.Child("serviceAccountTokenInSecrets"), *s.ServiceAccountTokenInSecrets, "serviceAccountTokenInSecrets is set but no tokenRequests are specified"))
+		errs = append(errs, field.Invalid(path.Child("serviceAccountTokenInSecrets"), *s.ServiceAccountTokenInSecrets,
+			"serviceAccountTokenInSecrets is set but no tokenRequests are specified"))
 	}
 	return errs
 }
@@ -140,10 +149,12 @@ func validateTokenRequests(rs []storagev1.TokenRequest, path *field.Path) field.
 			continue
 		}
 		if *r.ExpirationSeconds < minTokenSeconds {
-			errs = append(errs, field.Invalid(at.Child(seconds), *r.ExpirationSeconds, "may not specify a duration less than 10 minutes"))
+			errs = append(errs, field.Invalid(at.Child(seconds), *r.ExpirationSeconds,
+				"may not specify a duration less than 10 minutes"))
 		}
 		if *r.ExpirationSeconds > maxTokenSeconds {
-			errs = append(errs, field.Invalid(at.Child(seconds), *r.ExpirationSeconds, "may not specify a duration larger than 2^32 seconds"))
+			errs = append(errs, field.Invalid(at.Child(seconds), *r.ExpirationSeconds,
+				"may not specify a duration larger than 2^32 seconds"))
 		}
 	}
 	return errs
@@ -167,6 +178,7 @@ func csiDriverCells(d *storagev1.CSIDriver, since func(metav1.Time) string) []an
 	if len(modes) == 0 {
 		lifecycle = "<none>"
 	}
-	return []any{d.Name, ptr.Deref(s.AttachRequired, true), ptr.Deref(s.PodInfoOnMount, false), ptr.Deref(s.StorageCapacity, false),
+	return []any{d.Name, ptr.Deref(s.AttachRequired, true), ptr.Deref(s.PodInfoOnMount, false),
+		ptr.Deref(s.StorageCapacity, false),
 		tokens, ptr.Deref(s.RequiresRepublish, false), lifecycle, since(d.CreationTimestamp)}
 }

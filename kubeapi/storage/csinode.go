@@ -18,9 +18,10 @@ const maxNodeID = 256
 
 func csiNodeKind() registry.Kind[*storagev1.CSINode] {
 	return registry.Kind[*storagev1.CSINode]{
-		Hub:            v1.WithKind("CSINode"),
-		Representation: registry.Typed[*storagev1.CSINode]{Former: registry.SameFields[*storagev1.CSINode]("CSINode", "storage.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataCreate},
-		Names:          registry.Names{Plural: "csinodes"},
+		Hub: v1.WithKind("CSINode"),
+		Representation: registry.Typed[*storagev1.CSINode]{Former: registry.SameFields[*storagev1.CSINode]("CSINode",
+			"storage.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataCreate},
+		Names: registry.Names{Plural: "csinodes"},
 		Write: registry.Write[*storagev1.CSINode]{
 			Validate: onCreate(validateCSINode),
 			ValidateUpdate: func(_ context.Context, n, old *storagev1.CSINode) field.ErrorList {
@@ -67,7 +68,8 @@ func validateCSINode(n *storagev1.CSINode) field.ErrorList {
 		if d.NodeID == "" {
 			errs = append(errs, field.Required(path.Child("nodeID"), ""))
 		} else if len(d.NodeID) > maxNodeID {
-			errs = append(errs, field.Invalid(path.Child("nodeID"), d.NodeID, fmt.Sprintf("must be %d characters or less", maxNodeID)))
+			errs = append(errs, field.Invalid(path.Child("nodeID"), d.NodeID, fmt.Sprintf("must be %d characters or less",
+				maxNodeID)))
 		}
 		if d.Allocatable != nil && d.Allocatable.Count != nil {
 			errs = append(errs, check.NonNegative(int64(*d.Allocatable.Count), path.Child("allocatable", "count"))...)

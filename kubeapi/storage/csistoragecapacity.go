@@ -20,7 +20,8 @@ func csiStorageCapacityKind() registry.Kind[*storagev1.CSIStorageCapacity] {
 		Write: registry.Write[*storagev1.CSIStorageCapacity]{
 			Validate: onCreate(func(c *storagev1.CSIStorageCapacity) field.ErrorList { return validateCapacity(c, false) }),
 			ValidateUpdate: func(_ context.Context, c, old *storagev1.CSIStorageCapacity) field.ErrorList {
-				errs := validateCapacity(c, old.NodeTopology != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.NodeTopology))
+				errs := validateCapacity(c, old.NodeTopology != nil &&
+					metavalidation.LabelSelectorHasInvalidLabelValue(old.NodeTopology))
 				errs = append(errs, check.Immutable(c.NodeTopology, old.NodeTopology, field.NewPath("nodeTopology"))...)
 				return append(errs, check.Immutable(c.StorageClassName, old.StorageClassName, field.NewPath("storageClassName"))...)
 			},
@@ -32,11 +33,13 @@ func validateCapacity(c *storagev1.CSIStorageCapacity, allowInvalid bool) field.
 	errs := validateSelector(c.NodeTopology, allowInvalid, field.NewPath("nodeTopology"))
 	errs = append(errs, check.Subdomain(c.StorageClassName, field.NewPath("storageClassName"))...)
 	if c.Capacity != nil && c.Capacity.Sign() < 0 {
-		errs = append(errs, field.Invalid(field.NewPath("capacity"), c.Capacity.String(), "must be greater than or equal to 0"))
+		errs = append(errs, field.Invalid(field.NewPath("capacity"), c.Capacity.String(),
+			"must be greater than or equal to 0"))
 	}
 	return errs
 }
 
 func validateSelector(s *metav1.LabelSelector, allowInvalid bool, path *field.Path) field.ErrorList {
-	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: allowInvalid}, path)
+	return metavalidation.ValidateLabelSelector(s,
+		metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: allowInvalid}, path)
 }

@@ -20,9 +20,10 @@ import (
 
 func storageClassKind() registry.Kind[*storagev1.StorageClass] {
 	return registry.Kind[*storagev1.StorageClass]{
-		Hub:            v1.WithKind("StorageClass"),
-		Representation: registry.Typed[*storagev1.StorageClass]{Former: registry.SameFields[*storagev1.StorageClass]("StorageClass", "storage.k8s.io/v1beta1")},
-		Names:          registry.Names{Plural: "storageclasses", ShortNames: []string{"sc"}},
+		Hub: v1.WithKind("StorageClass"),
+		Representation: registry.Typed[*storagev1.StorageClass]{Former: registry.SameFields[*storagev1.StorageClass](
+			"StorageClass", "storage.k8s.io/v1beta1")},
+		Names: registry.Names{Plural: "storageclasses", ShortNames: []string{"sc"}},
 		Write: registry.Write[*storagev1.StorageClass]{
 			Default: func(c *storagev1.StorageClass) {
 				if c.ReclaimPolicy == nil {
@@ -40,9 +41,11 @@ func storageClassKind() registry.Kind[*storagev1.StorageClass] {
 				}
 				errs = append(errs, check.Immutable(c.Provisioner, old.Provisioner, field.NewPath("provisioner"))...)
 				if ptr.Deref(c.ReclaimPolicy, "") != ptr.Deref(old.ReclaimPolicy, "") {
-					errs = append(errs, field.Invalid(field.NewPath("reclaimPolicy"), string(ptr.Deref(c.ReclaimPolicy, "")), check.ImmutableMsg))
+					errs = append(errs, field.Invalid(field.NewPath("reclaimPolicy"), string(ptr.Deref(c.ReclaimPolicy, "")),
+						check.ImmutableMsg))
 				}
-				return append(errs, check.Immutable(c.VolumeBindingMode, old.VolumeBindingMode, field.NewPath("volumeBindingMode"))...)
+				return append(errs, check.Immutable(c.VolumeBindingMode, old.VolumeBindingMode,
+					field.NewPath("volumeBindingMode"))...)
 			},
 			AllowUnconditionalUpdate: true,
 		},
@@ -58,11 +61,13 @@ func storageClassKind() registry.Kind[*storagev1.StorageClass] {
 			},
 			Cells: func(c *storagev1.StorageClass, since func(metav1.Time) string) []any {
 				name := c.Name
-				if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" || c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true" {
+				if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
+					c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true" {
 					name += " (default)"
 				}
 				return []any{name, c.Provisioner, string(ptr.Deref(c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)),
-					string(ptr.Deref(c.VolumeBindingMode, storagev1.VolumeBindingImmediate)), ptr.Deref(c.AllowVolumeExpansion, false), since(c.CreationTimestamp)}
+					string(ptr.Deref(c.VolumeBindingMode, storagev1.VolumeBindingImmediate)), ptr.Deref(c.AllowVolumeExpansion, false),
+					since(c.CreationTimestamp)}
 			},
 		},
 	}
@@ -78,12 +83,14 @@ func validateStorageClass(c *storagev1.StorageClass) field.ErrorList {
 	}
 	errs = append(errs, validateParameters(c.Parameters, false, field.NewPath("parameters"))...)
 	if p := ptr.Deref(c.ReclaimPolicy, ""); p != "" {
-		errs = append(errs, check.OneOf(p, field.NewPath("reclaimPolicy"), corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRetain)...)
+		errs = append(errs, check.OneOf(p, field.NewPath("reclaimPolicy"), corev1.PersistentVolumeReclaimDelete,
+			corev1.PersistentVolumeReclaimRetain)...)
 	}
 	if m := c.VolumeBindingMode; m == nil {
 		errs = append(errs, field.Required(field.NewPath("volumeBindingMode"), ""))
 	} else {
-		errs = append(errs, check.OneOf(*m, field.NewPath("volumeBindingMode"), storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer)...)
+		errs = append(errs, check.OneOf(*m, field.NewPath("volumeBindingMode"), storagev1.VolumeBindingImmediate,
+			storagev1.VolumeBindingWaitForFirstConsumer)...)
 	}
 	return append(errs, validateTopologies(c.AllowedTopologies, field.NewPath("allowedTopologies"))...)
 }
@@ -109,7 +116,8 @@ func validateTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) f
 	return errs
 }
 
-func validateTopologyTerm(exprs []corev1.TopologySelectorLabelRequirement, path *field.Path) (map[string]map[string]bool, field.ErrorList) {
+func validateTopologyTerm(exprs []corev1.TopologySelectorLabelRequirement,
+	path *field.Path) (map[string]map[string]bool, field.ErrorList) {
 	var errs field.ErrorList
 	term := map[string]map[string]bool{}
 	for i, e := range exprs {

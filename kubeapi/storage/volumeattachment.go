@@ -22,9 +22,11 @@ const (
 
 func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 	return registry.Kind[*storagev1.VolumeAttachment]{
-		Hub:            v1.WithKind("VolumeAttachment"),
-		Representation: registry.Typed[*storagev1.VolumeAttachment]{Former: registry.SameFields[*storagev1.VolumeAttachment]("VolumeAttachment", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1"), MetadataOnUpdate: registry.MetadataCreate, MetadataOnStatus: registry.MetadataCreate},
-		Names:          registry.Names{Plural: "volumeattachments"},
+		Hub: v1.WithKind("VolumeAttachment"),
+		Representation: registry.Typed[*storagev1.VolumeAttachment]{Former: registry.SameFields[*storagev1.VolumeAttachment](
+			"VolumeAttachment", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1"), MetadataOnUpdate: registry.MetadataCreate,
+			MetadataOnStatus: registry.MetadataCreate},
+		Names: registry.Names{Plural: "volumeattachments"},
 		Write: registry.Write[*storagev1.VolumeAttachment]{
 			Default: defaultAttachment,
 			Validate: onCreate(func(a *storagev1.VolumeAttachment) field.ErrorList {
@@ -38,14 +40,16 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 		Show: registry.Show[*storagev1.VolumeAttachment]{
 			Columns: []registry.Column{
 				show.Name(),
-				{Name: "Attacher", Type: "string", Format: "name", Description: show.Doc(storagev1.VolumeAttachmentSpec{}, "attacher")},
+				{Name: "Attacher", Type: "string", Format: "name", Description: show.Doc(storagev1.VolumeAttachmentSpec{},
+					"attacher")},
 				show.Text("PV", show.Doc(storagev1.VolumeAttachmentSource{}, "persistentVolumeName")),
 				show.Text("Node", show.Doc(storagev1.VolumeAttachmentSpec{}, "nodeName")),
 				show.Bool("Attached", show.Doc(storagev1.VolumeAttachmentStatus{}, "attached")),
 				show.Age(),
 			},
 			Cells: func(a *storagev1.VolumeAttachment, since func(metav1.Time) string) []any {
-				return []any{a.Name, a.Spec.Attacher, ptr.Deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName, a.Status.Attached, since(a.CreationTimestamp)}
+				return []any{a.Name, a.Spec.Attacher, ptr.Deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName,
+					a.Status.Attached, since(a.CreationTimestamp)}
 			},
 		},
 		Status: &registry.StatusSubresource[*storagev1.VolumeAttachment]{
@@ -97,7 +101,8 @@ func validateSource(s *storagev1.VolumeAttachmentSource, path *field.Path) field
 	case s.PersistentVolumeName == nil:
 		return podspec.InlineVolumeSpec(s.InlineVolumeSpec, path.Child("inlineVolumeSpec"))
 	case *s.PersistentVolumeName == "":
-		return field.ErrorList{field.Required(path.Child("persistentVolumeName"), "must specify non empty persistentVolumeName")}
+		return field.ErrorList{field.Required(path.Child("persistentVolumeName"),
+			"must specify non empty persistentVolumeName")}
 	}
 	return nil
 }
@@ -122,7 +127,8 @@ func validateVolumeError(e *storagev1.VolumeError, path *field.Path) field.Error
 		errs = append(errs, field.TooLong(path.Child("message"), "", maxMetadataBytes))
 	}
 	if e.ErrorCode != nil && *e.ErrorCode < 0 {
-		errs = append(errs, field.Invalid(path.Child("errorCode"), *e.ErrorCode, "must be between 0 and 2147483647, inclusive"))
+		errs = append(errs, field.Invalid(path.Child("errorCode"), *e.ErrorCode,
+			"must be between 0 and 2147483647, inclusive"))
 	}
 	return errs
 }

@@ -30,7 +30,8 @@ func migrationKind() registry.Kind[*migrationv1beta1.StorageVersionMigration] {
 			},
 		},
 		Show: registry.Show[migration]{
-			Columns: []registry.Column{show.Name(), show.Text("Resource", show.Doc(migrationv1beta1.StorageVersionMigrationSpec{}, "resource")), show.Age()},
+			Columns: []registry.Column{show.Name(),
+				show.Text("Resource", show.Doc(migrationv1beta1.StorageVersionMigrationSpec{}, "resource")), show.Age()},
 			Cells: func(m migration, since func(metav1.Time) string) []any {
 				r := m.Spec.Resource
 				return []any{m.Name, r.String(), since(m.CreationTimestamp)}
@@ -65,7 +66,8 @@ func validateStatus(s, old *migrationv1beta1.StorageVersionMigrationStatus) fiel
 	errs := metavalidation.ValidateConditions(s.Conditions, path.Child("conditions"))
 	if s.ResourceVersion != "" {
 		if _, err := strconv.ParseUint(s.ResourceVersion, 10, 64); err != nil {
-			errs = append(errs, field.Invalid(path.Child("resourceVersion"), s.ResourceVersion, "resource version must be a number"))
+			errs = append(errs, field.Invalid(path.Child("resourceVersion"), s.ResourceVersion,
+				"resource version must be a number"))
 		}
 	}
 	if old.ResourceVersion != "" && s.ResourceVersion != old.ResourceVersion {
@@ -78,7 +80,8 @@ func validateStatus(s, old *migrationv1beta1.StorageVersionMigrationStatus) fiel
 		}
 	}
 	if meta.IsStatusConditionTrue(s.Conditions, succeeded) && meta.IsStatusConditionTrue(s.Conditions, failed) {
-		errs = append(errs, field.Invalid(path.Child("conditions"), "", "both success and failed conditions cannot be true at the same time"))
+		errs = append(errs, field.Invalid(path.Child("conditions"), "",
+			"both success and failed conditions cannot be true at the same time"))
 	}
 	return errs
 }

@@ -30,7 +30,8 @@ func Selected(s labels.Selector, template *corev1.PodTemplateSpec, path *field.P
 	if s.Matches(labels.Set(template.Labels)) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path.Child("metadata", "labels"), template.Labels, "`selector` does not match template `labels`")}
+	return field.ErrorList{field.Invalid(path.Child("metadata", "labels"), template.Labels,
+		"`selector` does not match template `labels`")}
 }
 
 // AlwaysRestarted refuses a template, at path, whose pods end by themselves. kind
@@ -38,7 +39,8 @@ func Selected(s labels.Selector, template *corev1.PodTemplateSpec, path *field.P
 func AlwaysRestarted(t *corev1.PodTemplateSpec, kind string, path *field.Path) field.ErrorList {
 	errs := check.OneOf(t.Spec.RestartPolicy, path.Child("spec", "restartPolicy"), corev1.RestartPolicyAlways)
 	if t.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(path.Child("spec", "activeDeadlineSeconds"), "activeDeadlineSeconds in "+kind+" is not Supported"))
+		errs = append(errs, field.Forbidden(path.Child("spec", "activeDeadlineSeconds"), "activeDeadlineSeconds in "+kind+
+			" is not Supported"))
 	}
 	return errs
 }

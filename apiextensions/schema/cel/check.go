@@ -82,8 +82,9 @@ func (c *checkerState) rules(path *field.Path, s *schema.Schema, n *node, uncorr
 	}
 	at := path.Child("x-kubernetes-validations")
 	if n == nil {
-		c.add(field.InternalError(at, errors.New("internal error: failed to construct type information for x-kubernetes-validations rules: "+
-			"unable to convert structural schema to CEL declarations")))
+		c.add(field.InternalError(at, errors.New(
+			"internal error: failed to construct type information for x-kubernetes-validations rules: "+
+				"unable to convert structural schema to CEL declarations")))
 		return
 	}
 	sees := n.environment(c.env)
@@ -95,7 +96,8 @@ func (c *checkerState) rules(path *field.Path, s *schema.Schema, n *node, uncorr
 	}
 }
 
-func (c *checkerState) rule(path *field.Path, n *node, sees environment, spec *apiextensionsv1.ValidationRule, uncorrelated *field.Path, often uint64) {
+func (c *checkerState) rule(path *field.Path, n *node, sees environment, spec *apiextensionsv1.ValidationRule,
+	uncorrelated *field.Path, often uint64) {
 	r, messageErr := compileRule(sees, spec)
 	unusedOld := func() {
 		if set := spec.OptionalOldSelf; set != nil && !r.transition() {

@@ -109,9 +109,10 @@ func (t *tree) object(n *node, name string, resource bool) {
 		text := &node{schema: &schema.Schema{Type: "string"}, typ: types.StringType}
 		n.fields["apiVersion"] = &fieldNode{"apiVersion", text}
 		n.fields["kind"] = &fieldNode{"kind", text}
-		meta := &node{schema: &schema.Schema{Type: "object"}, typ: types.NewObjectType(name + ".metadata"), fields: map[string]*fieldNode{
-			"name": {"name", text}, "generateName": {"generateName", text},
-		}}
+		meta := &node{schema: &schema.Schema{Type: "object"}, typ: types.NewObjectType(name + ".metadata"),
+			fields: map[string]*fieldNode{
+				"name": {"name", text}, "generateName": {"generateName", text},
+			}}
 		t.structs[name+".metadata"] = meta
 		n.fields["metadata"] = &fieldNode{"metadata", meta}
 	}

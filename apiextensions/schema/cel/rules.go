@@ -31,13 +31,15 @@ func compileRule(sees environment, spec *apiextensionsv1.ValidationRule) (r *rul
 		r.err = err
 		return r, nil
 	}
-	if r.program, r.err = compile(ruleEnv, spec.Rule, types.BoolType, "cel expression must evaluate to a bool"); r.err != nil {
+	if r.program, r.err = compile(ruleEnv, spec.Rule, types.BoolType,
+		"cel expression must evaluate to a bool"); r.err != nil {
 		return r, nil
 	}
 	if spec.MessageExpression == "" {
 		return r, nil
 	}
-	r.message, messageErr = compile(ruleEnv, spec.MessageExpression, types.StringType, "messageExpression must evaluate to a string")
+	r.message, messageErr = compile(ruleEnv, spec.MessageExpression, types.StringType,
+		"messageExpression must evaluate to a string")
 	return r, messageErr
 }
 

@@ -311,7 +311,9 @@ func (w *walk) message(path *field.Path, typ string, r *rule, vars map[string]an
 	w.charge(details)
 	switch {
 	case dearCall(err):
-		return "", field.Invalid(path, typ, fmt.Sprintf("no further validation rules will be run due to call cost exceeds limit for messageExpression: %q", r.spec.MessageExpression))
+		return "", field.Invalid(path, typ, fmt.Sprintf(
+			"no further validation rules will be run due to call cost exceeds limit for messageExpression: %q",
+			r.spec.MessageExpression))
 	case w.left < 0:
 		return "", field.Invalid(path, typ, "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run")
 	case err != nil:
@@ -336,9 +338,11 @@ const maxMessage = 5 * 1024
 func evaluationError(path *field.Path, typ string, r *rule, err error) *field.Error {
 	switch msg := err.Error(); {
 	case strings.HasPrefix(msg, "no such overload"):
-		return field.Invalid(path, typ, fmt.Sprintf("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", err, r.name()))
+		return field.Invalid(path, typ, fmt.Sprintf(
+			"'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", err, r.name()))
 	case dearCall(err):
-		return field.Invalid(path, typ, fmt.Sprintf("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err, r.name()))
+		return field.Invalid(path, typ, fmt.Sprintf(
+			"'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err, r.name()))
 	case strings.Contains(msg, "operation interrupted"):
 		return field.Invalid(path, typ, fmt.Sprintf("'%v': evaluation was interrupted for rule: %v", err, r.name()))
 	}

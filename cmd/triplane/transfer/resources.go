@@ -60,7 +60,8 @@ func (s *server) resources(elsewhere map[string]bool) ([]resource, error) {
 		}
 		for _, r := range list.APIResources {
 			if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "create") {
-				found[gv.WithResource(r.Name).GroupResource()] = resource{GroupVersionResource: gv.WithResource(r.Name), namespaced: r.Namespaced}
+				found[gv.WithResource(r.Name).GroupResource()] = resource{GroupVersionResource: gv.WithResource(r.Name),
+					namespaced: r.Namespaced}
 			}
 		}
 	}

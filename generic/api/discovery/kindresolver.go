@@ -9,7 +9,8 @@ import (
 // KindResolver returns a function that finds the resource of a served kind; ok is false where
 // none is served. Results are cached until the served groups change. The function is safe for
 // concurrent use.
-func (g *Groups) KindResolver() func(kind schema.GroupVersionKind) (gvr schema.GroupVersionResource, namespaced, ok bool) {
+func (g *Groups) KindResolver() func(kind schema.GroupVersionKind) (
+	gvr schema.GroupVersionResource, namespaced, ok bool) {
 	r := &kindResolver{groups: g}
 	return r.resolve
 }

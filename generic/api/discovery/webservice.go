@@ -17,7 +17,8 @@ func (g *Groups) RootWebService() *restful.WebService {
 
 // LegacyWebService is the route of /api.
 func (g *Groups) LegacyWebService(prefix, address string) *restful.WebService {
-	return webService(prefix, "get available API versions", "getCoreAPIVersions", metav1.APIVersions{}, g.LegacyHandler(address))
+	return webService(prefix, "get available API versions", "getCoreAPIVersions", metav1.APIVersions{},
+		g.LegacyHandler(address))
 }
 
 // GroupWebService is the route of /apis/GROUP.

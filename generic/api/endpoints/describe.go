@@ -34,7 +34,8 @@ func docPatch(r *Resource) string {
 	return "partially update" + r.ofSubresource() + " the specified " + r.kind
 }
 func docWatch(r *Resource) string {
-	return "watch changes to an object of kind " + r.kind + ". " + useTheParameter + ", filtered to a single item with the 'fieldSelector' parameter."
+	return "watch changes to an object of kind " + r.kind + ". " + useTheParameter +
+		", filtered to a single item with the 'fieldSelector' parameter."
 }
 func docWatchList(r *Resource) string {
 	return "watch individual changes to a list of " + r.kind + ". " + useTheParameter + "."

@@ -120,7 +120,8 @@ func (r *Resource) route(v *verb, s shape, h http.HandlerFunc) route {
 		consumes = r.scope.PatchTypes()
 	}
 	return route{
-		restful.Route{Method: v.method, Path: r.group.prefix() + "/" + path, Function: routed(h), Produces: r.produces(v), Consumes: consumes},
+		restful.Route{Method: v.method, Path: r.group.prefix() + "/" + path, Function: routed(h), Produces: r.produces(v),
+			Consumes: consumes},
 		func(d *restful.Route) {
 			d.Doc, d.Operation = v.doc(r), r.operation(v, s)
 			r.pathParams(d, s)
@@ -138,7 +139,8 @@ func (r *Resource) route(v *verb, s shape, h http.HandlerFunc) route {
 // label says what the route does, and with which kind.
 func (r *Resource) label(d *restful.Route, action string) {
 	k := r.scope.Kind
-	d.Metadata = map[string]any{metaAction: action, metaKind: metav1.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind}}
+	d.Metadata = map[string]any{metaAction: action, metaKind: metav1.GroupVersionKind{Group: k.Group, Version: k.Version,
+		Kind: k.Kind}}
 }
 
 // routed makes a go-restful function of a handler.
@@ -276,7 +278,8 @@ func (r *Resource) connectRoute(method, suffix string, h http.HandlerFunc) route
 	}
 	name += r.kind + title(r.subresource) + suffix
 	return route{
-		restful.Route{Method: method, Path: r.group.prefix() + "/" + path, Function: routed(h), Produces: anything, Consumes: anything},
+		restful.Route{Method: method, Path: r.group.prefix() + "/" + path, Function: routed(h), Produces: anything,
+			Consumes: anything},
 		func(d *restful.Route) {
 			d.Doc, d.Operation = docConnect(r, method), name
 			writes(d, "string", http.StatusOK)

@@ -198,8 +198,9 @@ func (g *APIGroupVersion) fieldManager(r *Resource, s *handlers.RequestScope) fu
 			return nil, err
 		}
 		return handlers.NewFieldManager(handlers.FieldManagerOptions{
-			Kind: s.Kind, Hub: s.Hub.GroupVersion(), Types: types, Subresource: s.Subresource, ResetFields: r.storage.ResetFields,
-			Codecs: r.codecFor, Custom: !view.Typed(s.Codec.New()),
+			Kind: s.Kind, Hub: s.Hub.GroupVersion(), Types: types, Subresource: s.Subresource,
+			ResetFields: r.storage.ResetFields,
+			Codecs:      r.codecFor, Custom: !view.Typed(s.Codec.New()),
 		})
 	})
 }

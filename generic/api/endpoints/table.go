@@ -27,7 +27,8 @@ func defaultTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptio
 	var err error
 	if meta.IsListType(obj) {
 		if l, lerr := meta.ListAccessor(obj); lerr == nil {
-			table.ResourceVersion, table.Continue, table.RemainingItemCount = l.GetResourceVersion(), l.GetContinue(), l.GetRemainingItemCount()
+			table.ResourceVersion, table.Continue, table.RemainingItemCount = l.GetResourceVersion(), l.GetContinue(),
+				l.GetRemainingItemCount()
 		}
 		err = meta.EachListItem(obj, row)
 	} else {

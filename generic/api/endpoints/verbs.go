@@ -56,27 +56,34 @@ type verb struct {
 // verbs is the table. Connect is not in it: its methods are the resource's.
 var verbs = []verb{
 	{
-		action: "list", prefix: "list", discovery: "list", method: http.MethodGet, shapes: []shape{collection, everywhere}, main: true,
+		action: "list", prefix: "list", discovery: "list", method: http.MethodGet, shapes: []shape{collection, everywhere},
+		main:   true,
 		writes: list, codes: []int{http.StatusOK}, params: listParams, doc: docList,
 		has: func(r *rest.Resource) bool { return r.List != nil }, handler: handlers.List,
 	},
 	{
-		action: "post", prefix: "create", discovery: "create", method: http.MethodPost, shapes: []shape{collection}, main: true,
-		reads: object, writes: object, codes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted}, params: createParams, doc: docCreate,
+		action: "post", prefix: "create", discovery: "create", method: http.MethodPost, shapes: []shape{collection},
+		main:  true,
+		reads: object, writes: object, codes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted},
+		params: createParams, doc: docCreate,
 		has: func(r *rest.Resource) bool { return r.Create != nil }, handler: handlers.Create,
 	},
 	{
 		action: "post", prefix: "create", discovery: "create", method: http.MethodPost, shapes: []shape{item}, sub: true,
-		reads: object, writes: object, codes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted}, params: createParams, doc: docCreate,
+		reads: object, writes: object, codes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted},
+		params: createParams, doc: docCreate,
 		has: func(r *rest.Resource) bool { return r.Create != nil }, handler: handlers.Create,
 	},
 	{
-		action: "deletecollection", prefix: "delete", discovery: "deletecollection", method: http.MethodDelete, shapes: []shape{collection}, main: true,
-		reads: deleteBody, writes: status, codes: []int{http.StatusOK}, params: deleteCollectionParams, doc: docDeleteCollection,
+		action: "deletecollection", prefix: "delete", discovery: "deletecollection", method: http.MethodDelete,
+		shapes: []shape{collection}, main: true,
+		reads: deleteBody, writes: status, codes: []int{http.StatusOK}, params: deleteCollectionParams,
+		doc: docDeleteCollection,
 		has: func(r *rest.Resource) bool { return r.DeleteCollection != nil }, handler: handlers.DeleteCollection,
 	},
 	{
-		action: "watchlist", prefix: "watch", discovery: "watch", method: http.MethodGet, shapes: []shape{collection, everywhere}, watchPath: true, main: true,
+		action: "watchlist", prefix: "watch", discovery: "watch", method: http.MethodGet,
+		shapes: []shape{collection, everywhere}, watchPath: true, main: true,
 		writes: watchEvent, codes: []int{http.StatusOK}, params: listParams, doc: docWatchList,
 		has: watches, handler: handlers.Watch,
 	},
@@ -86,22 +93,27 @@ var verbs = []verb{
 		has: func(r *rest.Resource) bool { return r.Get != nil }, handler: handlers.Get,
 	},
 	{
-		action: "put", prefix: "replace", discovery: "update", method: http.MethodPut, shapes: []shape{item}, main: true, sub: true,
+		action: "put", prefix: "replace", discovery: "update", method: http.MethodPut, shapes: []shape{item},
+		main: true, sub: true,
 		reads: object, writes: object, codes: []int{http.StatusOK, http.StatusCreated}, params: updateParams, doc: docReplace,
 		has: func(r *rest.Resource) bool { return r.Update != nil }, handler: handlers.Update,
 	},
 	{
-		action: "patch", prefix: "patch", discovery: "patch", method: http.MethodPatch, shapes: []shape{item}, main: true, sub: true,
+		action: "patch", prefix: "patch", discovery: "patch", method: http.MethodPatch, shapes: []shape{item},
+		main: true, sub: true,
 		reads: patchBody, writes: object, codes: []int{http.StatusOK, http.StatusCreated}, params: patchParams, doc: docPatch,
 		has: (*rest.Resource).Patches, handler: handlers.Patch,
 	},
 	{
-		action: "delete", prefix: "delete", discovery: "delete", method: http.MethodDelete, shapes: []shape{item}, main: true, sub: true,
-		reads: deleteBody, writes: deleted, codes: []int{http.StatusOK, http.StatusAccepted}, params: deleteParams, doc: docDelete,
+		action: "delete", prefix: "delete", discovery: "delete", method: http.MethodDelete, shapes: []shape{item},
+		main: true, sub: true,
+		reads: deleteBody, writes: deleted, codes: []int{http.StatusOK, http.StatusAccepted}, params: deleteParams,
+		doc: docDelete,
 		has: func(r *rest.Resource) bool { return r.Delete != nil }, handler: handlers.Delete,
 	},
 	{
-		action: "watch", prefix: "watch", discovery: "watch", method: http.MethodGet, shapes: []shape{item}, watchPath: true, main: true,
+		action: "watch", prefix: "watch", discovery: "watch", method: http.MethodGet, shapes: []shape{item}, watchPath: true,
+		main:   true,
 		writes: watchEvent, codes: []int{http.StatusOK}, params: listParams, doc: docWatch,
 		has: watches, handler: handlers.Watch,
 	},
@@ -113,5 +125,6 @@ func watches(r *rest.Resource) bool { return r.Watch != nil }
 // connectVerbs are the discovery verbs of the methods of Connect; others have
 // none.
 var connectVerbs = map[string]string{
-	http.MethodGet: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
+	http.MethodGet: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch",
+	http.MethodDelete: "delete",
 }

@@ -80,7 +80,8 @@ func fieldValidation(directive string) string {
 // decode parses a body into an object of the hub version, which it returns also as it was before
 // its conversion. An object without a Go type that is of another kind than the resource's keeps
 // it: what refuses it comes after what is wrong with the request.
-func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, directive string) (hub, sent runtime.Object, err error) {
+func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType,
+	directive string) (hub, sent runtime.Object, err error) {
 	directive = fieldValidation(directive)
 	obj, kind, strictErrs, err := s.Codec.Decode(body, mt, directive != metav1.FieldValidationIgnore)
 	if err != nil {
@@ -132,7 +133,8 @@ func (s *RequestScope) accepts(gv schema.GroupVersion) bool {
 }
 
 func (s *RequestScope) otherVersion(gv schema.GroupVersion) error {
-	return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+	return apierrors.NewBadRequest(fmt.Sprintf(
+		"the API version in the data (%s) does not match the expected API version (%s)",
 		gv, s.Kind.GroupVersion()))
 }
 
@@ -162,7 +164,8 @@ func (s *RequestScope) misnamed(obj runtime.Object) error {
 // otherUntypedVersion reports whether a patch moved an object without a Go type to a
 // version that is neither the request's nor that of storage.
 func (s *RequestScope) otherUntypedVersion(obj runtime.Object, kind *schema.GroupVersionKind) bool {
-	return s.untyped(obj) && kind != nil && kind.GroupVersion() != s.Kind.GroupVersion() && kind.GroupVersion() != s.Hub.GroupVersion()
+	return s.untyped(obj) && kind != nil && kind.GroupVersion() != s.Kind.GroupVersion() &&
+		kind.GroupVersion() != s.Hub.GroupVersion()
 }
 
 // versionedGoName is how messages call the Go type of a served version.
@@ -186,7 +189,8 @@ func (s *RequestScope) decodeError(err error, kind *schema.GroupVersionKind, bod
 		}
 		return cannotBeHandled(*kind, s.Kind.Kind, err)
 	}
-	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", s.Kind.Kind, err, summary(body)))
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)",
+		s.Kind.Kind, err, summary(body)))
 }
 
 // strictError is the 400 status for fields that are unknown, or there twice. An object
@@ -200,7 +204,8 @@ func (s *RequestScope) strictError(errs []error, obj runtime.Object, kind *schem
 }
 
 func cannotBeHandled(kind schema.GroupVersionKind, as string, err error) error {
-	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, as, err))
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind,
+		kind.Version, as, err))
 }
 
 // builtinScheme is what kube-apiserver calls the scheme of the built-in kinds.

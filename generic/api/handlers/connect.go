@@ -33,7 +33,8 @@ func Connect(scope *RequestScope) http.HandlerFunc {
 			}
 		}
 		if scope.Admission.Handles(admission.Connect) {
-			a := scope.operation(ctx, scope.admissionNamespace(namespace, name), name, nil).attributes(admission.Connect, opts, nil, nil)
+			a := scope.operation(ctx, scope.admissionNamespace(namespace, name), name, nil).attributes(admission.Connect,
+				opts, nil, nil)
 			if err = scope.Admission.Admit(ctx, a); err == nil {
 				err = scope.Admission.Validate(ctx, a)
 			}
@@ -41,7 +42,8 @@ func Connect(scope *RequestScope) http.HandlerFunc {
 				return err
 			}
 		}
-		h, err := scope.Storage.Connect(ctx, rest.ConnectRequest{Name: name, Query: opts, Responder: &responder{scope: scope, w: w, r: req}})
+		h, err := scope.Storage.Connect(ctx, rest.ConnectRequest{Name: name, Query: opts,
+			Responder: &responder{scope: scope, w: w, r: req}})
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,8 @@ func Delete(scope *RequestScope) http.HandlerFunc {
 		if err := op.authorizeUnread(ctx, req, opts); err != nil {
 			return err
 		}
-		obj, deleted, err := scope.Storage.Delete(ctx, rest.DeleteRequest{Name: name, Validate: op.validateDelete(opts), Options: opts})
+		obj, deleted, err := scope.Storage.Delete(ctx, rest.DeleteRequest{Name: name, Validate: op.validateDelete(opts),
+			Options: opts})
 		if err != nil {
 			return err
 		}
@@ -49,7 +50,8 @@ func Delete(scope *RequestScope) http.HandlerFunc {
 			code = http.StatusAccepted
 		}
 		if obj == nil {
-			obj = &metav1.Status{Status: metav1.StatusSuccess, Code: int32(code), Details: &metav1.StatusDetails{Name: name, Kind: scope.Kind.Kind}}
+			obj = &metav1.Status{Status: metav1.StatusSuccess, Code: int32(code), Details: &metav1.StatusDetails{Name: name,
+				Kind: scope.Kind.Kind}}
 		}
 		a := answer{scope: scope, w: w, r: req, out: out}
 		return a.respond(code, obj)
@@ -80,12 +82,14 @@ func DeleteCollection(scope *RequestScope) http.HandlerFunc {
 				"is not allowed for a collection; delete the objects one by one")})
 		}
 		op := scope.operation(ctx, namespace, "", opts.DryRun)
-		obj, err := scope.Storage.DeleteCollection(ctx, rest.DeleteCollectionRequest{Validate: op.validateDelete(opts), Options: opts, List: list})
+		obj, err := scope.Storage.DeleteCollection(ctx, rest.DeleteCollectionRequest{Validate: op.validateDelete(opts),
+			Options: opts, List: list})
 		if err != nil {
 			return err
 		}
 		if obj == nil {
-			obj = &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusOK, Details: &metav1.StatusDetails{Kind: scope.Kind.Kind}}
+			obj = &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusOK,
+				Details: &metav1.StatusDetails{Kind: scope.Kind.Kind}}
 		}
 		a := answer{scope: scope, w: w, r: req, out: out}
 		return a.respond(http.StatusOK, obj)

@@ -228,7 +228,8 @@ func manager(fieldManager, userAgent string) string {
 
 // record notes in an object, made of the live one, who owns what. Where no Go type is behind it,
 // the fields are those that it was sent with: a conversion may know no way back to them.
-func record(ctx context.Context, fm *managedfields.Manager, live, obj, sent runtime.Object, manager string) runtime.Object {
+func record(ctx context.Context, fm *managedfields.Manager, live, obj, sent runtime.Object,
+	manager string) runtime.Object {
 	if obj == sent || object.Typed(obj) {
 		return fm.Update(ctx, live, obj, manager)
 	}

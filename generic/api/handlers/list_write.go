@@ -126,13 +126,15 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 
 // storedEnvelope puts a list around the bytes of its items, which are collected in
 // dst.
-func (s *RequestScope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.StoredList, mt wire.MediaType) (*envelope, error) {
+func (s *RequestScope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.StoredList,
+	mt wire.MediaType) (*envelope, error) {
 	items, tails, err := s.storedItems(ctx, dst, list.Items, mt)
 	if err != nil {
 		return nil, err
 	}
 	e, err := s.envelope(items, metav1.ListMeta{
-		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount, ShardInfo: list.Shard,
+		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount,
+		ShardInfo: list.Shard,
 	}, mt)
 	if err == nil && tails {
 		e.head, e.separator = append(e.head, '{'), commaBrace
@@ -173,7 +175,8 @@ func (a *answer) stream(code int, e *envelope) {
 
 // storedItems collects the bytes of a list's items. tails is true where they lack
 // their opening brace, which lets them be shared with the answers to a get.
-func (s *RequestScope) storedItems(ctx context.Context, dst [][]byte, items []rest.Stored, mt wire.MediaType) (_ [][]byte, tails bool, err error) {
+func (s *RequestScope) storedItems(ctx context.Context, dst [][]byte, items []rest.Stored,
+	mt wire.MediaType) (_ [][]byte, tails bool, err error) {
 	dst = slices.Grow(dst, len(items))
 	gv := s.Kind.GroupVersion()
 	tails = mt == wire.JSON && len(items) > 0
@@ -261,7 +264,8 @@ func (s *RequestScope) encodeList(list runtime.Object, mt wire.MediaType) ([]byt
 func listMeta(list runtime.Object) metav1.ListMeta {
 	var m metav1.ListMeta
 	if l, err := meta.ListAccessor(list); err == nil {
-		m.ResourceVersion, m.Continue, m.RemainingItemCount = l.GetResourceVersion(), l.GetContinue(), l.GetRemainingItemCount()
+		m.ResourceVersion, m.Continue, m.RemainingItemCount = l.GetResourceVersion(), l.GetContinue(),
+			l.GetRemainingItemCount()
 	}
 	return m
 }

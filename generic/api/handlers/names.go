@@ -37,10 +37,12 @@ func checkName(obj runtime.Object, name string) error {
 		err = errors.New("name must be provided")
 	}
 	if err != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: %v", name, err))
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: %v",
+			name, err))
 	}
 	if m.GetName() != name {
-		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.GetName(), name))
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",
+			m.GetName(), name))
 	}
 	return nil
 }

@@ -95,12 +95,14 @@ func (p *patch) patchJSON(ctx context.Context, doc []byte) (patched []byte, stri
 		return nil, nil, apierrors.NewBadRequest(err.Error())
 	}
 	if ops.Len() > maxJSONPatchOperations {
-		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, ops.Len()))
+		return nil, nil, apierrors.NewRequestEntityTooLargeError(
+			fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, ops.Len()))
 	}
 	if patched, err = ops.Apply(ctx, doc); ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	} else if err != nil {
-		return nil, nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+		return nil, nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "",
+			err.Error(), 0, false)
 	}
 	return patched, strictErrs, nil
 }

@@ -24,7 +24,8 @@ func (p *patch) strategicMerge(ctx context.Context, old runtime.Object) (runtime
 	if err != nil {
 		return nil, err
 	}
-	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object.ViewOf(versioned).WithKind(versioned, s.Kind))
+	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object.ViewOf(versioned).WithKind(versioned,
+		s.Kind))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,9 @@ func boundMerge(before, change map[string]any) error {
 	if theirs*(ours+theirs) <= maxComparisons {
 		return nil
 	}
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the lists of the patch have %d elements and those of the object %d, which are too many to be merged", theirs, ours))
+	return apierrors.NewRequestEntityTooLargeError(
+		fmt.Sprintf("the lists of the patch have %d elements and those of the object %d, which are too many to be merged",
+			theirs, ours))
 }
 
 // elements counts the elements of all lists within a value.
@@ -111,11 +114,13 @@ func mergeMaps(before, change map[string]any, schema runtime.Object) (after map[
 func strategicError(err error) error {
 	switch {
 	case errors.Is(err, mergepatch.ErrBadJSONDoc), errors.Is(err, mergepatch.ErrBadPatchFormatForPrimitiveList),
-		errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys), errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList),
+		errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys),
+		errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList),
 		errors.Is(err, mergepatch.ErrUnsupportedStrategicMergePatchFormat):
 		return apierrors.NewBadRequest(err.Error())
 	case errors.Is(err, mergepatch.ErrNoListOfLists):
-		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "",
+			err.Error(), 0, false)
 	}
 	return err
 }

@@ -17,7 +17,8 @@ import (
 
 // readOptions fills the options of a write from the query and validates them; a
 // status of 400 or 422 is the error.
-func readOptions[T runtime.Object](req *http.Request, opts T, kind string, validate func(T) field.ErrorList) (T, error) {
+func readOptions[T runtime.Object](req *http.Request, opts T, kind string,
+	validate func(T) field.ErrorList) (T, error) {
 	var none T
 	if req.URL.RawQuery != "" {
 		if err := decodeOptions(req.URL.Query(), opts); err != nil {

@@ -48,8 +48,9 @@ func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err er
 	}
 	empty := metav1.Table{
 		TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: metav1.GroupName + "/" + a.out.Version},
-		ListMeta: metav1.ListMeta{ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount},
-		Rows:     []metav1.TableRow{},
+		ListMeta: metav1.ListMeta{ResourceVersion: list.ResourceVersion, Continue: list.Continue,
+			RemainingItemCount: list.RemainingItemCount},
+		Rows: []metav1.TableRow{},
 	}
 	if !opts.NoHeaders {
 		empty.ColumnDefinitions = a.scope.Storage.RowColumns()

@@ -58,7 +58,8 @@ func isList(obj runtime.Object) bool {
 func (a *answer) partial(obj runtime.Object) (runtime.Object, error) {
 	if isList(obj) {
 		name := a.scope.goName() + "List"
-		return nil, negotiation.NotConvertible(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (*%s)", name))
+		return nil, negotiation.NotConvertible(
+			fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (*%s)", name))
 	}
 	obj, err := decoded(obj)
 	if err != nil {
@@ -89,7 +90,9 @@ func partialListOf(list *metav1.PartialObjectMetadataList, version string) runti
 
 func (a *answer) partialList(obj runtime.Object) (*metav1.PartialObjectMetadataList, error) {
 	if !isList(obj) {
-		return nil, negotiation.NotConvertible(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)", a.scope.goName()))
+		return nil, negotiation.NotConvertible(
+			fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)",
+				a.scope.goName()))
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	add := func(item runtime.Object) error {
@@ -104,7 +107,8 @@ func (a *answer) partialList(obj runtime.Object) (*metav1.PartialObjectMetadataL
 		list.ListMeta = listMeta(obj)
 		return list, meta.EachListItem(obj, add)
 	}
-	list.ResourceVersion, list.Continue, list.RemainingItemCount = stored.ResourceVersion, stored.Continue, stored.RemainingItemCount
+	list.ResourceVersion, list.Continue, list.RemainingItemCount = stored.ResourceVersion, stored.Continue,
+		stored.RemainingItemCount
 	list.ShardInfo = stored.Shard
 	for _, item := range stored.Items {
 		o, err := item.Decode()

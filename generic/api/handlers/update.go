@@ -21,7 +21,8 @@ func (m *mutation) replace() (_ runtime.Object, _ bool, err error) {
 	if err := m.begin(); err != nil {
 		return nil, false, err
 	}
-	if m.options, err = readOptions(m.req, &metav1.UpdateOptions{}, "UpdateOptions", validation.ValidateUpdateOptions); err != nil {
+	if m.options, err = readOptions(m.req, &metav1.UpdateOptions{}, "UpdateOptions",
+		validation.ValidateUpdateOptions); err != nil {
 		return nil, false, err
 	}
 	if err := m.negotiateInput(); err != nil {

@@ -26,7 +26,8 @@ const defaultMinRequestTimeout = 30 * time.Minute
 
 // watch serves the events of a resource until the client goes, the time is up
 // or the filters end it.
-func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request, opts *internalversion.ListOptions) error {
+func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request,
+	opts *internalversion.ListOptions) error {
 	timeout := s.watchTimeout(opts)
 	// The storage sends a last bookmark shortly before the context's deadline.
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -66,18 +67,21 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 }
 
 // openStream begins a watch. That its revision is too old, or that of its initial events too new, is an
-// event of a watch that is open, and a watch whose time is over before it begins is one without events, as in kube-apiserver.
+// event of a watch that is open, and a watch whose time is over before it begins is one without events, as in
+// kube-apiserver.
 func (s *RequestScope) openStream(ctx context.Context, opts *internalversion.ListOptions) (rest.EventStream, error) {
 	if ptr.Deref(opts.TimeoutSeconds, 0) < 0 {
 		return failed{&apierrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: context.DeadlineExceeded.Error(),
+			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError,
+			Message: context.DeadlineExceeded.Error(),
 		}}}, nil
 	}
 	stream, err := s.Storage.Watch(ctx, opts)
 	switch {
 	case apierrors.IsResourceExpired(err):
 		return failed{err}, nil
-	case ptr.Deref(opts.SendInitialEvents, false) && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge):
+	case ptr.Deref(opts.SendInitialEvents, false) &&
+		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge):
 		return failed{err}, nil
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return failed{io.EOF}, nil
@@ -106,7 +110,8 @@ type initializing struct {
 
 // initialized reports the end of the initial events to the filters, and how long they
 // took where they were asked for.
-func (s *RequestScope) initialized(ctx context.Context, stream rest.EventStream, opts *internalversion.ListOptions) rest.EventStream {
+func (s *RequestScope) initialized(ctx context.Context, stream rest.EventStream,
+	opts *internalversion.ListOptions) rest.EventStream {
 	state := request.StateFrom(ctx)
 	if state == nil {
 		return stream
@@ -184,7 +189,8 @@ func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send 
 
 // batch sends what Next returned, and reports whether the watch is over. It may
 // skip objects that cannot be read.
-func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, events []rest.Event, err error, send func([]byte) error) (ended bool) {
+func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, events []rest.Event, err error,
+	send func([]byte) error) (ended bool) {
 	buf := (*lent)[:0]
 	defer func() { *lent = buf }()
 	for i := range events {
@@ -223,5 +229,6 @@ func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, even
 
 // silent reports the ends of a watch that clients do not see: they come back.
 func silent(ctx context.Context, err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil
+	return errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		ctx.Err() != nil
 }

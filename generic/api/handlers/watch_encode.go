@@ -61,7 +61,8 @@ func (e *eventEncoder) object(obj runtime.Object) ([]byte, error) {
 		return e.tableEvent(obj)
 	}
 	if e.out.Transform == negotiation.PartialObjectMetadataList {
-		return nil, negotiation.NotConvertible("you requested PartialObjectMetadataList, but the requested object is not a list (*" + e.scope.goName() + ")")
+		return nil, negotiation.NotConvertible(
+			"you requested PartialObjectMetadataList, but the requested object is not a list (*" + e.scope.goName() + ")")
 	}
 	p, err := partialOf(obj, e.out.Version)
 	if err != nil {

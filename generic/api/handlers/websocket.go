@@ -16,7 +16,8 @@ import (
 
 // serveWebSocket sends each event as a message: text for JSON, else binary. Any
 // subprotocol that the client offers is as good as another, and none is chosen.
-func serveWebSocket(ctx context.Context, w http.ResponseWriter, req *http.Request, stream rest.EventStream, enc *eventEncoder) {
+func serveWebSocket(ctx context.Context, w http.ResponseWriter, req *http.Request, stream rest.EventStream,
+	enc *eventEncoder) {
 	w.Header().Set("Content-Type", negotiation.StreamName(enc.out.MediaType))
 	enc.messages = true
 	server := websocket.Server{

@@ -184,8 +184,12 @@ func (m endingMap) Zip(other value.Map, order value.MapTraverseOrder, do func(ke
 	return m.ZipUsing(value.HeapAllocator, other, order, do)
 }
 
-func (m endingMap) ZipUsing(a value.Allocator, other value.Map, order value.MapTraverseOrder, do func(key string, l, r value.Value) bool) bool {
-	return m.Map.ZipUsing(a, other, order, func(key string, l, r value.Value) bool { return do(key, m.value(l), m.value(r)) })
+func (m endingMap) ZipUsing(a value.Allocator, other value.Map, order value.MapTraverseOrder,
+	do func(key string, l, r value.Value) bool) bool {
+	return m.Map.ZipUsing(a, other, order, func(key string, l, r value.Value) bool {
+		return do(key, m.value(l),
+			m.value(r))
+	})
 }
 
 type endingList struct {

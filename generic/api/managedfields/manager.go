@@ -85,7 +85,8 @@ var stripped = fieldpath.NewSet(
 )
 
 // Apply merges what a manager wants into the live object; see the library's. It ends with ctx.
-func (m *Manager) Apply(ctx context.Context, live, applied runtime.Object, manager string, force bool) (obj runtime.Object, err error) {
+func (m *Manager) Apply(ctx context.Context, live, applied runtime.Object, manager string,
+	force bool) (obj runtime.Object, err error) {
 	defer func() {
 		if end := ended(recover()); end != nil {
 			obj, err = nil, end
@@ -298,7 +299,8 @@ func (m *Manager) owners(r *root, entries []metav1.ManagedFieldsEntry) ([]owner,
 	version := m.options.Kind.GroupVersion().String()
 	for i := range entries {
 		e := &entries[i]
-		if e.APIVersion != version || e.FieldsType != "FieldsV1" || e.FieldsV1 == nil || !utf8.ValidString(e.Manager) || !utf8.ValidString(e.Subresource) {
+		if e.APIVersion != version || e.FieldsType != "FieldsV1" || e.FieldsV1 == nil || !utf8.ValidString(e.Manager) ||
+			!utf8.ValidString(e.Subresource) {
 			return nil, false
 		}
 		if e.Operation != metav1.ManagedFieldsOperationApply && e.Operation != metav1.ManagedFieldsOperationUpdate {
@@ -333,7 +335,8 @@ func (m *Manager) record(owners []owner, d *difference, manager string) ([]metav
 	if !utf8.ValidString(manager) {
 		return nil, false
 	}
-	self := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: m.options.Subresource}
+	self := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
+		Subresource: m.options.Subresource}
 	found := false
 	kept := owners[:0]
 	for i := range owners {

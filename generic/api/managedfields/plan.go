@@ -84,7 +84,8 @@ func (p *planner) plan(t reflect.Type, ref schema.TypeRef) *node {
 	}
 	if value.TypeReflectEntryOf(t).CanConvertToUnstructured() {
 		n.kind = opaque
-		n.safe = fitsAnything(atom) || atom.Scalar != nil && atom.Map == nil && atom.List == nil && plainOpaque(t, *atom.Scalar)
+		n.safe = fitsAnything(atom) || atom.Scalar != nil && atom.Map == nil && atom.List == nil &&
+			plainOpaque(t, *atom.Scalar)
 		return n
 	}
 	if t.Kind() == reflect.Pointer {

@@ -40,7 +40,8 @@ type comparer interface {
 // says kind and version is not looked at, nor are managed fields: nobody owns
 // them.
 func (r *root) compare(live, obj runtime.Object) (d *difference, ok bool) {
-	w := walk{schema: r.empty.Schema(), path: make(fieldpath.Path, 0, 16), difference: difference{fieldpath.NewSet(), fieldpath.NewSet()}}
+	w := walk{schema: r.empty.Schema(), path: make(fieldpath.Path, 0, 16), difference: difference{fieldpath.NewSet(),
+		fieldpath.NewSet()}}
 	defer func() {
 		if e := recover(); e != nil {
 			if _, mine := e.(giveUp); !mine {

@@ -124,7 +124,8 @@ func (r Rules) matches(c goautoneg.Accept, mt wire.MediaType) bool {
 	if c.Type != "application" {
 		return false
 	}
-	return c.SubType == "*" || "application/"+c.SubType == Name(mt) || (r.Stream && mt == wire.CBOR && c.SubType == "cbor-seq")
+	return c.SubType == "*" || "application/"+c.SubType == Name(mt) ||
+		(r.Stream && mt == wire.CBOR && c.SubType == "cbor-seq")
 }
 
 func accept(params map[string]string, mt wire.MediaType, rules Rules) (Output, bool) {

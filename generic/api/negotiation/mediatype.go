@@ -122,7 +122,8 @@ func NotConvertible(message string) error {
 // UnsupportedMediaType is the 415 status that lists what bodies may be.
 func UnsupportedMediaType(accepted []string) error {
 	return failure(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-		fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %v", strings.Join(accepted, ", ")))
+		fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %v",
+			strings.Join(accepted, ", ")))
 }
 
 func failure(code int32, reason metav1.StatusReason, message string) error {

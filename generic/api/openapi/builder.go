@@ -60,6 +60,7 @@ func (b *Builder) write(d *Draft, services []WebService, keep func(schema.GroupV
 		if !shared(model) {
 			return kinds
 		}
-		return slices.DeleteFunc(slices.Clone(kinds), func(gvk schema.GroupVersionKind) bool { return !keep(gvk.GroupVersion()) })
+		return slices.DeleteFunc(slices.Clone(kinds),
+			func(gvk schema.GroupVersionKind) bool { return !keep(gvk.GroupVersion()) })
 	}, slices.Collect(maps.Keys(d.refs))...)
 }

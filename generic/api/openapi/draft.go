@@ -96,8 +96,8 @@ func (d *Draft) Model(name string, model []byte) {
 	d.write(model)
 }
 
-// Models adds models of m, and all that they refer to; they are written when everything else is there. kinds returns of which
-// kinds a model is.
+// Models adds models of m, and all that they refer to; they are written when everything else is there. kinds returns of
+// which kinds a model is.
 func (d *Draft) Models(m *models.Models, kinds func(model string) []schema.GroupVersionKind, names ...string) error {
 	d.models, d.closure, d.kinds = m, m.Closure(names...), kinds
 	for _, name := range names {

@@ -93,7 +93,8 @@ func (s *Service) serveIndex(w http.ResponseWriter) {
 }
 
 // serve writes a document as JSON or protobuf, whichever the client prefers.
-func serve(w http.ResponseWriter, r *http.Request, d *document, protoType string, toProto func([]byte) ([]byte, error)) {
+func serve(w http.ResponseWriter, r *http.Request, d *document, protoType string,
+	toProto func([]byte) ([]byte, error)) {
 	accepted := negotiate(r.Header.Get("Accept"), protoType)
 	if accepted == "" {
 		w.WriteHeader(http.StatusNotAcceptable)

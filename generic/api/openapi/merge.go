@@ -20,7 +20,8 @@ func (d *Draft) Merge(more *spec.Swagger) error {
 	}
 	if d.merged == nil {
 		d.merged = &spec.Swagger{SwaggerProps: spec.SwaggerProps{
-			Paths: &spec.Paths{Paths: map[string]spec.PathItem{}}, Definitions: spec.Definitions{}, Parameters: map[string]spec.Parameter{},
+			Paths: &spec.Paths{Paths: map[string]spec.PathItem{}}, Definitions: spec.Definitions{},
+			Parameters: map[string]spec.Parameter{},
 		}}
 	}
 	if err := d.contested(more); err != nil {

@@ -113,7 +113,10 @@ func optional(o *wire.JSONObject, name, text string) {
 
 // parameters appends those of an operation or a path, sorted. In v3 the body is none.
 func (d *Draft) parameters(o *wire.JSONObject, all []Parameter) {
-	slices.SortFunc(all, func(a, b Parameter) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.In, b.In)) })
+	slices.SortFunc(all, func(a, b Parameter) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name),
+			strings.Compare(a.In, b.In))
+	})
 	first := true
 	for _, p := range all {
 		switch {

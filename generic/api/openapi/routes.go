@@ -69,7 +69,8 @@ func writePath(d *Draft, path string, all []Parameter, routes []restful.Route) e
 
 func operationOf(r *restful.Route) (op Operation, err error) {
 	op = Operation{
-		Method: strings.ToLower(r.Method), ID: r.Operation, Tag: tag(r.Path), Doc: r.Doc, Consumes: r.Consumes, Produces: r.Produces,
+		Method: strings.ToLower(r.Method), ID: r.Operation, Tag: tag(r.Path), Doc: r.Doc, Consumes: r.Consumes,
+		Produces: r.Produces,
 	}
 	if op.Parameters, err = parameters(r.ParameterDocs, r.ReadSample); err != nil {
 		return op, err
@@ -106,7 +107,8 @@ func parameters(documented []*restful.Parameter, sample any) ([]Parameter, error
 	for _, of := range documented {
 		data := of.Data()
 		p := Parameter{
-			Name: data.Name, In: places[of.Kind()], Doc: data.Description, Required: data.Required, Repeated: data.AllowMultiple, Type: data.DataType,
+			Name: data.Name, In: places[of.Kind()], Doc: data.Description, Required: data.Required, Repeated: data.AllowMultiple,
+			Type: data.DataType,
 		}
 		switch {
 		case p.In == "":

@@ -133,7 +133,8 @@ func (c *typedCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 	return c.options.FromHub(obj)
 }
 
-func (c *typedCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
+func (c *typedCodec) Decode(body []byte, mt wire.MediaType,
+	strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
 	err := checkDepth(body, mt)
 	if err == nil {
 		err = c.checkQuantities(body, mt)
@@ -152,7 +153,8 @@ func (c *typedCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtim
 }
 
 // decodeLong takes the serializers of apimachinery.
-func (c *typedCodec) decodeLong(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
+func (c *typedCodec) decodeLong(body []byte, mt wire.MediaType,
+	strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
 	decoder, ok := c.serializers().decoders[decoderKey{mt, strict}]
 	if !ok || !c.Supports(mt) {
 		return nil, nil, nil, fmt.Errorf("registry: %s cannot travel as media type %d", c.kind.Kind, mt)

@@ -48,7 +48,8 @@ func (s *Store[T]) Create(ctx context.Context, r rest.CreateRequest) (runtime.Ob
 }
 
 // create writes an object that has its name.
-func (s *Store[T]) create(ctx context.Context, obj T, validate rest.ValidateObjectFunc, dryRun bool) (runtime.Object, error) {
+func (s *Store[T]) create(ctx context.Context, obj T, validate rest.ValidateObjectFunc,
+	dryRun bool) (runtime.Object, error) {
 	finish, err := s.prepareCreate(ctx, obj, validate, dryRun)
 	if err != nil {
 		return nil, err
@@ -142,7 +143,8 @@ func (finish finishFunc) settle(ctx context.Context, err error) {
 
 // prepareCreate makes an object ready to be written and validates it. The finish
 // function is to be called if there is no error.
-func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.ValidateObjectFunc, dryRun bool) (finishFunc, error) {
+func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.ValidateObjectFunc,
+	dryRun bool) (finishFunc, error) {
 	k := s.kind
 	fillSystemMetadata(obj)
 	if err := s.ensureNamespace(ctx, obj); err != nil {
@@ -173,7 +175,8 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 		finish(ctx, false)
 		return nil, err
 	}
-	if len(errs) == 0 && (!own || len(path.IsValidPathSegmentName(obj.GetName())) > 0 || len(path.IsValidPathSegmentPrefix(obj.GetGenerateName())) > 0) {
+	if len(errs) == 0 && (!own || len(path.IsValidPathSegmentName(obj.GetName())) > 0 ||
+		len(path.IsValidPathSegmentPrefix(obj.GetGenerateName())) > 0) {
 		errs = s.validatePathMetadata(obj)
 	}
 	if len(errs) > 0 {

@@ -103,7 +103,8 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 }
 
 // carryOut marks the object, or removes it where nothing holds it.
-func (d *deletion[T]) carryOut(ctx context.Context, obj T, opts *metav1.DeleteOptions, g graceful, from present) (runtime.Object, bool, error) {
+func (d *deletion[T]) carryOut(ctx context.Context, obj T, opts *metav1.DeleteOptions, g graceful,
+	from present) (runtime.Object, bool, error) {
 	if finalizers, changed := d.store.deletionFinalizers(obj, opts); changed {
 		obj.SetFinalizers(finalizers)
 	}
@@ -146,11 +147,13 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 		if s.kind.Delete.Mark != nil {
 			if p.UID != nil && *p.UID != uid {
 				return apierrors.NewConflict(s.requested(ctx), d.name,
-					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, uid)) //nolint:staticcheck // a message of the API
+					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID,
+						uid)) //nolint:staticcheck // a message of the API
 			}
 			if p.ResourceVersion != nil && *p.ResourceVersion != version {
 				return apierrors.NewConflict(s.requested(ctx), d.name,
-					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, version)) //nolint:staticcheck // a message of the API
+					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v",
+						*p.ResourceVersion, version)) //nolint:staticcheck // a message of the API
 			}
 		}
 		if err := UnmetPrecondition(s.kind.Hub, obj, p); err != nil {
@@ -163,7 +166,8 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 // markOwn begins the deletion of kinds that mark objects in a way of their own,
 // and keeps what they hold. done is false where the deletion goes on as that of
 // other kinds.
-func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOptions, from present) (done bool, out runtime.Object, err error) {
+func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOptions,
+	from present) (done bool, out runtime.Object, err error) {
 	s := d.store
 	if obj.GetDeletionTimestamp() != nil {
 		if s.kind.Delete.Hold == nil || !s.kind.Delete.Hold(obj) {
@@ -300,7 +304,8 @@ func (s *Store[T]) propagation(finalizers []string, opts *metav1.DeleteOptions) 
 	case opts.OrphanDependents != nil:
 		return *opts.OrphanDependents, false
 	case opts.PropagationPolicy != nil:
-		return *opts.PropagationPolicy == metav1.DeletePropagationOrphan, *opts.PropagationPolicy == metav1.DeletePropagationForeground
+		return *opts.PropagationPolicy == metav1.DeletePropagationOrphan,
+			*opts.PropagationPolicy == metav1.DeletePropagationForeground
 	}
 	for _, f := range finalizers {
 		switch f {

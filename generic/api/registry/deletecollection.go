@@ -80,7 +80,8 @@ func pageOf(opts *metainternalversion.ListOptions) *metainternalversion.ListOpti
 }
 
 // deleteRecord deletes an object of a list; that it is gone is no error.
-func (s *Store[T]) deleteRecord(ctx context.Context, r *storage.Record, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) error {
+func (s *Store[T]) deleteRecord(ctx context.Context, r *storage.Record, validate rest.ValidateObjectFunc,
+	opts *metav1.DeleteOptions) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -91,7 +92,8 @@ func (s *Store[T]) deleteRecord(ctx context.Context, r *storage.Record, validate
 	if s.kind.Namespaced {
 		ctx = request.WithNamespace(ctx, fields.Get(storage.FieldNamespace))
 	}
-	_, _, err = s.Delete(ctx, rest.DeleteRequest{Name: fields.Get(storage.FieldName), Validate: validate, Options: opts.DeepCopy()})
+	_, _, err = s.Delete(ctx, rest.DeleteRequest{Name: fields.Get(storage.FieldName), Validate: validate,
+		Options: opts.DeepCopy()})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

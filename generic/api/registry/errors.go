@@ -160,7 +160,8 @@ func (s *Store[T]) key(namespace, name string) (string, error) {
 	}
 	if s.kind.Namespaced {
 		if msgs := path.IsValidPathSegmentName(namespace); len(msgs) > 0 {
-			return "", apierrors.NewBadRequest(fmt.Sprintf("Namespace parameter invalid: %q: %s", namespace, strings.Join(msgs, ";")))
+			return "", apierrors.NewBadRequest(fmt.Sprintf("Namespace parameter invalid: %q: %s", namespace,
+				strings.Join(msgs, ";")))
 		}
 	}
 	if msgs := path.IsValidPathSegmentName(name); len(msgs) > 0 {

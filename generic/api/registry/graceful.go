@@ -41,7 +41,8 @@ func (d *deletion[T]) grace(ctx context.Context, obj T, opts *metav1.DeleteOptio
 		return graceful{}, apierrors.NewInternalError(errors.New("options.GracePeriodSeconds should not be nil"))
 	}
 	seconds := *opts.GracePeriodSeconds
-	return graceful{graceful: true, first: true, seconds: seconds, at: metav1.NewTime(time.Now().Add(time.Duration(seconds) * time.Second))}, nil
+	return graceful{graceful: true, first: true, seconds: seconds,
+		at: metav1.NewTime(time.Now().Add(time.Duration(seconds) * time.Second))}, nil
 }
 
 // shorten is what a further deletion means: the period can only become shorter.

@@ -91,7 +91,8 @@ func (s *Store[T]) storedList(l storage.List, prefix string) (*rest.StoredList, 
 }
 
 // listOptions reads the options of a list.
-func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.ListOptions) (storage.ListOptions, error) {
+func (s *Store[T]) listOptions(ctx context.Context,
+	opts *metainternalversion.ListOptions) (storage.ListOptions, error) {
 	o := storage.ListOptions{Prefix: s.listPrefix(ctx), Limit: opts.Limit}
 	o.Key, o.Labels, o.Fields = s.selection(ctx, opts)
 	if opts.Continue != "" {
@@ -120,7 +121,8 @@ func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.Li
 }
 
 // continued sets where a list goes on.
-func continued(o storage.ListOptions, opts *metainternalversion.ListOptions, uncached bool) (storage.ListOptions, error) {
+func continued(o storage.ListOptions, opts *metainternalversion.ListOptions,
+	uncached bool) (storage.ListOptions, error) {
 	after, revision, err := storage.DecodeContinue(opts.Continue, o.Prefix)
 	if err != nil {
 		return o, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", err))
@@ -172,7 +174,8 @@ func (s *Store[T]) listPrefix(ctx context.Context) string {
 
 // selection reads the selectors, whose fields are the hub version's. Where they can match one name alone, key is its
 // key.
-func (s *Store[T]) selection(ctx context.Context, opts *metainternalversion.ListOptions) (key string, l labels.Selector, f fields.Selector) {
+func (s *Store[T]) selection(ctx context.Context,
+	opts *metainternalversion.ListOptions) (key string, l labels.Selector, f fields.Selector) {
 	if opts.LabelSelector != nil && !opts.LabelSelector.Empty() {
 		l = opts.LabelSelector
 	}
@@ -228,5 +231,6 @@ func ConvertMetadataLabel(label, value string) (string, string, error) {
 	if label == "metadata.name" || label == "metadata.namespace" {
 		return label, value, nil
 	}
-	return "", "", fmt.Errorf("%q is not a known field selector: only %q, %q", label, "metadata.name", "metadata.namespace")
+	return "", "", fmt.Errorf("%q is not a known field selector: only %q, %q", label, "metadata.name",
+		"metadata.namespace")
 }

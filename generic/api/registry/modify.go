@@ -12,12 +12,14 @@ import (
 // Modify changes an object for the server itself, by the rules of a subresource
 // (nil for the main resource): pods/binding, eviction. change may be called
 // several times, on a copy of its own each time.
-func (s *Store[T]) Modify(ctx context.Context, name string, sub *UpdateSubresource[T], dryRun bool, change func(T) error) (T, error) {
+func (s *Store[T]) Modify(ctx context.Context, name string, sub *UpdateSubresource[T], dryRun bool,
+	change func(T) error) (T, error) {
 	return s.Replace(ctx, name, sub, dryRun, func(obj T) (T, error) { return obj, change(obj) })
 }
 
 // Replace is Modify with a change that may return another object.
-func (s *Store[T]) Replace(ctx context.Context, name string, sub *UpdateSubresource[T], dryRun bool, change func(T) (T, error)) (T, error) {
+func (s *Store[T]) Replace(ctx context.Context, name string, sub *UpdateSubresource[T], dryRun bool,
+	change func(T) (T, error)) (T, error) {
 	var none T
 	u := &update[T]{store: s, sub: sub, dryRun: dryRun, UpdateRequest: rest.UpdateRequest{Name: name,
 		Change: func(_ context.Context, old runtime.Object) (runtime.Object, error) {

@@ -80,7 +80,8 @@ func (s *Store[T]) confirm(ctx context.Context, key string, p present) (present,
 	case !now.exists():
 		return now, &storage.ConflictError{Key: key, Expected: p.revision}
 	}
-	return now, &storage.ConflictError{Key: key, Expected: p.revision, Current: &storage.KeyValue{Key: key, Value: now.value, Revision: now.revision, Stale: now.stale}}
+	return now, &storage.ConflictError{Key: key, Expected: p.revision,
+		Current: &storage.KeyValue{Key: key, Value: now.value, Revision: now.revision, Stale: now.stale}}
 }
 
 // retry attempts a write, from the state that it is given at first, until one meets the state that

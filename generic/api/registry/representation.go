@@ -100,7 +100,8 @@ type UnstructuredStorage interface {
 	StorageCodec
 	// Transcode turns a stored value into its wire form without a decoded object
 	// in between. ok is false where it cannot.
-	Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt wire.MediaType) (b []byte, ok bool, err error)
+	Transcode(value []byte, resourceVersion string, gv schema.GroupVersion,
+		mt wire.MediaType) (b []byte, ok bool, err error)
 	// StoredLabels and StoredFields read what selectors look at out of a stored value,
 	// without a decoded object. ok is false where they cannot.
 	StoredLabels(value []byte) (set storage.Set, ok bool)

@@ -68,7 +68,8 @@ func (s *Store[T]) Subresource(sub *UpdateSubresource[T]) *rest.Resource {
 
 // described is what a resource has in common with its subresources.
 func (s *Store[T]) described() *rest.Resource {
-	return &rest.Resource{New: s.New, Codec: s.CodecFor, Versions: s.served, Namespaced: s.kind.Namespaced, ConvertToTable: s.ConvertToTable}
+	return &rest.Resource{New: s.New, Codec: s.CodecFor, Versions: s.served, Namespaced: s.kind.Namespaced,
+		ConvertToTable: s.ConvertToTable}
 }
 
 // newList returns an empty list of the hub version.

@@ -171,7 +171,8 @@ func (r *scaling[T]) validateAsScale(validate rest.ValidateObjectUpdateFunc) res
 }
 
 // change computes the object from what a request makes of its scale.
-func (r *scaling[T]) change(ctx context.Context, object runtime.Object, change func(context.Context, runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
+func (r *scaling[T]) change(ctx context.Context, object runtime.Object,
+	change func(context.Context, runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
 	s := r.store
 	obj, ok := object.DeepCopyObject().(T)
 	if !ok {
@@ -195,7 +196,8 @@ func (r *scaling[T]) change(ctx context.Context, object runtime.Object, change f
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("expected input object type to be Scale, but %T", updated))
 	}
 	if scale.Spec.Replicas == unsetReplicas {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the spec replicas field %q cannot be empty", paths[version.String()].String()))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the spec replicas field %q cannot be empty",
+			paths[version.String()].String()))
 	}
 	// Custom resources validate the replicas where they keep them.
 	if errs := s.validateScale(scale); len(errs) > 0 && s.typed() {
@@ -205,7 +207,8 @@ func (r *scaling[T]) change(ctx context.Context, object runtime.Object, change f
 		of := s.requested(ctx)
 		of.Resource += "/scale"
 		return nil, apierrors.NewConflict(of, obj.GetName(),
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, obj.GetUID())) //nolint:staticcheck // a message of the API
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID,
+				obj.GetUID())) //nolint:staticcheck // a message of the API
 	}
 	if err := r.sub.Set(obj, scale.Spec.Replicas); err != nil {
 		return nil, err
@@ -222,10 +225,12 @@ func (r *scaling[T]) change(ctx context.Context, object runtime.Object, change f
 }
 
 func (s *Store[T]) validateScale(scale *autoscalingv1.Scale) field.ErrorList {
-	errs := apivalidation.ValidateObjectMetaAccessor(scale, s.kind.Namespaced, apivalidation.NameIsDNSSubdomain, metadataPath)
+	errs := apivalidation.ValidateObjectMetaAccessor(scale, s.kind.Namespaced, apivalidation.NameIsDNSSubdomain,
+		metadataPath)
 	errs = append(errs, s.validateFinalizers(scale)...)
 	if scale.Spec.Replicas < 0 {
-		errs = append(errs, field.Invalid(field.NewPath("spec", "replicas"), scale.Spec.Replicas, apivalidation.IsNegativeErrorMsg))
+		errs = append(errs, field.Invalid(field.NewPath("spec", "replicas"), scale.Spec.Replicas,
+			apivalidation.IsNegativeErrorMsg))
 	}
 	return errs
 }

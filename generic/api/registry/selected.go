@@ -35,7 +35,8 @@ func (s *Store[T]) fields(r *storage.Record) (storage.Set, error) {
 // fieldsOf are the fields of a decoded object.
 func (k *Kind[T]) fieldsOf(obj T) storage.Set {
 	set := make([]storage.Pair, 0, 3+len(k.Select.Fields))
-	set = append(set, storage.Pair{Key: storage.FieldName, Value: obj.GetName()}, storage.Pair{Key: storage.FieldUID, Value: string(obj.GetUID())})
+	set = append(set, storage.Pair{Key: storage.FieldName, Value: obj.GetName()},
+		storage.Pair{Key: storage.FieldUID, Value: string(obj.GetUID())})
 	if k.Namespaced {
 		set = append(set, storage.Pair{Key: storage.FieldNamespace, Value: obj.GetNamespace()})
 	}

@@ -158,7 +158,8 @@ func hashBound(name string, e ast.Expr) (string, error) {
 	case strings.Trim(digits, "0123456789abcdef") != "":
 		return "", fmt.Errorf("%s: invalid hex character in %q", name, text)
 	case len(digits) < 16:
-		return "", fmt.Errorf("%s must be a 0x-prefixed 16-digit hex value, got %q (did you mean \"0x%016s\"?)", name, text, digits)
+		return "", fmt.Errorf("%s must be a 0x-prefixed 16-digit hex value, got %q (did you mean \"0x%016s\"?)", name,
+			text, digits)
 	case len(digits) > 16 && text != endOfHashes:
 		return "", fmt.Errorf("%s: the greatest value is '%s' (2^64), got %q", name, endOfHashes, text)
 	}

@@ -28,7 +28,8 @@ var defaultColumns = []metav1.TableColumnDefinition{
 
 // ConvertToTable is rest.Resource.ConvertToTable, for an object, a typed list, or
 // a *rest.StoredList. Rows carry the decoded object.
-func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object,
+	opts *metav1.TableOptions) (*metav1.Table, error) {
 	table := &metav1.Table{}
 	if opts == nil || !opts.NoHeaders {
 		table.ColumnDefinitions = s.columns()
@@ -41,7 +42,8 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts
 		return err
 	}
 	if list, ok := object.(*rest.StoredList); ok {
-		table.ResourceVersion, table.Continue, table.RemainingItemCount = list.ResourceVersion, list.Continue, list.RemainingItemCount
+		table.ResourceVersion, table.Continue, table.RemainingItemCount = list.ResourceVersion, list.Continue,
+			list.RemainingItemCount
 		table.Rows = s.rows(len(list.Items))
 		for _, item := range list.Items {
 			if err := add(item); err != nil {
@@ -53,7 +55,8 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts
 	}
 	if meta.IsListType(object) {
 		if m, err := meta.ListAccessor(object); err == nil {
-			table.ResourceVersion, table.Continue, table.RemainingItemCount = m.GetResourceVersion(), m.GetContinue(), m.GetRemainingItemCount()
+			table.ResourceVersion, table.Continue, table.RemainingItemCount = m.GetResourceVersion(), m.GetContinue(),
+				m.GetRemainingItemCount()
 		}
 		table.Rows = s.rows(0)
 		err := meta.EachListItem(object, add)
@@ -92,7 +95,8 @@ func (s *Store[T]) columns() []metav1.TableColumnDefinition {
 	}
 	out := make([]metav1.TableColumnDefinition, len(s.kind.Show.Columns))
 	for i, c := range s.kind.Show.Columns {
-		out[i] = metav1.TableColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description, Priority: c.Priority}
+		out[i] = metav1.TableColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description,
+			Priority: c.Priority}
 	}
 	return out
 }
@@ -133,7 +137,8 @@ func (o *stored[T]) KeptRow(gv schema.GroupVersion, encode func() ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return o.record.Form(rowForm+storage.FormID(v), o.store.options.Budget, func(*storage.Record) ([]byte, error) { return encode() })
+	return o.record.Form(rowForm+storage.FormID(v), o.store.options.Budget,
+		func(*storage.Record) ([]byte, error) { return encode() })
 }
 
 func (s *Store[T]) encodeRow(r *storage.Record) ([]byte, error) {

@@ -146,14 +146,16 @@ func (f *structs[T]) makeCodecs(scheme *runtime.Scheme) error {
 	if err != nil {
 		return err
 	}
-	f.versions = append(f.versions, versionCodec{gv: f.kind.Hub.GroupVersion(), codec: hub, hub: true, alike: true, typeMeta: wire.TypeMetaPrefix(f.kind.Hub)})
+	f.versions = append(f.versions, versionCodec{gv: f.kind.Hub.GroupVersion(), codec: hub, hub: true, alike: true,
+		typeMeta: wire.TypeMetaPrefix(f.kind.Hub)})
 	for i := range f.Versions {
 		v := &f.Versions[i]
 		codec, err := versionedCodec(scheme, v, f.kind)
 		if err != nil {
 			return err
 		}
-		f.versions = append(f.versions, versionCodec{gv: v.Kind.GroupVersion(), codec: codec, alike: v.same() && v.FromHub == nil, typeMeta: wire.TypeMetaPrefix(v.Kind)})
+		f.versions = append(f.versions, versionCodec{gv: v.Kind.GroupVersion(), codec: codec,
+			alike: v.same() && v.FromHub == nil, typeMeta: wire.TypeMetaPrefix(v.Kind)})
 	}
 	return nil
 }

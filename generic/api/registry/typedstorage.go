@@ -36,7 +36,8 @@ func newTypedStorage[T Object](f *structs[T]) (*typedStorage[T], error) {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("registry: %s is to be kept as %s, which is none of its versions", t.hub.Kind(), f.StorageVersion)
+	return nil, fmt.Errorf("registry: %s is to be kept as %s, which is none of its versions", t.hub.Kind(),
+		f.StorageVersion)
 }
 
 func (t *typedStorage[T]) EncodeStored(obj runtime.Object) ([]byte, error) {
@@ -122,7 +123,8 @@ func (t *typedStorage[T]) decodeHub(unmarshal func(into runtime.Object) error) (
 }
 
 // decodeOther reads an object of another version than the hub.
-func (t *typedStorage[T]) decodeOther(kind schema.GroupVersionKind, unmarshal func(into runtime.Object) error) (runtime.Object, error) {
+func (t *typedStorage[T]) decodeOther(kind schema.GroupVersionKind,
+	unmarshal func(into runtime.Object) error) (runtime.Object, error) {
 	for i := range t.others {
 		v := &t.others[i]
 		if v.Kind != kind {

@@ -35,7 +35,8 @@ func (d *deletion[T]) removeUnread(ctx context.Context, why error) (runtime.Obje
 			return nil, false, writeError(err)
 		}
 		audit.RecordFrom(ctx).Annotate(unreadDeletion, "")
-		klog.FromContext(ctx).Info("An object that cannot be read was deleted", "key", d.key, "revision", revision, "reason", why)
+		klog.FromContext(ctx).Info("An object that cannot be read was deleted", "key", d.key, "revision", revision,
+			"reason", why)
 		r := s.requested(ctx)
 		return &metav1.Status{
 			Status:  metav1.StatusSuccess,

@@ -26,7 +26,8 @@ type Unstructured struct {
 	// Prepare, where set, runs change on an object of the hub version and on what it
 	// replaces (nil for a new one), or on both in the version of the request: conversion
 	// from there may add what change resets. obj is the object of the hub afterwards.
-	Prepare func(ctx context.Context, obj, old *unstructured.Unstructured, change func(obj, old *unstructured.Unstructured)) error
+	Prepare func(ctx context.Context, obj, old *unstructured.Unstructured,
+		change func(obj, old *unstructured.Unstructured)) error
 }
 
 var _ Representation[*unstructured.Unstructured] = (*Unstructured)(nil)
@@ -36,10 +37,12 @@ type trees struct {
 	kind      schema.GroupVersionKind
 	storage   UnstructuredStorage
 	versions  []versionCodec
-	inRequest func(ctx context.Context, obj, old *unstructured.Unstructured, change func(obj, old *unstructured.Unstructured)) error
+	inRequest func(ctx context.Context, obj, old *unstructured.Unstructured,
+		change func(obj, old *unstructured.Unstructured)) error
 }
 
-func (u *Unstructured) open(k *Kind[*unstructured.Unstructured], _ *runtime.Scheme, _ RESTOptions) (form[*unstructured.Unstructured], error) {
+func (u *Unstructured) open(k *Kind[*unstructured.Unstructured], _ *runtime.Scheme,
+	_ RESTOptions) (form[*unstructured.Unstructured], error) {
 	f := &trees{kind: k.Hub, storage: u.Storage, inRequest: u.Prepare}
 	for i, gv := range append([]schema.GroupVersion{k.Hub.GroupVersion()}, u.Versions...) {
 		codec, err := u.Codec(gv)
@@ -87,7 +90,8 @@ func (f *trees) fields(value []byte) (storage.Set, bool) { return f.storage.Stor
 
 func (f *trees) asStored(obj *unstructured.Unstructured) { f.storage.AsStored(obj) }
 
-func (f *trees) prepare(ctx context.Context, obj, old *unstructured.Unstructured, change func(obj, old *unstructured.Unstructured)) error {
+func (f *trees) prepare(ctx context.Context, obj, old *unstructured.Unstructured,
+	change func(obj, old *unstructured.Unstructured)) error {
 	if f.inRequest != nil {
 		return f.inRequest(ctx, obj, old, change)
 	}

@@ -222,7 +222,8 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 // prepareForUpdate resets what the request may not write.
 func (u *update[T]) prepareForUpdate(ctx context.Context, obj, old T) error {
 	k := u.store.kind
-	drop, plan, declared, dropLast := u.store.options.DropDisabled, k.plan, k.Write.PrepareForUpdate, k.Write.DropDisabledLast
+	drop, plan, declared, dropLast := u.store.options.DropDisabled, k.plan, k.Write.PrepareForUpdate,
+		k.Write.DropDisabledLast
 	if u.sub != nil {
 		plan, declared, dropLast = u.sub.plan, u.sub.PrepareForUpdate, false
 	}
@@ -282,7 +283,8 @@ func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Ob
 // write replaces the object, unless that would change nothing.
 func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtime.Object, error) {
 	s := u.store
-	value, same, err := s.form.view().EncodeChange(obj, old, from.value, func() ([]byte, error) { return s.encodeStored(obj) })
+	value, same, err := s.form.view().EncodeChange(obj, old, from.value,
+		func() ([]byte, error) { return s.encodeStored(obj) })
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,8 @@ func (s *Store[T]) Watch(ctx context.Context, opts *metainternalversion.ListOpti
 }
 
 // watchOptions reads the options of a watch.
-func (s *Store[T]) watchOptions(ctx context.Context, opts *metainternalversion.ListOptions) (storage.WatchOptions, error) {
+func (s *Store[T]) watchOptions(ctx context.Context,
+	opts *metainternalversion.ListOptions) (storage.WatchOptions, error) {
 	o := storage.WatchOptions{Prefix: s.listPrefix(ctx), Bookmarks: opts.AllowWatchBookmarks}
 	o.Key, o.Labels, o.Fields = s.selection(ctx, opts)
 	var err error
@@ -93,7 +94,8 @@ func (e *eventStream[T]) Stop() { e.watch.Stop() }
 func (e *eventStream[T]) Initializing() bool { return e.watch.Initializing() }
 
 var eventTypes = [...]watch.EventType{
-	storage.Added: watch.Added, storage.Modified: watch.Modified, storage.Deleted: watch.Deleted, storage.Bookmark: watch.Bookmark,
+	storage.Added: watch.Added, storage.Modified: watch.Modified, storage.Deleted: watch.Deleted,
+	storage.Bookmark: watch.Bookmark,
 }
 
 func (e *eventStream[T]) event(ev *storage.Event) rest.Event {

@@ -22,7 +22,8 @@ type Codec interface {
 	// be of another served version of the same kind, whose object is returned
 	// then. strict lists unknown and duplicate fields, one error each, if asked
 	// for. Custom resources are pruned on the way.
-	Decode(body []byte, mt wire.MediaType, strict bool) (obj runtime.Object, kind *schema.GroupVersionKind, strictErrs []error, err error)
+	Decode(body []byte, mt wire.MediaType, strict bool) (
+		obj runtime.Object, kind *schema.GroupVersionKind, strictErrs []error, err error)
 	// Default fills in what the version's defaults say.
 	Default(obj runtime.Object)
 	// ToHub converts from this version, FromHub to it. They may return their

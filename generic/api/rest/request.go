@@ -102,5 +102,6 @@ type Streamer interface {
 	runtime.Object
 	// InputStream opens the bytes. flush asks to send each piece at once; a nil
 	// stream is answered 204.
-	InputStream(ctx context.Context, apiVersion, accept string) (stream io.ReadCloser, flush bool, contentType string, err error)
+	InputStream(ctx context.Context, apiVersion,
+		accept string) (stream io.ReadCloser, flush bool, contentType string, err error)
 }

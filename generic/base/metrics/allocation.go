@@ -40,8 +40,9 @@ func newAllocation(r prometheus.Registerer) *Allocation {
 		portsFailed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: ports + "allocation_errors_total",
 			Help: "Failed allocations of node ports."}, []string{"scope"}),
 	}
-	m.repairsFailed = prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_nodeport_repair_reconcile_errors_total",
-		Help: "Failed repairs of the allocations of node ports."})
+	m.repairsFailed = prometheus.NewCounter(
+		prometheus.CounterOpts{Name: "apiserver_nodeport_repair_reconcile_errors_total",
+			Help: "Failed repairs of the allocations of node ports."})
 	r.MustRegister(m.repairsFailed, m.allocated, m.available, m.total, m.failed, m.took, m.ports, m.freePorts, m.portTotal,
 		m.portsFailed)
 	return m

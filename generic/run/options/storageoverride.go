@@ -12,8 +12,8 @@ import (
 	"triplane/generic/storage"
 )
 
-// StorageOverride changes how the objects of one resource are stored. It is for programs that embed a server. Zero fields
-// leave what the flags and the declaration of the kind say.
+// StorageOverride changes how the objects of one resource are stored. It is for programs that embed a server. Zero
+// fields leave what the flags and the declaration of the kind say.
 type StorageOverride struct {
 	// Backend holds the objects in place of the server's storage, under keys below Etcd.Prefix. Several resources may
 	// share one. The program closes it after the server has stopped.
@@ -28,7 +28,8 @@ type StorageOverride struct {
 
 // validateStorage returns what is wrong with the overrides.
 func (o *Etcd) validateStorage() (errs []error) {
-	for _, r := range slices.SortedFunc(maps.Keys(o.Storage), func(a, b schema.GroupResource) int { return strings.Compare(a.String(), b.String()) }) {
+	for _, r := range slices.SortedFunc(maps.Keys(o.Storage),
+		func(a, b schema.GroupResource) int { return strings.Compare(a.String(), b.String()) }) {
 		override := o.Storage[r]
 		if override.Prefix != strings.Trim(override.Prefix, "/") {
 			errs = append(errs, fmt.Errorf("storage of %s: prefix %q begins or ends with a slash", r, override.Prefix))

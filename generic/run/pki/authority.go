@@ -58,7 +58,8 @@ func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate,
 	if err != nil {
 		return err
 	}
-	if key != nil && checkExpiry(certs[0]) == nil && certs[0].CheckSignatureFrom(a.cert) == nil && covers(certs[0], template) {
+	if key != nil && checkExpiry(certs[0]) == nil && certs[0].CheckSignatureFrom(a.cert) == nil &&
+		covers(certs[0], template) {
 		return nil
 	}
 	signer, err := make()

@@ -43,7 +43,8 @@ func withPanicRecovery(m *metrics.Registry) filter {
 				if e.status != 0 {
 					panic(http.ErrAbortHandler)
 				}
-				err := apierrors.NewInternalError(fmt.Errorf("This request caused apiserver to panic. Look in the logs for details.")) //nolint:staticcheck // the message that clients of kube-apiserver know
+				err := apierrors.NewInternalError(fmt.Errorf(
+					"This request caused apiserver to panic. Look in the logs for details.")) //nolint:staticcheck // the message that clients of kube-apiserver know
 				writeStatus(w, r, err)
 			}()
 			next.ServeHTTP(w, r)

@@ -97,7 +97,8 @@ func (s *Server) AddMember(ctx context.Context, name, url string) error {
 	for _, m := range s.Members() {
 		switch {
 		case m.Name == name:
-			return membersError("member %s (%s at %s) already exists: remove it first, or choose another name", name, m.ID, m.URL)
+			return membersError("member %s (%s at %s) already exists: remove it first, or choose another name", name,
+				m.ID, m.URL)
 		case m.URL == url && m.Name == "" && m.Learner:
 			return nil
 		case m.URL == url:

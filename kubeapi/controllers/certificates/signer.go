@@ -127,8 +127,9 @@ var keyUsages = map[certificatesv1.KeyUsage]x509.KeyUsage{
 	certificatesv1.UsageKeyEncipherment:   x509.KeyUsageKeyEncipherment,
 	certificatesv1.UsageKeyAgreement:      x509.KeyUsageKeyAgreement,
 	certificatesv1.UsageDataEncipherment:  x509.KeyUsageDataEncipherment,
-	certificatesv1.UsageCRLSign:           x509.KeyUsageCRLSign, certificatesv1.UsageEncipherOnly: x509.KeyUsageEncipherOnly,
-	certificatesv1.UsageDecipherOnly: x509.KeyUsageDecipherOnly,
+	certificatesv1.UsageCRLSign:           x509.KeyUsageCRLSign,
+	certificatesv1.UsageEncipherOnly:      x509.KeyUsageEncipherOnly,
+	certificatesv1.UsageDecipherOnly:      x509.KeyUsageDecipherOnly,
 }
 
 var extendedUsages = map[certificatesv1.KeyUsage]x509.ExtKeyUsage{

@@ -82,7 +82,8 @@ func validateBinding(b *corev1.Binding) field.ErrorList {
 	}
 	// Annotations become those of the pod.
 	if _, mirror := b.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
-		errs = append(errs, field.Forbidden(field.NewPath("metadata", "annotations").Key(corev1.MirrorPodAnnotationKey), "may not add mirror pod annotation"))
+		errs = append(errs, field.Forbidden(field.NewPath("metadata", "annotations").Key(corev1.MirrorPodAnnotationKey),
+			"may not add mirror pod annotation"))
 	}
 	return errs
 }

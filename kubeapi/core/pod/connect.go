@@ -45,7 +45,8 @@ func containerOf(p pod, name, annotation string) (string, error) {
 		if d := p.Annotations["kubectl.kubernetes.io/default-container"]; d != "" && annotation != "" {
 			return d, nil
 		}
-		return "", apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v", p.Name, containerNames(p)))
+		return "", apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v",
+			p.Name, containerNames(p)))
 	}
 	if slices.Contains(containerNames(p), name) {
 		return name, nil
@@ -91,21 +92,25 @@ type connecter struct {
 const extendedWebSockets = "ExtendWebSocketsToKubelet"
 
 func connecters(pods *registry.Store[pod], d *group.Deps) map[string]*rest.Resource {
-	base := connecter{pods: pods, stores: d.Stores, kubelets: d.Kubelets, extends: d.Gate(extendedWebSockets), translates: d.Gate("TranslateStreamCloseWebsocketRequests")}
+	base := connecter{pods: pods, stores: d.Stores, kubelets: d.Kubelets, extends: d.Gate(extendedWebSockets),
+		translates: d.Gate("TranslateStreamCloseWebsocketRequests")}
 	if d.Gate("AuthorizePodWebsocketUpgradeCreatePermission") {
 		base.authz = d.Authorizer
 	}
 	exec, attach, forward := base, base, base
-	exec.at, exec.options, exec.container = "/exec", func() runtime.Object { return &corev1.PodExecOptions{} }, execContainer
+	exec.at, exec.options, exec.container = "/exec", func() runtime.Object { return &corev1.PodExecOptions{} },
+		execContainer
 	exec.query, exec.handler = execQuery, exec.stream
-	attach.at, attach.options, attach.container = "/attach", func() runtime.Object { return &corev1.PodAttachOptions{} }, execContainer
+	attach.at, attach.options, attach.container = "/attach", func() runtime.Object { return &corev1.PodAttachOptions{} },
+		execContainer
 	attach.query, attach.handler = execQuery, attach.stream
 	forward.at, forward.options = "/portForward", func() runtime.Object { return &corev1.PodPortForwardOptions{} }
 	forward.query, forward.translates = portQuery, d.Gate("PortForwardWebsockets")
 	forward.handler = func(location *url.URL, _ runtime.Object, r rest.Responder) http.Handler {
 		return d.Kubelets.PortForward(location, r)
 	}
-	return map[string]*rest.Resource{"exec": exec.resource(), "attach": attach.resource(), "portforward": forward.resource()}
+	return map[string]*rest.Resource{"exec": exec.resource(), "attach": attach.resource(),
+		"portforward": forward.resource()}
 }
 
 // streamsOf returns the options that exec and attach have in common.
@@ -155,7 +160,8 @@ func (c connecter) stream(location *url.URL, opts runtime.Object, r rest.Respond
 }
 
 func (c connecter) resource() *rest.Resource {
-	return &rest.Resource{New: c.options, NewOptions: c.options, Connect: c.connect, ConnectMethods: []string{"GET", "POST"}}
+	return &rest.Resource{New: c.options, NewOptions: c.options, Connect: c.connect,
+		ConnectMethods: []string{"GET", "POST"}}
 }
 
 func (c connecter) connect(ctx context.Context, r rest.ConnectRequest) (http.Handler, error) {

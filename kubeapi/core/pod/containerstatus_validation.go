@@ -30,12 +30,14 @@ func containerStatuses(p pod, status *field.Path) field.ErrorList {
 	}
 	for _, l := range lists[:2] {
 		for i := range l.statuses {
-			errs = append(errs, resourceStatuses(&l.statuses[i], l.containers, l.path.Index(i).Child("allocatedResourcesStatus"))...)
+			errs = append(errs, resourceStatuses(&l.statuses[i], l.containers,
+				l.path.Index(i).Child("allocatedResourcesStatus"))...)
 		}
 	}
 	for i := range s.EphemeralContainerStatuses {
 		if len(s.EphemeralContainerStatuses[i].AllocatedResourcesStatus) > 0 {
-			errs = append(errs, field.Forbidden(lists[2].path.Index(i).Child("allocatedResourcesStatus"), "must not be specified in container status"))
+			errs = append(errs, field.Forbidden(lists[2].path.Index(i).Child("allocatedResourcesStatus"),
+				"must not be specified in container status"))
 		}
 	}
 	return errs
@@ -88,7 +90,8 @@ func resourceStatuses(c *corev1.ContainerStatus, containers byName, list *field.
 }
 
 func health(h corev1.ResourceHealthStatus, path *field.Path) field.ErrorList {
-	known := sets.New(corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy, corev1.ResourceHealthStatusUnknown)
+	known := sets.New(corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy,
+		corev1.ResourceHealthStatusUnknown)
 	if known.Has(h) {
 		return nil
 	}

@@ -35,9 +35,11 @@ func ephemeralContainers(o podspec.Options) *registry.UpdateSubresource[pod] {
 				was := &old.Spec.EphemeralContainers[i]
 				switch is := now[was.Name]; {
 				case is == nil:
-					errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be removed\n", was.Name)))
+					errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be removed\n",
+						was.Name)))
 				case check.Differs(*is, *was):
-					errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", was.Name, specdiff.Of(was, is))))
+					errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v",
+						was.Name, specdiff.Of(was, is))))
 				}
 			}
 			return errs

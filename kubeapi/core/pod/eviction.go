@@ -131,13 +131,15 @@ var budgets = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudg
 // askBudgets takes a disruption from the budget of a pod. It reports whether the
 // pod has a budget that does not count it, so that it is free to go as it is.
 func (e eviction) askBudgets(ctx context.Context, p pod, dryRun bool) (free bool, err error) {
-	all, err := group.List[*policyv1.PodDisruptionBudget](ctx, e.stores, budgets, p.Namespace, &metainternalversion.ListOptions{})
+	all, err := group.List[*policyv1.PodDisruptionBudget](ctx, e.stores, budgets, p.Namespace,
+		&metainternalversion.ListOptions{})
 	if err != nil {
 		return false, err
 	}
 	var match []*policyv1.PodDisruptionBudget
 	for _, b := range all {
-		if s, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err == nil && !s.Empty() && s.Matches(labels.Set(p.Labels)) {
+		if s, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err == nil && !s.Empty() &&
+			s.Matches(labels.Set(p.Labels)) {
 			match = append(match, b)
 		}
 	}
@@ -151,7 +153,8 @@ func (e eviction) askBudgets(ctx context.Context, p pod, dryRun bool) (free bool
 		return false, e.spend(ctx, match[0].Name, p, dryRun)
 	}
 	return false, &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: 500, Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+		Status: metav1.StatusFailure, Code: 500,
+		Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
 	}}
 }
 
@@ -177,10 +180,11 @@ func freesUnready(b *policyv1.PodDisruptionBudget) bool {
 // spend takes one disruption from a budget.
 func (e eviction) spend(ctx context.Context, name string, p pod, dryRun bool) error {
 	var refusal error
-	_, err := group.ModifyStatus(ctx, e.stores, budgets, p.Namespace, name, dryRun, func(b *policyv1.PodDisruptionBudget) error {
-		refusal = disrupt(b, p.Name)
-		return refusal
-	})
+	_, err := group.ModifyStatus(ctx, e.stores, budgets, p.Namespace, name, dryRun,
+		func(b *policyv1.PodDisruptionBudget) error {
+			refusal = disrupt(b, p.Name)
+			return refusal
+		})
 	if refusal != nil {
 		return refusal
 	}
@@ -195,7 +199,8 @@ func disrupt(b *policyv1.PodDisruptionBudget, podName string) error {
 		return blocked(b)
 	}
 	if len(b.Status.DisruptedPods) > maxDisruptedPods {
-		return apierrors.NewForbidden(budgets, b.Name, errors.New("DisruptedPods map too big - too many evictions not confirmed by PDB controller"))
+		return apierrors.NewForbidden(budgets, b.Name,
+			errors.New("DisruptedPods map too big - too many evictions not confirmed by PDB controller"))
 	}
 	if b.Status.DisruptionsAllowed--; b.Status.DisruptionsAllowed == 0 {
 		meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
@@ -216,11 +221,14 @@ const maxDisruptedPods = 2000
 
 // blocked returns why a budget allows no disruption.
 func blocked(b *policyv1.PodDisruptionBudget) error {
-	if c := meta.FindStatusCondition(b.Status.Conditions, policyv1.DisruptionAllowedCondition); c != nil && c.Reason == policyv1.SyncFailedReason {
-		return tooMany(0, "The disruption budget %s does not allow evicting pods currently because it failed sync: %v", b.Name, c.Message)
+	if c := meta.FindStatusCondition(b.Status.Conditions, policyv1.DisruptionAllowedCondition); c != nil &&
+		c.Reason == policyv1.SyncFailedReason {
+		return tooMany(0, "The disruption budget %s does not allow evicting pods currently because it failed sync: %v",
+			b.Name, c.Message)
 	}
 	if b.Status.CurrentHealthy <= b.Status.DesiredHealthy {
-		return tooMany(0, "The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy)
+		return tooMany(0, "The disruption budget %s needs %d healthy pods and has %d currently", b.Name,
+			b.Status.DesiredHealthy, b.Status.CurrentHealthy)
 	}
 	return tooMany(0, "The disruption budget %s does not allow evicting pods currently", b.Name)
 }

@@ -31,8 +31,9 @@ type logResource struct {
 
 func (l logResource) resource() *rest.Resource {
 	return &rest.Resource{
-		New: func() runtime.Object { return &corev1.Pod{} }, NewOptions: func() runtime.Object { return &corev1.PodLogOptions{} },
-		Get: l.get, NoTable: true,
+		New:        func() runtime.Object { return &corev1.Pod{} },
+		NewOptions: func() runtime.Object { return &corev1.PodLogOptions{} },
+		Get:        l.get, NoTable: true,
 		MediaTypes: []string{"text/plain"}, Sample: "", // a log is a text, no Pod
 	}
 }
@@ -64,7 +65,8 @@ func (l logResource) get(ctx context.Context, r rest.GetRequest) (runtime.Object
 	if err != nil {
 		return nil, err
 	}
-	return &kubelet.Log{Client: l.kubelets, Location: location, Insecure: o.InsecureSkipTLSVerifyBackend, Follow: o.Follow, Pod: r.Name}, nil
+	return &kubelet.Log{Client: l.kubelets, Location: location, Insecure: o.InsecureSkipTLSVerifyBackend, Follow: o.Follow,
+		Pod: r.Name}, nil
 }
 
 // logQuery says what part of a log is wanted.
@@ -75,7 +77,8 @@ func logQuery(o *corev1.PodLogOptions) url.Values {
 			query.Set(name, "true")
 		}
 	}
-	for name, n := range map[string]*int64{"sinceSeconds": o.SinceSeconds, "tailLines": o.TailLines, "limitBytes": o.LimitBytes} {
+	for name, n := range map[string]*int64{"sinceSeconds": o.SinceSeconds, "tailLines": o.TailLines,
+		"limitBytes": o.LimitBytes} {
 		if n != nil {
 			query.Set(name, strconv.FormatInt(*n, 10))
 		}
@@ -96,7 +99,8 @@ func validateLogOptions(o *corev1.PodLogOptions, streams bool) field.ErrorList {
 	}
 	switch {
 	case o.SinceSeconds != nil && o.SinceTime != nil:
-		errs = append(errs, field.Forbidden(field.NewPath(""), "at most one of `sinceTime` or `sinceSeconds` may be specified"))
+		errs = append(errs, field.Forbidden(field.NewPath(""),
+			"at most one of `sinceTime` or `sinceSeconds` may be specified"))
 	case o.SinceSeconds != nil && *o.SinceSeconds < 1:
 		errs = append(errs, field.Invalid(field.NewPath("sinceSeconds"), *o.SinceSeconds, "must be greater than 0"))
 	}
@@ -115,9 +119,11 @@ func validateLogStream(o *corev1.PodLogOptions, streams bool) field.ErrorList {
 	case *o.Stream == corev1.LogStreamAll:
 		return nil
 	case *o.Stream != corev1.LogStreamStdout && *o.Stream != corev1.LogStreamStderr:
-		return field.ErrorList{field.NotSupported(path, *o.Stream, []string{corev1.LogStreamAll, corev1.LogStreamStdout, corev1.LogStreamStderr})}
+		return field.ErrorList{field.NotSupported(path, *o.Stream, []string{corev1.LogStreamAll, corev1.LogStreamStdout,
+			corev1.LogStreamStderr})}
 	case o.TailLines != nil:
-		return field.ErrorList{field.Forbidden(field.NewPath(""), "`tailLines` and specific `stream` are mutually exclusive for now")}
+		return field.ErrorList{field.Forbidden(field.NewPath(""),
+			"`tailLines` and specific `stream` are mutually exclusive for now")}
 	}
 	return nil
 }

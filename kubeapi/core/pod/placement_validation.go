@@ -12,7 +12,8 @@ func tighterPlacement(p, old pod, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for k, v := range old.Spec.NodeSelector {
 		if now, ok := p.Spec.NodeSelector[k]; !ok || now != v {
-			errs = append(errs, field.Invalid(path.Child("nodeSelector"), p.Spec.NodeSelector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)"))
+			errs = append(errs, field.Invalid(path.Child("nodeSelector"), p.Spec.NodeSelector,
+				"only additions to spec.nodeSelector are allowed (no mutations or deletions)"))
 			break
 		}
 	}
@@ -21,7 +22,8 @@ func tighterPlacement(p, old pod, path *field.Path) field.ErrorList {
 	switch {
 	case len(before) == 0:
 	case len(now) != len(before):
-		errs = append(errs, field.Invalid(terms, now, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"))
+		errs = append(errs, field.Invalid(terms, now,
+			"no additions/deletions to non-empty NodeSelectorTerms list are allowed"))
 	default:
 		for i := range before {
 			if !onlyAdds(&now[i], &before[i]) {

@@ -19,8 +19,9 @@ func prepareForCreate(ctx context.Context, o podspec.Options, p pod) {
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, LastTransitionTime: metav1.Now().Rfc3339Copy(),
-			Message: "Scheduling is blocked due to non-empty scheduling gates",
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
+			LastTransitionTime: metav1.Now().Rfc3339Copy(),
+			Message:            "Scheduling is blocked due to non-empty scheduling gates",
 		})
 	}
 	profilesFromAnnotations(ctx, p)
@@ -117,6 +118,7 @@ func labelKeys(p pod, terms []corev1.PodAffinityTerm, weighted []corev1.Weighted
 
 func requireLabel(p pod, s *metav1.LabelSelector, key string, op metav1.LabelSelectorOperator) {
 	if v, ok := p.Labels[key]; ok {
-		s.MatchExpressions = append(s.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: op, Values: []string{v}})
+		s.MatchExpressions = append(s.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: op,
+			Values: []string{v}})
 	}
 }

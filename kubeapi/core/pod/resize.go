@@ -54,7 +54,8 @@ func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 	case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
 	case len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers):
-		return append(validate(o, p), field.Forbidden(spec.Child("containers"), "containers may not be added or removed on resize"))
+		return append(validate(o, p), field.Forbidden(spec.Child("containers"),
+			"containers may not be added or removed on resize"))
 	}
 	errs := validate(o, p)
 	if was := podspec.QOSClass(&old.Spec); was != podspec.QOSClass(&p.Spec) {
@@ -69,7 +70,8 @@ func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 	if o.FixedInitContainers {
 		errs = append(errs, fixedInitContainers(p.Spec.InitContainers, old.Spec.InitContainers, spec)...)
 	}
-	if !onlyComputeDiffers(p.Spec.Containers, old.Spec.Containers) || !onlyComputeDiffers(p.Spec.InitContainers, old.Spec.InitContainers) {
+	if !onlyComputeDiffers(p.Spec.Containers, old.Spec.Containers) || !onlyComputeDiffers(p.Spec.InitContainers,
+		old.Spec.InitContainers) {
 		errs = append(errs, field.Forbidden(spec, "only cpu and memory resources are mutable"))
 	}
 	return errs
@@ -113,7 +115,8 @@ func mirrorPod(p pod) bool {
 func removedResources(now, before []corev1.Container, list *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range before {
-		errs = append(errs, removedRequirements(&now[i].Resources, &before[i].Resources, "", list.Index(i).Child("resources"))...)
+		errs = append(errs, removedRequirements(&now[i].Resources, &before[i].Resources, "",
+			list.Index(i).Child("resources"))...)
 	}
 	return errs
 }
@@ -154,7 +157,8 @@ func nodeResizes(p pod) bool {
 // and memory.
 func onlyComputeDiffers(now, before []corev1.Container) bool {
 	for i := range now {
-		if check.Differs(now[i].ResizePolicy, before[i].ResizePolicy) || otherThanCompute(&now[i].Resources, &before[i].Resources) {
+		if check.Differs(now[i].ResizePolicy, before[i].ResizePolicy) ||
+			otherThanCompute(&now[i].Resources, &before[i].Resources) {
 			return false
 		}
 	}

@@ -22,7 +22,8 @@ func validateStatus(a check.Addresses, p, old pod) field.ErrorList {
 	if n := s.NominatedNodeName; n != "" {
 		errs = append(errs, check.Subdomain(n, path.Child("nominatedNodeName"))...)
 		if p.Spec.NodeName != "" && n != old.Status.NominatedNodeName {
-			errs = append(errs, field.Forbidden(path.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node"))
+			errs = append(errs, field.Forbidden(path.Child("nominatedNodeName"),
+				"may not be set on pods that are already bound to a node"))
 		}
 	}
 	errs = append(errs, observedGeneration(s.ObservedGeneration, path)...)
@@ -30,8 +31,10 @@ func validateStatus(a check.Addresses, p, old pod) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("qosClass"), s.QOSClass, check.ImmutableMsg))
 	}
 	errs = append(errs, containersStayEnded(p, old, path)...)
-	errs = append(errs, claimStatuses(s.ResourceClaimStatuses, p.Spec.ResourceClaims, path.Child("resourceClaimStatuses"))...)
-	errs = append(errs, extendedResourceClaim(s.ExtendedResourceClaimStatus, &p.Spec, path.Child("extendedResourceClaimStatus"))...)
+	errs = append(errs, claimStatuses(s.ResourceClaimStatuses, p.Spec.ResourceClaims,
+		path.Child("resourceClaimStatuses"))...)
+	errs = append(errs, extendedResourceClaim(s.ExtendedResourceClaimStatus, &p.Spec,
+		path.Child("extendedResourceClaimStatus"))...)
 	errs = append(errs, podIPs(a, s, path.Child("podIPs"))...)
 	errs = append(errs, hostIPs(a, s, path.Child("hostIPs"))...)
 	return append(errs, containerStatuses(p, path)...)
@@ -75,7 +78,8 @@ func containersStayEnded(p, old pod, path *field.Path) field.ErrorList {
 				continue
 			}
 			for range running[before[i].Name] {
-				errs = append(errs, field.Forbidden(path.Child(name).Index(i).Child("state"), "may not be transitioned to non-terminated state"))
+				errs = append(errs, field.Forbidden(path.Child(name).Index(i).Child("state"),
+					"may not be transitioned to non-terminated state"))
 			}
 			if len(errs) >= rest.MaxCauses { // no answer has more
 				return
@@ -83,7 +87,8 @@ func containersStayEnded(p, old pod, path *field.Path) field.ErrorList {
 		}
 	}
 	check("containerStatuses", p.Status.ContainerStatuses, old.Status.ContainerStatuses, old.Spec.Containers)
-	check("initContainerStatuses", p.Status.InitContainerStatuses, old.Status.InitContainerStatuses, old.Spec.InitContainers)
+	check("initContainerStatuses", p.Status.InitContainerStatuses, old.Status.InitContainerStatuses,
+		old.Spec.InitContainers)
 	check("ephemeralContainerStatuses", p.Status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses, nil)
 	return errs
 }
@@ -105,7 +110,8 @@ func restarts(c *corev1.ContainerStatus, containers byName, policy corev1.Restar
 		policy == corev1.RestartPolicyOnFailure && c.State.Terminated.ExitCode != 0
 }
 
-func claimStatuses(list []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim, path *field.Path) field.ErrorList {
+func claimStatuses(list []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	known, seen := sets.New[string](), sets.New[string]()
 	for i := range claims {
@@ -114,7 +120,8 @@ func claimStatuses(list []corev1.PodResourceClaimStatus, claims []corev1.PodReso
 	for i := range list {
 		c, p := &list[i], path.Index(i)
 		if !known.Has(c.Name) {
-			errs = append(errs, field.Invalid(p.Child("name"), c.Name, "must match the name of an entry in `spec.resourceClaims`"))
+			errs = append(errs, field.Invalid(p.Child("name"), c.Name,
+				"must match the name of an entry in `spec.resourceClaims`"))
 		}
 		if seen.Has(c.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), c.Name))
@@ -129,7 +136,8 @@ func claimStatuses(list []corev1.PodResourceClaimStatus, claims []corev1.PodReso
 
 // extendedResourceClaim validates which devices of the claim that a scheduler made
 // for a pod serve its extended resources (KEP-5004).
-func extendedResourceClaim(s *corev1.PodExtendedResourceClaimStatus, spec *corev1.PodSpec, claim *field.Path) field.ErrorList {
+func extendedResourceClaim(s *corev1.PodExtendedResourceClaimStatus, spec *corev1.PodSpec,
+	claim *field.Path) field.ErrorList {
 	if s == nil {
 		return nil
 	}
@@ -154,7 +162,8 @@ func extendedResourceClaim(s *corev1.PodExtendedResourceClaimStatus, spec *corev
 		errs = append(errs, check.Label(m.RequestName, claim.Child("requestName"))...)
 		if seen.Has(*m) {
 			errs = append(errs, field.Duplicate(path.Child("containerName"), m.ContainerName),
-				field.Duplicate(path.Child("resourceName"), m.ResourceName), field.Duplicate(path.Child("requestName"), m.RequestName))
+				field.Duplicate(path.Child("resourceName"), m.ResourceName), field.Duplicate(path.Child("requestName"),
+					m.RequestName))
 		}
 		seen.Insert(*m)
 	}

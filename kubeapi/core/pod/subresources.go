@@ -14,7 +14,8 @@ func Subresources(pods *registry.Store[*corev1.Pod], d *group.Deps) map[string]*
 	out := connecters(pods, d)
 	out["binding"] = binder{pods: pods, forgetNominated: d.Gate("ClearingNominatedNodeNameAfterBinding")}.resource()
 	out["eviction"] = eviction{pods: pods, stores: stores}.resource()
-	out["log"] = logResource{pods: pods, stores: stores, kubelets: kubelets, streams: d.Gate("PodLogsQuerySplitStreams")}.resource()
+	out["log"] = logResource{pods: pods, stores: stores, kubelets: kubelets,
+		streams: d.Gate("PodLogsQuerySplitStreams")}.resource()
 	out["proxy"] = proxyResource{pods, kubelets}.resource()
 	return out
 }

@@ -211,5 +211,6 @@ func rowConditions(p pod) []metav1.TableRowCondition {
 	if p.Status.Phase == corev1.PodFailed {
 		message = "The pod failed."
 	}
-	return []metav1.TableRowCondition{{Type: metav1.RowCompleted, Status: metav1.ConditionTrue, Reason: reason, Message: message}}
+	return []metav1.TableRowCondition{{Type: metav1.RowCompleted, Status: metav1.ConditionTrue, Reason: reason,
+		Message: message}}
 }

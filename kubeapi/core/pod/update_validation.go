@@ -91,7 +91,8 @@ func removedGates(p, old pod, path *field.Path) field.ErrorList {
 	}
 	for i, g := range p.Spec.SchedulingGates {
 		if !before.Has(g) && last[g] == i { // a gate is named where it stands last
-			errs = append(errs, field.Forbidden(path.Index(i).Child("name"), fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", g.Name)))
+			errs = append(errs, field.Forbidden(path.Index(i).Child("name"),
+				fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", g.Name)))
 		}
 	}
 	return errs
@@ -107,8 +108,10 @@ func otherChanges(p, old pod, path *field.Path) field.ErrorList {
 	for i := range s.InitContainers {
 		s.InitContainers[i].Image = old.Spec.InitContainers[i].Image
 	}
-	s.ActiveDeadlineSeconds, s.Tolerations, s.SchedulingGates = old.Spec.ActiveDeadlineSeconds, old.Spec.Tolerations, old.Spec.SchedulingGates
-	if g := old.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 && s.TerminationGracePeriodSeconds != nil && *s.TerminationGracePeriodSeconds == 1 {
+	s.ActiveDeadlineSeconds, s.Tolerations, s.SchedulingGates = old.Spec.ActiveDeadlineSeconds, old.Spec.Tolerations,
+		old.Spec.SchedulingGates
+	if g := old.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 && s.TerminationGracePeriodSeconds != nil &&
+		*s.TerminationGracePeriodSeconds == 1 {
 		s.TerminationGracePeriodSeconds = g
 	}
 	var errs field.ErrorList

@@ -33,7 +33,8 @@ func accountTokens(p pod, list *field.Path) field.ErrorList {
 		for j := range projected.Sources {
 			if projected.Sources[j].ServiceAccountToken != nil {
 				path := list.Index(i).Child("projected", "sources").Index(j)
-				errs = append(errs, field.Forbidden(path.Child("serviceAccountToken"), "must not be specified when serviceAccountName is not set"))
+				errs = append(errs, field.Forbidden(path.Child("serviceAccountToken"),
+					"must not be specified when serviceAccountName is not set"))
 			}
 		}
 	}
@@ -64,7 +65,8 @@ func validateNew(o podspec.Options, p pod) field.ErrorList {
 		errs = append(errs, field.Forbidden(spec.Child("ephemeralContainers"), "cannot be set on create"))
 	}
 	if p.Spec.NodeName != "" && len(p.Spec.SchedulingGates) > 0 {
-		errs = append(errs, field.Forbidden(spec.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
+		errs = append(errs, field.Forbidden(spec.Child("nodeName"),
+			"cannot be set until all schedulingGates have been cleared"))
 	}
 	return append(errs, podspec.ProfilesAgree(p.Annotations, &p.Spec, spec)...)
 }

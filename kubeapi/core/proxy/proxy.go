@@ -20,7 +20,8 @@ import (
 )
 
 // Resource returns the subresource "proxy", whose options have the rest of the path.
-func Resource(options func() runtime.Object, connect func(context.Context, rest.ConnectRequest) (http.Handler, error)) *rest.Resource {
+func Resource(options func() runtime.Object,
+	connect func(context.Context, rest.ConnectRequest) (http.Handler, error)) *rest.Resource {
 	return &rest.Resource{
 		New: options, NewOptions: options, Connect: connect, ConnectPath: "path",
 		ConnectMethods: []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"},
@@ -47,7 +48,8 @@ func To(dial Dial, scheme, host, port, path string, responder rest.Responder) (h
 	case strings.Contains(host, ":"):
 		host = "[" + host + "]"
 	}
-	transport := &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	transport := &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true}
 	target := &url.URL{Scheme: scheme, Host: host, Path: path}
 	return proxied(proxy.NewUpgradeAwareHandler(target, transport, true, false, errorResponder{responder})), nil
 }

@@ -126,7 +126,8 @@ func (a *Allocation) beginCreate(ctx context.Context, s service, dryRun bool) (f
 	}, nil
 }
 
-func (a *Allocation) beginUpdate(ctx context.Context, s, old service, dryRun bool) (func(context.Context, bool), error) {
+func (a *Allocation) beginUpdate(ctx context.Context, s, old service,
+	dryRun bool) (func(context.Context, bool), error) {
 	if err := a.settleFamilies(s, old); err != nil {
 		return nil, err
 	}
@@ -234,7 +235,8 @@ func (t *taken) slots(old service, had []int32) []portSlot {
 		slots = portSlots(s, owned, old == nil)
 	}
 	if n := s.Spec.HealthCheckNodePort; needsHealthPort(s) && (n == 0 || !owned.Has(n)) {
-		slots = append(slots, portSlot{value: &s.Spec.HealthCheckNodePort, path: field.NewPath("spec", "healthCheckNodePort"), wanted: n})
+		slots = append(slots, portSlot{value: &s.Spec.HealthCheckNodePort, path: field.NewPath("spec", "healthCheckNodePort"),
+			wanted: n})
 	}
 	return slots
 }
@@ -279,7 +281,8 @@ func portSlots(s service, owned sets.Set[int32], created bool) []portSlot {
 			continue
 		}
 		groups[g] = append(groups[g], len(slots))
-		slots = append(slots, portSlot{value: &p.NodePort, path: field.NewPath("spec", "ports").Index(i).Child("nodePort"), wanted: wanted})
+		slots = append(slots, portSlot{value: &p.NodePort, path: field.NewPath("spec", "ports").Index(i).Child("nodePort"),
+			wanted: wanted})
 	}
 	return slots
 }
@@ -305,14 +308,16 @@ func (t *taken) allocatePorts(ctx context.Context, old service, had []int32, dry
 	for i, slot := range slots {
 		wanted[i] = slot.wanted
 		if wanted[i] != 0 && !ports.Contains(int(wanted[i])) {
-			return invalid(t.s, field.Invalid(slot.path, wanted[i], fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %s", ports.String())))
+			return invalid(t.s, field.Invalid(slot.path, wanted[i],
+				fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %s", ports.String())))
 		}
 	}
 	got, err := t.a.ports.Change(ctx, wanted, nil, dryRun)
 	var which *allocator.PortError
 	if errors.As(err, &which) && errors.Is(err, allocator.ErrPortAllocated) {
 		if slots[which.Index].value == &t.s.Spec.HealthCheckNodePort {
-			return apierrors.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %v: %w", wanted[which.Index], which))
+			return apierrors.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %v: %w",
+				wanted[which.Index], which))
 		}
 		return invalid(t.s, field.Invalid(slots[which.Index].path, wanted[which.Index], which.Error()))
 	}

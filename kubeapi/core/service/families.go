@@ -30,7 +30,8 @@ func (a *Allocation) settleFamilies(s, old service) error {
 	if err := a.familiesFromIPs(s); err != nil {
 		return err
 	}
-	if old != nil && spec.IPFamilyPolicy == nil && (len(spec.ClusterIPs) == 2 || len(spec.IPFamilies) == 2 && len(a.families) == 2) {
+	if old != nil && spec.IPFamilyPolicy == nil && (len(spec.ClusterIPs) == 2 || len(spec.IPFamilies) == 2 &&
+		len(a.families) == 2) {
 		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyRequireDualStack)
 	}
 	if old != nil && old.Spec.Type != corev1.ServiceTypeExternalName {
@@ -70,8 +71,10 @@ func keepPolicy(s, old service, sent int) error {
 	if spec.IPFamilyPolicy == nil {
 		spec.IPFamilyPolicy = old.Spec.IPFamilyPolicy
 	}
-	if p := ptr.Deref(spec.IPFamilyPolicy, ""); sent == 1 && len(old.Spec.IPFamilies) == 2 && p != corev1.IPFamilyPolicySingleStack {
-		return invalid(s, field.Invalid(field.NewPath("spec", "ipFamilyPolicy"), p, "must be 'SingleStack' to release the secondary IP family"))
+	if p := ptr.Deref(spec.IPFamilyPolicy, ""); sent == 1 && len(old.Spec.IPFamilies) == 2 &&
+		p != corev1.IPFamilyPolicySingleStack {
+		return invalid(s, field.Invalid(field.NewPath("spec", "ipFamilyPolicy"), p,
+			"must be 'SingleStack' to release the secondary IP family"))
 	}
 	return nil
 }
@@ -84,7 +87,8 @@ func (a *Allocation) refuseSecondIP(s service) error {
 		"must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified")}
 	for i, ip := range s.Spec.ClusterIPs {
 		if f := familyOf(ip); f != "" && !slices.Contains(a.families, f) {
-			errs = append(errs, field.Invalid(path.Child("clusterIPs").Index(i), s.Spec.ClusterIPs, fmt.Sprintf("%s is not configured on this cluster", f)))
+			errs = append(errs, field.Invalid(path.Child("clusterIPs").Index(i), s.Spec.ClusterIPs,
+				fmt.Sprintf("%s is not configured on this cluster", f)))
 		}
 	}
 	return invalid(s, errs...)
@@ -104,7 +108,8 @@ func (a *Allocation) familiesFromIPs(s service) error {
 			continue
 		}
 		if !slices.Contains(a.families, f) && s.Spec.ClusterIP != "" && i == 0 {
-			return invalid(s, field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), s.Spec.ClusterIPs, fmt.Sprintf("%s is not configured on this cluster", f)))
+			return invalid(s, field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), s.Spec.ClusterIPs,
+				fmt.Sprintf("%s is not configured on this cluster", f)))
 		}
 		if i == len(s.Spec.IPFamilies) && !slices.Contains(s.Spec.IPFamilies, f) {
 			s.Spec.IPFamilies = append(s.Spec.IPFamilies, f)
@@ -118,7 +123,8 @@ func (a *Allocation) configured(s service) error {
 	var errs field.ErrorList
 	spec := field.NewPath("spec")
 	if p := s.Spec.IPFamilyPolicy; p != nil && *p == corev1.IPFamilyPolicyRequireDualStack && len(a.families) < 2 {
-		errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), *p, "this cluster is not configured for dual-stack services"))
+		errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), *p,
+			"this cluster is not configured for dual-stack services"))
 	}
 	for i, f := range s.Spec.IPFamilies {
 		if !slices.Contains(a.families, f) {

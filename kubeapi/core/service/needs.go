@@ -16,13 +16,15 @@ func externallyAccessible(s service) bool {
 
 // needsClusterIP reports whether the type has a cluster IP, be it "None".
 func needsClusterIP(s service) bool {
-	return s.Spec.Type == corev1.ServiceTypeClusterIP || s.Spec.Type == corev1.ServiceTypeNodePort || s.Spec.Type == corev1.ServiceTypeLoadBalancer
+	return s.Spec.Type == corev1.ServiceTypeClusterIP || s.Spec.Type == corev1.ServiceTypeNodePort ||
+		s.Spec.Type == corev1.ServiceTypeLoadBalancer
 }
 
 // needsNodePort reports whether every port gets a node port.
 func needsNodePort(s service) bool {
 	return s.Spec.Type == corev1.ServiceTypeNodePort ||
-		s.Spec.Type == corev1.ServiceTypeLoadBalancer && (s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts)
+		s.Spec.Type == corev1.ServiceTypeLoadBalancer && (s.Spec.AllocateLoadBalancerNodePorts == nil ||
+			*s.Spec.AllocateLoadBalancerNodePorts)
 }
 
 // mayHaveNodePorts reports whether ports can have a node port at all.
@@ -32,7 +34,8 @@ func mayHaveNodePorts(s service) bool {
 
 // needsHealthPort reports whether the health of local endpoints is served at a port.
 func needsHealthPort(s service) bool {
-	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+	return s.Spec.Type == corev1.ServiceTypeLoadBalancer &&
+		s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
 func headless(s service) bool { return s.Spec.ClusterIP == corev1.ClusterIPNone }

@@ -10,7 +10,8 @@ import (
 // onRead completes services that were stored before clusterIPs, ipFamilies and
 // ipFamilyPolicy existed, as the documentation of dual-stack services has it.
 func (a *Allocation) onRead() registry.OnRead[service] {
-	return registry.OnRead[service]{Complete: a.completeStored, Fields: []string{"spec.clusterIPs", "spec.ipFamilies", "spec.ipFamilyPolicy"}}
+	return registry.OnRead[service]{Complete: a.completeStored, Fields: []string{"spec.clusterIPs", "spec.ipFamilies",
+		"spec.ipFamilyPolicy"}}
 }
 
 func (a *Allocation) completeStored(s service) {

@@ -26,7 +26,8 @@ func validateStatus(o options, s service) field.ErrorList {
 		case in.IP == "" && in.IPMode != nil:
 			errs = append(errs, field.Forbidden(p.Child("ipMode"), "may not be specified when `ip` is not set"))
 		case in.IPMode != nil:
-			errs = append(errs, check.OneOf(*in.IPMode, p.Child("ipMode"), corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
+			errs = append(errs, check.OneOf(*in.IPMode, p.Child("ipMode"), corev1.LoadBalancerIPModeProxy,
+				corev1.LoadBalancerIPModeVIP)...)
 		}
 		if in.Hostname != "" {
 			errs = append(errs, check.Subdomain(in.Hostname, p.Child("hostname"))...)

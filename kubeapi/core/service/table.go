@@ -19,7 +19,8 @@ func cells(s service, since func(metav1.Time) string) []any {
 		internal = s.Spec.ClusterIP
 	}
 	return []any{
-		s.Name, string(s.Spec.Type), internal, externalIPs(s), portsCell(s.Spec.Ports), since(s.CreationTimestamp), show.Labels(s.Spec.Selector),
+		s.Name, string(s.Spec.Type), internal, externalIPs(s), portsCell(s.Spec.Ports), since(s.CreationTimestamp),
+		show.Labels(s.Spec.Selector),
 	}
 }
 

@@ -16,7 +16,8 @@ func validateFixed(s, old service) field.ErrorList {
 	}
 	if s.Spec.Type == corev1.ServiceTypeLoadBalancer && old.Spec.Type == corev1.ServiceTypeLoadBalancer &&
 		check.Differs(s.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass) {
-		errs = append(errs, field.Invalid(spec.Child("loadBalancerClass"), s.Spec.LoadBalancerClass, "may not change once set"))
+		errs = append(errs, field.Invalid(spec.Child("loadBalancerClass"), s.Spec.LoadBalancerClass,
+			"may not change once set"))
 	}
 	// An invalid class is refused as a change, too: the error appears twice.
 	errs = append(errs, validateLoadBalancerClass(s, spec.Child("loadBalancerClass"))...)

@@ -23,7 +23,8 @@ func validate(o options, s service) field.ErrorList {
 	errs = append(errs, validateType(s, spec)...)
 	errs = append(errs, validatePorts(s, spec.Child("ports"))...)
 	errs = append(errs, metav1validation.ValidateLabels(s.Spec.Selector, spec.Child("selector"))...)
-	errs = append(errs, check.OneOf(s.Spec.SessionAffinity, spec.Child("sessionAffinity"), corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)...)
+	errs = append(errs, check.OneOf(s.Spec.SessionAffinity, spec.Child("sessionAffinity"), corev1.ServiceAffinityClientIP,
+		corev1.ServiceAffinityNone)...)
 	errs = append(errs, validateAffinity(s, spec.Child("sessionAffinityConfig"))...)
 	errs = append(errs, validateClusterIPs(o, s, spec)...)
 	for i, ip := range s.Spec.ExternalIPs {
@@ -34,14 +35,16 @@ func validate(o options, s service) field.ErrorList {
 			errs = append(errs, check.EndpointIP(ip, p)...)
 		}
 	}
-	errs = append(errs, check.OneOf(s.Spec.Type, spec.Child("type"), corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
+	errs = append(errs, check.OneOf(s.Spec.Type, spec.Child("type"), corev1.ServiceTypeClusterIP,
+		corev1.ServiceTypeExternalName,
 		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
 	errs = append(errs, validateLoadBalancer(o, s, spec)...)
 	errs = append(errs, validateTrafficPolicies(s, spec)...)
 	if t := s.Spec.TrafficDistribution; t != nil {
 		known := []string{corev1.ServiceTrafficDistributionPreferClose}
 		if !o.preferCloseOnly {
-			known = append(known, corev1.ServiceTrafficDistributionPreferSameZone, corev1.ServiceTrafficDistributionPreferSameNode)
+			known = append(known, corev1.ServiceTrafficDistributionPreferSameZone,
+				corev1.ServiceTrafficDistributionPreferSameNode)
 		}
 		errs = append(errs, check.OneOf(*t, spec.Child("trafficDistribution"), known...)...)
 	}
@@ -53,7 +56,8 @@ func validateType(s service, spec *field.Path) field.ErrorList {
 	switch s.Spec.Type {
 	case corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort:
 		if headless(s) {
-			errs = append(errs, field.Invalid(spec.Child("clusterIPs").Index(0), s.Spec.ClusterIPs[0], fmt.Sprintf("may not be set to 'None' for %s services", s.Spec.Type)))
+			errs = append(errs, field.Invalid(spec.Child("clusterIPs").Index(0), s.Spec.ClusterIPs[0],
+				fmt.Sprintf("may not be set to 'None' for %s services", s.Spec.Type)))
 		}
 	case corev1.ServiceTypeExternalName:
 		if len(s.Spec.ClusterIPs) > 0 {
@@ -81,7 +85,8 @@ func validatePorts(s service, list *field.Path) field.ErrorList {
 		p, path := &s.Spec.Ports[i], list.Index(i)
 		errs = append(errs, validatePort(p, len(s.Spec.Ports) > 1, names, path)...)
 		if s.Spec.Type == corev1.ServiceTypeClusterIP && p.NodePort != 0 {
-			errs = append(errs, field.Forbidden(path.Child("nodePort"), fmt.Sprintf("may not be used when `type` is '%s'", s.Spec.Type)))
+			errs = append(errs, field.Forbidden(path.Child("nodePort"), fmt.Sprintf("may not be used when `type` is '%s'",
+				s.Spec.Type)))
 		}
 	}
 	for i := range s.Spec.Ports {
@@ -121,7 +126,8 @@ func validatePort(p *corev1.ServicePort, needsName bool, names sets.Set[string],
 	if p.Protocol == "" {
 		errs = append(errs, field.Required(path.Child("protocol"), ""))
 	} else {
-		errs = append(errs, check.OneOf(p.Protocol, path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		errs = append(errs, check.OneOf(p.Protocol, path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP,
+			corev1.ProtocolUDP)...)
 	}
 	if p.TargetPort.Type == intstr.Int {
 		for _, msg := range utilvalidation.IsValidPortNum(int(p.TargetPort.IntVal)) {
@@ -144,14 +150,17 @@ func validateAffinity(s service, path *field.Path) field.ErrorList {
 	switch s.Spec.SessionAffinity {
 	case corev1.ServiceAffinityClientIP:
 		if c == nil || c.ClientIP == nil || c.ClientIP.TimeoutSeconds == nil {
-			return field.ErrorList{field.Required(timeout, fmt.Sprintf("when `sessionAffinity` is %s", corev1.ServiceAffinityClientIP))}
+			return field.ErrorList{field.Required(timeout, fmt.Sprintf("when `sessionAffinity` is %s",
+				corev1.ServiceAffinityClientIP))}
 		}
 		if t := *c.ClientIP.TimeoutSeconds; t <= 0 || t > maxAffinitySeconds {
-			return field.ErrorList{field.Invalid(timeout, t, fmt.Sprintf("must be greater than 0 and less than %d", maxAffinitySeconds))}
+			return field.ErrorList{field.Invalid(timeout, t, fmt.Sprintf("must be greater than 0 and less than %d",
+				maxAffinitySeconds))}
 		}
 	case corev1.ServiceAffinityNone:
 		if c != nil {
-			return field.ErrorList{field.Forbidden(path, fmt.Sprintf("must not be set when `sessionAffinity` is %s", corev1.ServiceAffinityNone))}
+			return field.ErrorList{field.Forbidden(path, fmt.Sprintf("must not be set when `sessionAffinity` is %s",
+				corev1.ServiceAffinityNone))}
 		}
 	}
 	return nil
@@ -195,11 +204,13 @@ func validateClusterIPs(o options, s service, spec *field.Path) field.ErrorList 
 	}
 	policy := s.Spec.IPFamilyPolicy
 	if policy != nil {
-		errs = append(errs, check.OneOf(*policy, spec.Child("ipFamilyPolicy"), corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
+		errs = append(errs, check.OneOf(*policy, spec.Child("ipFamilyPolicy"), corev1.IPFamilyPolicyPreferDualStack,
+			corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
 	}
 	errs = append(errs, validateIPList(o, s, ips)...)
 	if len(errs) == 0 && policy != nil && *policy == corev1.IPFamilyPolicySingleStack && len(seen) > 1 {
-		errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), *policy, "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
+		errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), *policy,
+			"must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
 	}
 	return errs
 }
@@ -229,7 +240,8 @@ func validateIPList(o options, s service, path *field.Path) field.ErrorList {
 	}
 	for i, ip := range list {
 		if i < len(s.Spec.IPFamilies) && ipFamilies.Has(s.Spec.IPFamilies[i]) && familyOf(ip) != s.Spec.IPFamilies[i] {
-			errs = append(errs, field.Invalid(path.Index(i), ip, fmt.Sprintf("expected an %v value as indicated by `ipFamilies[%v]`", s.Spec.IPFamilies[i], i)))
+			errs = append(errs, field.Invalid(path.Index(i), ip,
+				fmt.Sprintf("expected an %v value as indicated by `ipFamilies[%v]`", s.Spec.IPFamilies[i], i)))
 		}
 	}
 	return errs
@@ -299,13 +311,15 @@ func validateTrafficPolicies(s service, spec *field.Path) field.ErrorList {
 	external := spec.Child("externalTrafficPolicy")
 	policy := s.Spec.ExternalTrafficPolicy
 	if externallyAccessible(s) {
-		errs = append(errs, check.OneOf(policy, external, corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)...)
+		errs = append(errs, check.OneOf(policy, external, corev1.ServiceExternalTrafficPolicyCluster,
+			corev1.ServiceExternalTrafficPolicyLocal)...)
 	} else if policy != "" {
 		errs = append(errs, field.Invalid(external, policy, "may only be set for externally-accessible services"))
 	}
 	health := spec.Child("healthCheckNodePort")
 	if n := s.Spec.HealthCheckNodePort; !needsHealthPort(s) && n != 0 {
-		errs = append(errs, field.Invalid(health, n, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
+		errs = append(errs, field.Invalid(health, n,
+			"may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
 	} else if needsHealthPort(s) && n != 0 {
 		for _, msg := range utilvalidation.IsValidPortNum(int(n)) {
 			errs = append(errs, field.Invalid(health, n, msg))
@@ -314,7 +328,8 @@ func validateTrafficPolicies(s service, spec *field.Path) field.ErrorList {
 	internal := spec.Child("internalTrafficPolicy")
 	switch p := s.Spec.InternalTrafficPolicy; {
 	case p != nil:
-		errs = append(errs, check.OneOf(*p, internal, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
+		errs = append(errs, check.OneOf(*p, internal, corev1.ServiceInternalTrafficPolicyCluster,
+			corev1.ServiceInternalTrafficPolicyLocal)...)
 	case needsClusterIP(s):
 		errs = append(errs, field.Required(internal, ""))
 	}

@@ -178,9 +178,10 @@ func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutat
 	factory := informers.NewSharedInformerFactory(client, 0)
 	kinds := factory.Admissionregistration().V1()
 	f := &followed{plugins: c,
-		validating: kinds.ValidatingWebhookConfigurations().Lister(),
-		mutating:   kinds.MutatingWebhookConfigurations().Lister(),
-		vap:        kinds.ValidatingAdmissionPolicies().Lister(), vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
+		validating:  kinds.ValidatingWebhookConfigurations().Lister(),
+		mutating:    kinds.MutatingWebhookConfigurations().Lister(),
+		vap:         kinds.ValidatingAdmissionPolicies().Lister(),
+		vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
 	}
 	followers := []informed{
 		{ValidatingWebhook, kinds.ValidatingWebhookConfigurations().Informer(), f.setValidating},

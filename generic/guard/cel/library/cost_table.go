@@ -109,7 +109,8 @@ func replaces(o []operandSize) *checker.CallEstimate {
 	places := text.SizeEstimate
 	longest := text.SizeEstimate.Add(places.Add(checker.FixedSizeEstimate(1)).Multiply(replacement.SizeEstimate))
 	if old.Min > 0 {
-		longest = checker.FixedSizeEstimate(text.Max / old.Min).Multiply(replacement.SizeEstimate).Add(checker.FixedSizeEstimate(text.Max % old.Min))
+		longest = checker.FixedSizeEstimate(text.Max / old.Min).Multiply(
+			replacement.SizeEstimate).Add(checker.FixedSizeEstimate(text.Max % old.Min))
 	}
 	return resulting(twoTraversals(text.SizeEstimate), 0, max(text.Max, longest.Max))
 }

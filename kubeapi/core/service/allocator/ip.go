@@ -153,7 +153,8 @@ func (a *IPs) ReleaseOlder(ctx context.Context, ip netip.Addr, namespace, name s
 	if err != nil {
 		return err
 	}
-	if p := held.Spec.ParentRef; p == nil || p.Resource != "services" || p.Namespace != namespace || p.Name != name || age > 0 && time.Since(held.CreationTimestamp.Time) < age {
+	if p := held.Spec.ParentRef; p == nil || p.Resource != "services" || p.Namespace != namespace || p.Name != name ||
+		age > 0 && time.Since(held.CreationTimestamp.Time) < age {
 		return nil
 	}
 	if err = a.remove(ctx, held); apierrors.IsNotFound(err) {
@@ -188,7 +189,8 @@ func (a *IPs) take(ctx context.Context, ip netip.Addr, namespace, name string) e
 	if create == nil {
 		return fmt.Errorf("no storage for %s", ipAddresses)
 	}
-	_, err := create(request.WithNamespace(ctx, ""), rest.CreateRequest{Name: ip.String(), Object: ipAddress(ip, namespace, name)})
+	_, err := create(request.WithNamespace(ctx, ""),
+		rest.CreateRequest{Name: ip.String(), Object: ipAddress(ip, namespace, name)})
 	if apierrors.IsAlreadyExists(err) {
 		return ErrAllocated
 	}
@@ -215,7 +217,8 @@ func ipAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAddress {
 				Time: &at, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(ipAddressFields)},
 			}},
 		},
-		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: name}},
+		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace,
+			Name: name}},
 	}
 }
 
@@ -253,7 +256,8 @@ const defaultCIDR = "kubernetes"
 // default one's until that is there. The ranges of ServiceCIDRs that are about to go, or whose
 // status says that they are not ready, are not offered unless another one has them.
 func (a *IPs) offered(ctx context.Context) []netip.Prefix {
-	list, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	list, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "",
+		&metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {
 		return a.ranges
 	}
@@ -262,7 +266,8 @@ func (a *IPs) offered(ctx context.Context) []netip.Prefix {
 		ranges = nil
 	}
 	for _, c := range list {
-		if c.DeletionTimestamp != nil || apimeta.IsStatusConditionFalse(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady) {
+		if c.DeletionTimestamp != nil || apimeta.IsStatusConditionFalse(c.Status.Conditions,
+			networkingv1.ServiceCIDRConditionReady) {
 			continue
 		}
 		for _, text := range c.Spec.CIDRs {
@@ -278,7 +283,8 @@ func (a *IPs) offered(ctx context.Context) []netip.Prefix {
 // false where ServiceCIDRs cannot be listed.
 func (a *IPs) allRanges(ctx context.Context) (ranges []netip.Prefix, all bool) {
 	ranges = slices.Clone(a.ranges)
-	list, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	list, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "",
+		&metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	for _, c := range list {
 		for _, text := range c.Spec.CIDRs {
 			if r, err := netip.ParsePrefix(text); err == nil {

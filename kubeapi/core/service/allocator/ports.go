@@ -39,7 +39,8 @@ type Ports struct {
 // NewPorts makes an allocator that keeps its bits in the storage that options describe. m
 // counts what is allocated, nil nothing.
 func NewPorts(options registry.RESTOptions, ports utilnet.PortRange, m *metrics.Allocation) *Ports {
-	return &Ports{backend: options.Backend, key: options.Prefix + "/ranges/servicenodeports", form: options.Form, ports: ports, count: m}
+	return &Ports{backend: options.Backend, key: options.Prefix + "/ranges/servicenodeports", form: options.Form,
+		ports: ports, count: m}
 }
 
 // report counts ports that were given out, as asked for or chosen, with all that are taken.

@@ -105,7 +105,8 @@ func (r *Repair) usedPorts(services []*corev1.Service, allocated *big.Int) (used
 			offset := int(port) - r.ports.ports.Base
 			switch {
 			case !r.ports.ports.Contains(int(port)):
-				found("PortOutOfRange", "Port %d is not within the port range %s; please recreate service", port, r.ports.ports.String())
+				found("PortOutOfRange", "Port %d is not within the port range %s; please recreate service", port,
+					r.ports.ports.String())
 				continue
 			case used.Bit(offset) == 1:
 				found("PortAlreadyAllocated", "Port %d was assigned to multiple services; please recreate service", port)
@@ -203,7 +204,8 @@ func (p *ipPass) repair(ctx context.Context, s *corev1.Service, text string) err
 	const allocation = "ClusterIPAllocation"
 	ip, ok := check.ParseIP(text)
 	if !ok {
-		p.found(s, "ClusterIPNotValid", "ClusterIPValidation", "Cluster IP %s is not a valid IP; please recreate Service", text)
+		p.found(s, "ClusterIPNotValid", "ClusterIPValidation", "Cluster IP %s is not a valid IP; please recreate Service",
+			text)
 		return nil
 	}
 	family := corev1.IPv4Protocol
@@ -213,11 +215,13 @@ func (p *ipPass) repair(ctx context.Context, s *corev1.Service, text string) err
 	address := p.free[ip.String()]
 	delete(p.free, ip.String())
 	if p.all && !slices.ContainsFunc(p.ranges, func(r netip.Prefix) bool { return r.Contains(ip) }) {
-		p.found(s, "ClusterIPOutOfRange", allocation, "Cluster IP [%v]: %s is not within any configured Service CIDR; please recreate service", family, ip)
+		p.found(s, "ClusterIPOutOfRange", allocation,
+			"Cluster IP [%v]: %s is not within any configured Service CIDR; please recreate service", family, ip)
 		return nil
 	}
 	if p.holders[ip.String()] != nil {
-		p.found(s, "ClusterIPAlreadyAllocated", allocation, "Cluster IP [%v]:%s was assigned to multiple services; please recreate service", family, ip)
+		p.found(s, "ClusterIPAlreadyAllocated", allocation,
+			"Cluster IP [%v]:%s was assigned to multiple services; please recreate service", family, ip)
 		return nil
 	}
 	p.holders[ip.String()] = s
@@ -234,20 +238,23 @@ func (p *ipPass) repair(ctx context.Context, s *corev1.Service, text string) err
 	case refersTo(address, s), time.Since(address.CreationTimestamp.Time) < graceForIP, !p.still(ctx, s):
 		return nil // it has it, or somebody else is about to
 	}
-	p.found(s, "ClusterIPNotAllocated", allocation, "the ClusterIP [%v]: %s for Service %s/%s has a wrong reference; repairing", family, ip, s.Namespace, s.Name)
+	p.found(s, "ClusterIPNotAllocated", allocation,
+		"the ClusterIP [%v]: %s for Service %s/%s has a wrong reference; repairing", family, ip, s.Namespace, s.Name)
 	return p.ips.move(ctx, address, ip, s.Namespace, s.Name)
 }
 
 // still reports whether a Service is there as it was when the pass began.
 func (p *ipPass) still(ctx context.Context, s *corev1.Service) bool {
-	now, err := group.Get[*corev1.Service](ctx, p.stores, corev1.Resource("services"), s.Namespace, s.Name, group.Consistent)
+	now, err := group.Get[*corev1.Service](ctx, p.stores, corev1.Resource("services"), s.Namespace, s.Name,
+		group.Consistent)
 	return err == nil && now.UID == s.UID && slices.Equal(now.Spec.ClusterIPs, s.Spec.ClusterIPs)
 }
 
 // refersTo reports whether an IP is a Service's.
 func refersTo(a *networkingv1.IPAddress, s *corev1.Service) bool {
 	ref := a.Spec.ParentRef
-	return ref != nil && ref.Group == "" && ref.Resource == "services" && ref.Namespace == s.Namespace && ref.Name == s.Name
+	return ref != nil && ref.Group == "" && ref.Resource == "services" && ref.Namespace == s.Namespace &&
+		ref.Name == s.Name
 }
 
 // release gives back the IPs that no Service has, and had not for a while.
@@ -259,7 +266,8 @@ func (p *ipPass) release(ctx context.Context) error {
 		if err != nil || ref == nil || ref.Resource != "services" || time.Since(a.CreationTimestamp.Time) < graceForIP {
 			continue
 		}
-		p.found(a, "IPAddressNotAllocated", "IPAddressAllocation", "IPAddress: %s for Service %s/%s appears to have leaked: cleaning up", a.Name, ref.Namespace, ref.Name)
+		p.found(a, "IPAddressNotAllocated", "IPAddressAllocation",
+			"IPAddress: %s for Service %s/%s appears to have leaked: cleaning up", a.Name, ref.Namespace, ref.Name)
 		errs = append(errs, p.ips.Release(ctx, ip, ref.Namespace, ref.Name))
 	}
 	return errors.Join(errs...)
