@@ -164,9 +164,8 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 	return nil
 }
 
-// markOwn begins the deletion of kinds that mark objects in a way of their own,
-// and keeps what they hold. done is false where the deletion goes on as that of
-// other kinds.
+// markOwn begins the deletion of kinds that declare Delete.Mark, and keeps objects that they hold. done is false if the
+// deletion continues as for other kinds.
 func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOptions,
 	from present) (done bool, out runtime.Object, err error) {
 	s := d.store
