@@ -51,7 +51,7 @@ func (l lookups) GetPod(ctx context.Context, namespace, name string) (*corev1.Po
 	return group.GetNew[*corev1.Pod](ctx, l.stores, corev1.Resource("pods"), namespace, name)
 }
 
-// GetSecret implements serviceaccount.Getter. It reads only the cache, because anybody can send tokens with names
+// GetSecret implements serviceaccount.Getter. It reads only the cache, because any client can send tokens with names
 // of Secrets.
 func (l lookups) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	return group.Get[*corev1.Secret](ctx, l.stores, corev1.Resource("secrets"), namespace, name, group.Cached)

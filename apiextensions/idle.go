@@ -23,7 +23,7 @@ func (h *crHandler) sweepIdle(ctx context.Context) {
 			return
 		case now := <-ticker.C:
 			h.dropIdle(now.Add(-idleAfter))
-			h.forget(h.removals.take())
+			h.dropMetrics(h.removals.take())
 		}
 	}
 }

@@ -33,8 +33,8 @@ func (g *removals) take() metrics.Gone {
 	return due
 }
 
-// forget removes the metrics of deleted resources, unless they exist again.
-func (h *crHandler) forget(due metrics.Gone) {
+// dropMetrics removes the metrics of deleted resources, unless they exist again.
+func (h *crHandler) dropMetrics(due metrics.Gone) {
 	for gr := range due {
 		if h.catalogue.find(gr) != nil {
 			delete(due, gr)

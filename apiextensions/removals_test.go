@@ -35,8 +35,8 @@ func TestMetricsOfRemovedDefinitionsAreForgotten(t *testing.T) {
 		m.Requests.Observe(&metrics.Done{Series: metrics.Series{Verb: "GET", Group: "example.com", Version: "v1", Resource: "widgets"}, Known: true, Code: 200})
 	}
 	sweep := func() {
-		s.handler.forget(s.handler.removals.take())
-		s.handler.forget(s.handler.removals.take())
+		s.handler.dropMetrics(s.handler.removals.take())
+		s.handler.dropMetrics(s.handler.removals.take())
 	}
 	seen()
 	sweep()
@@ -52,7 +52,7 @@ func TestMetricsOfRemovedDefinitionsAreForgotten(t *testing.T) {
 		}
 	}
 	remove()
-	s.handler.forget(s.handler.removals.take())
+	s.handler.dropMetrics(s.handler.removals.take())
 	if counted(t, m) == 0 {
 		t.Fatal("the metrics are gone before what was under way is over")
 	}

@@ -45,7 +45,7 @@ type Config struct {
 	RequestHeader *RequestHeader
 
 	// Leadership is how long the Leases of coordinated leader election last, where that
-	// feature is on; nil elects nobody.
+	// feature is on; nil elects no leader.
 	Leadership *leadership.Durations
 	// PublishStorageVersions says in StorageVersions how this server stores resources,
 	// where that feature is on.

@@ -93,7 +93,7 @@ func (s *Server) addGatedHooks() error {
 }
 
 // kept returns work that puts something in place, and has it repaired from then on where
-// somebody removes or breaks it.
+// it is removed or changed.
 func (s *Server) kept(what string, work func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := begin(ctx, what, work); err != nil {
@@ -159,7 +159,7 @@ func (s *Server) objectCountHook(ctx context.Context) error {
 	return nil
 }
 
-// flowControlHook puts flow schemas and priority levels in force, and has the
+// flowControlHook applies flow schemas and priority levels, and has the
 // schemas say whether their levels exist.
 func (s *Server) flowControlHook(context.Context) error {
 	var inForce func([]*flowv1.FlowSchema, []*flowv1.PriorityLevelConfiguration)

@@ -20,7 +20,7 @@ import (
 )
 
 // kubernetesService keeps the Service "kubernetes". A server that is killed between the allocation of
-// its IP or node port and the write of the Service leaves them allocated to nobody; the next server
+// its IP or node port and the write of the Service leaves them allocated to no Service; the next server
 // releases them.
 //
 // It is not safe for concurrent use.

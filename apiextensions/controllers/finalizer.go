@@ -90,7 +90,7 @@ func (c *Controller) deleteInstances(ctx context.Context,
 		c.DeleteInstances(ctx, crd)
 }
 
-// overlapsBuiltIn reports whether the objects of a CRD would lie in storage where
+// overlapsBuiltIn reports whether the objects of a CRD would be stored where
 // those of a built-in resource do: of two that have their group in their keys.
 func overlapsBuiltIn(crd definition) bool {
 	switch crd.Name {

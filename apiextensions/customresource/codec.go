@@ -52,7 +52,7 @@ func (c *versionCodec) Decode(body []byte, mt wire.MediaType,
 		if err := checkHead(body, mt, u); err != nil {
 			as := schema.GroupVersionKind{}
 			if !strict && runtime.IsMissingKind(err) {
-				as = c.version.gvk // where nobody asks about fields, this is what the body should have been
+				as = c.version.gvk // where no fields are named, this is what the body should have been
 			}
 			return nil, &as, nil, err
 		}

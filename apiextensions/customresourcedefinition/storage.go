@@ -246,7 +246,7 @@ func Schemas(value []byte) (map[string][]byte, error) {
 	})
 }
 
-// readNumbered reads a CRD with numbers in the place of its schemas, which it returns, too.
+// readNumbered reads a CRD whose schemas are replaced by numbers; it also returns the schemas.
 func readNumbered(value []byte) (Object, [][]byte, error) {
 	var schemas [][]byte
 	numbered := schemasOfVersions.edit(make([]byte, 0, 4096), value, func(part []byte) ([]byte, bool) {

@@ -1,4 +1,4 @@
 // Package openapi writes what CustomResourceDefinitions add to the server's
-// OpenAPI documents, when somebody asks for it: schemas from the JSON of storage to the
+// OpenAPI documents, when a client requests it: schemas from the JSON of storage to the
 // JSON of the documents, without decoding them.
 package openapi

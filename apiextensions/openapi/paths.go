@@ -180,7 +180,7 @@ func identifier(name string, capital bool) string {
 }
 
 // query are the parameters that an options struct stands for. They are the same for all resources; what is
-// appended to them is somebody's own.
+// appended to them is the caller's copy.
 func (d *document) query(options any, skip []string) []openapi.Parameter {
 	if options == nil {
 		return nil

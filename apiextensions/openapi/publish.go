@@ -279,7 +279,7 @@ func text(description string) []byte {
 	return o.End()
 }
 
-// ref appends a reference with a description of its own, which OpenAPI v3 allows only around
+// ref appends a reference with its own description, which OpenAPI v3 allows only around
 // it.
 func (p *publisher) ref(dst []byte, model, description string) []byte {
 	o := wire.BeginJSON(dst)

@@ -216,7 +216,7 @@ func validateObjectMeta(p *field.Path, v any) field.ErrorList {
 		return field.ErrorList{field.Invalid(p, v, err.Error())}
 	}
 	if meta.Name == "" {
-		meta.Name = "unnamed" // a template needs no name of its own
+		meta.Name = "unnamed" // a template needs no name
 	}
 	return validation.ValidateObjectMeta(&meta, meta.Namespace != "", path.ValidatePathSegmentName, p)
 }

@@ -206,7 +206,7 @@ func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomRe
 	return errs
 }
 
-// version validates what a version has of its own, or what all have in common.
+// version validates the fields of one version, or those that all versions share.
 func (v *Validator) version(ctx context.Context, version *apiextensionsv1.CustomResourceDefinitionVersion,
 	path *field.Path, schemaName string, status, preserve bool) field.ErrorList {
 	var errs field.ErrorList

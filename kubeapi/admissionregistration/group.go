@@ -39,7 +39,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 type rules struct {
 	// manifests refuses new objects with the names of manifests; without, their authors are warned.
 	manifests bool
-	params    *paramAccess // nil lets everybody use all params
+	params    *paramAccess // nil allows all params to all users
 }
 
 const reservedName = "names ending with \"" + manifest.Suffix + "\" " +

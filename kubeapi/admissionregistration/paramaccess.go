@@ -17,7 +17,7 @@ import (
 )
 
 // paramAccess refuses policies and bindings whose author may not read the params:
-// the server reads them for everybody, and what expressions make of them reaches
+// the server reads them for all users, and what expressions make of them reaches
 // clients in messages (KEP-3488).
 type paramAccess struct {
 	authorizer authorizer.Authorizer // nil allows everything

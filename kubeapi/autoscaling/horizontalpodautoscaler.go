@@ -119,7 +119,7 @@ func downRules() *autoscalingv2.HPAScalingRules {
 }
 
 // withDefaults completes rules; those that come through annotations must bring
-// policies of their own.
+// their own policies.
 func withDefaults(r, defaults *autoscalingv2.HPAScalingRules, policies bool) *autoscalingv2.HPAScalingRules {
 	if r == nil {
 		return defaults

@@ -111,7 +111,7 @@ func (k kindOf[T]) noteStored(ctx context.Context, stores *group.Stores, want T)
 	}
 }
 
-// note hands an object to whom it may concern.
+// note passes an object to the observer, if there is one.
 func (k kindOf[T]) note(o runtime.Object) {
 	if o, ok := o.(metav1.Object); ok && k.found != nil {
 		k.found(o)

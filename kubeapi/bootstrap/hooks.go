@@ -128,7 +128,7 @@ func roleSet(found func(metav1.Object)) kindOf[*rbacv1.Role] {
 	}
 }
 
-// inheritPublicInfo gives public information to those whom the administrator of a cluster of
+// inheritPublicInfo gives public information to the subjects that the administrator of a cluster of
 // before 1.14 let discover the API, when the binding came that took this out of
 // system:discovery: its annotations say, too, whether it is kept up to date.
 func inheritPublicInfo(want *rbacv1.ClusterRoleBinding, find func(string) (*rbacv1.ClusterRoleBinding, bool)) {
@@ -298,7 +298,7 @@ func flowSchemaSet() kindOf[*flowv1.FlowSchema] {
 }
 
 // autoUpdated reports whether the spec of a present object follows the defaults:
-// unless the annotation says otherwise it does until somebody changes it.
+// unless the annotation says otherwise it does until it is changed.
 func autoUpdated(m *metav1.ObjectMeta, generation int64) bool {
 	if v, ok := m.Annotations[flowv1.AutoUpdateAnnotationKey]; ok {
 		return v == "true"

@@ -84,7 +84,7 @@ func addsFamily(have, want []string) bool {
 	return len(have) == 1 && len(want) == 2 && have[0] == want[0]
 }
 
-// reportOtherRanges writes an event that says that the ranges of the flags are not in force. Its
+// reportOtherRanges writes an event that says that the ranges of the flags are not used. Its
 // name makes it one for each difference, until it expires.
 func reportOtherRanges(ctx context.Context, stores *group.Stores, have *networkingv1.ServiceCIDR, want []string) error {
 	message := fmt.Sprintf("The default ServiceCIDR %v does not match the controller flag configurations %v",

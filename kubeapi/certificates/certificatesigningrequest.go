@@ -66,7 +66,7 @@ func signingRequestKind(issued *metrics.CertificateRequests) registry.Kind[*csr]
 	}
 }
 
-// prepareCreate says who asks.
+// prepareCreate records the requesting user.
 func prepareCreate(ctx context.Context, r *csr) {
 	r.Spec.Username, r.Spec.UID, r.Spec.Groups, r.Spec.Extra = "", "", nil, nil
 	if u := request.UserFrom(ctx); u != nil {

@@ -53,7 +53,7 @@ func trustBundleKind() registry.Kind[*certificatesv1beta1.ClusterTrustBundle] {
 	}
 }
 
-// bundleName takes the parts between colons for names of their own; which of them
+// bundleName validates the parts between colons as names; which of them
 // there are depends on the signer.
 func bundleName(name string, prefix bool) []string {
 	var wrong []string

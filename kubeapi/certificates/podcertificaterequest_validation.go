@@ -73,7 +73,7 @@ func validateLifetime(s *certificatesv1beta1.PodCertificateRequestSpec, path *fi
 	return nil
 }
 
-// validateKey wants proof that who asks has the private key: a certificate signing
+// validateKey requires proof that the client has the private key: a certificate signing
 // request, or the UID of the pod with a signature.
 func validateKey(s *certificatesv1beta1.PodCertificateRequestSpec, path *field.Path) field.ErrorList {
 	if len(s.StubPKCS10Request) > 0 {

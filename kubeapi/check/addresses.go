@@ -43,7 +43,7 @@ func ParseIP(text string) (ip netip.Addr, ok bool) {
 }
 
 // EndpointIP refuses addresses that would let traffic escape to the node or
-// reach nobody.
+// reach no host.
 func EndpointIP(text string, path *field.Path) field.ErrorList {
 	ip := netutils.ParseIPSloppy(text) // leading zeros are refused elsewhere
 	var msg string

@@ -57,7 +57,7 @@ func validateLease(s *coordinationv1.LeaseSpec) field.ErrorList {
 }
 
 // validateStrategy validates who chooses a holder: the server by a strategy that it knows, or
-// somebody else by one with the prefix of a domain.
+// another component by one with the prefix of a domain.
 func validateStrategy(s coordinationv1.CoordinatedLeaseStrategy, path *field.Path) field.ErrorList {
 	if strings.Contains(string(s), "/") {
 		return check.QualifiedName(string(s), path)

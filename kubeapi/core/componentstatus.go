@@ -83,7 +83,7 @@ func (c componentStatuses) storage(ctx context.Context) *corev1.ComponentStatus 
 	return componentStatus(storageComponent, corev1.ConditionTrue, "ok")
 }
 
-// localClient asks a component of this machine, whose certificate nobody signed.
+// localClient asks a component of this machine, whose certificate is self-signed.
 var localClient = &http.Client{
 	Timeout:   2 * time.Second,
 	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},

@@ -52,7 +52,7 @@ func nodeKind(a check.Addresses) registry.Kind[*corev1.Node] {
 			},
 			Cells: nodeCells,
 		},
-		// What can be allocated is the capacity where nobody has said so.
+		// What can be allocated is the capacity unless the kubelet reports it.
 		Representation: registry.Typed[node]{OnRead: registry.OnRead[node]{Fields: []string{"status.allocatable"}}},
 		Select: registry.Select[node]{
 			Fields: []registry.SelectableField[node]{
@@ -66,7 +66,7 @@ func nodeKind(a check.Addresses) registry.Kind[*corev1.Node] {
 	}
 }
 
-// dropKubeletConfig forgets the configuration of kubelets by objects, a feature
+// dropKubeletConfig removes the configuration of kubelets by objects, a feature
 // that is gone, unless the node had it before.
 func dropKubeletConfig(n, old *corev1.Node) {
 	if old == nil || old.Spec.ConfigSource == nil {

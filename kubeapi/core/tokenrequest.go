@@ -160,7 +160,7 @@ func (t tokenRequests) issue(ctx context.Context, req *authenticationv1.TokenReq
 	return req, nil
 }
 
-// forThisServer reports whether a token is for this server and for nobody else.
+// forThisServer reports whether a token is for this server only.
 func (t tokenRequests) forThisServer(audiences []string) bool {
 	return !slices.ContainsFunc(audiences, func(a string) bool { return !slices.Contains(t.audiences, a) })
 }

@@ -1,3 +1,3 @@
 // Package event declares the Event, which two groups serve: the core group, and
-// events.k8s.io in a shape and under rules of its own.
+// events.k8s.io in another shape and under other rules.
 package event

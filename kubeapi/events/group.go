@@ -23,7 +23,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 }
 
 // eventKind is the declaration of core events with another served version. All
-// that may happen to an event here is that its series goes on.
+// that may change in an event here is its series.
 func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	k := event.Kind(ttl)
 	k.Prefix = "events"

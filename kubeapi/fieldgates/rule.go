@@ -6,7 +6,7 @@ import "reflect"
 type rule struct {
 	gate string
 	of   reflect.Type
-	// used reports whether a value, by its pointer, has the part; drop forgets it.
+	// used reports whether a value, by its pointer, has the part; drop removes it.
 	used func(pointer any) bool
 	drop func(pointer any)
 	// whole limits the rule to objects: the same within another object is left.

@@ -29,7 +29,7 @@ func New(enabled func(gate string) bool) *Set {
 	return s
 }
 
-// Drop forgets what obj, a pointer to a struct, has of features that are off and that
+// Drop removes what obj, a pointer to a struct, has of features that are off and that
 // old, the object it replaces, does not use. A nil old is that of a new object.
 func (s *Set) Drop(obj, old any) {
 	if s == nil {

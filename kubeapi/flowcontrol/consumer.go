@@ -27,7 +27,7 @@ const ConsumerHook = "priority-and-fairness-config-consumer"
 // retryAfter is how long after a failure the consumer tries again.
 const retryAfter = time.Second
 
-// Consumer follows flow schemas and priority levels, puts them in force, and says
+// Consumer follows flow schemas and priority levels, applies them, and reports
 // in each schema's condition Dangling whether its level exists. Several replicas come to the same
 // result, so that they do not disturb each other; where another writer disagrees, each condition is
 // written a few times a minute only.
@@ -200,7 +200,7 @@ func (c *Consumer) reconcile(ctx context.Context, k *known) (wait time.Duration,
 			wait = later
 		}
 	}
-	c.written.forget(now)
+	c.written.expire(now)
 	k.mu.Unlock()
 	var errs []error
 	for name, want := range wanted {

@@ -23,8 +23,8 @@ func (p pace) next(name string, now time.Time) time.Duration {
 	return 0
 }
 
-// forget drops the schemas that were not written for a minute.
-func (p pace) forget(now time.Time) {
+// expire drops the schemas that were not written for a minute.
+func (p pace) expire(now time.Time) {
 	maps.DeleteFunc(p, func(_ string, at []time.Time) bool { return len(lastMinute(at, now)) == 0 })
 }
 

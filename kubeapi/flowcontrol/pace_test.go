@@ -27,10 +27,10 @@ func TestConditionsAreWrittenAFewTimesAMinute(t *testing.T) {
 			t.Errorf("%s at %ds waits for %s, want %s", step.schema, step.second, wait, step.wait)
 		}
 	}
-	if p.forget(at(201)); len(p) != 1 {
+	if p.expire(at(201)); len(p) != 1 {
 		t.Errorf("%d schemas are remembered, want a", len(p))
 	}
-	if p.forget(at(260)); len(p) != 0 {
+	if p.expire(at(260)); len(p) != 0 {
 		t.Errorf("%d schemas are remembered after a minute", len(p))
 	}
 }

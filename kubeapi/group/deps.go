@@ -49,7 +49,7 @@ type Deps struct {
 	RuleResolver authorizer.RuleResolver
 	// Served lists what the server serves; a nil one serves nothing.
 	Served *discovery.Groups
-	// TokenAuthenticator answers TokenReviews; nil authenticates nobody.
+	// TokenAuthenticator answers TokenReviews; nil authenticates no token.
 	TokenAuthenticator authentication.Token
 	APIAudiences       []string
 	// TokenIssuer signs service account tokens; nil serves no TokenRequests.

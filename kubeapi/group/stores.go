@@ -125,7 +125,7 @@ func GetNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupRe
 	return getNew[T](ctx, s, gr, namespace, name, rest.Stored.Decode)
 }
 
-// GetShared reads an object as GetNew does, for those who only read it: others have the
+// GetShared reads an object as GetNew does, for callers that only read it: others have the
 // same object, and it must not be changed.
 func GetShared[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace,
 	name string) (T, error) {
@@ -149,7 +149,7 @@ func List[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupReso
 	return list[T](ctx, s, gr, namespace, opts, rest.Stored.Decode)
 }
 
-// ListShared reads as List does, for those who only read the objects: others have the
+// ListShared reads as List does, for callers that only read the objects: others have the
 // same ones, and they must not be changed.
 func ListShared[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string,
 	opts *metainternalversion.ListOptions) ([]T, error) {

@@ -24,7 +24,7 @@
 // Below it stands the body, to which the server adds apiVersion and kind. Then
 // come, all of them optional:
 //
-//	user   who asks: a name and groups, instead of an administrator
+//	user   the client: a name and groups, instead of an administrator
 //	save   variables by the path of a field of the answer; ${name} stands for the
 //	       value in later steps
 //

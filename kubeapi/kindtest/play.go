@@ -24,7 +24,7 @@ func Rewrite() *bool {
 // stepTime bounds a step, above all watches that do not see what they expect.
 const stepTime = 20 * time.Second
 
-// Play plays the story of a file. Transport reaches a server as somebody who may
+// Play plays the story of a file. Transport reaches a server as a user who may
 // do everything, impersonation included.
 func Play(t *testing.T, transport http.RoundTripper, file string, rewrite bool) {
 	t.Helper()

@@ -20,7 +20,7 @@ type Options struct {
 	// FixedInitContainers forbids to resize init containers that are no sidecars
 	// (InPlacePodVerticalScalingInitContainers is off).
 	FixedInitContainers bool
-	// HostNetworkUsers permits pods of the host's network with users of their own
+	// HostNetworkUsers permits pods of the host's network with user namespaces
 	// (UserNamespacesHostNetworkSupport).
 	HostNetworkUsers bool
 	// SpreadSelectorsAsGiven leaves the label keys of spread constraints out of their

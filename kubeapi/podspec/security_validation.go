@@ -58,7 +58,7 @@ func (v *checker) hostNamespaces(spec *field.Path) {
 	}
 }
 
-// hostUsers validates what a pod with users of its own may share with the host.
+// hostUsers validates what a pod with a user namespace may share with the host.
 func (v *checker) hostUsers(spec *field.Path) {
 	s := v.spec
 	if s.HostUsers == nil || *s.HostUsers {

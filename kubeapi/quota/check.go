@@ -55,7 +55,7 @@ func joined(names []corev1.ResourceName) string {
 }
 
 // unsaid returns the containers that leave open how much they need of a resource that
-// is counted. Those of a pod with resources of its own, whichever, may leave that to the pod.
+// is counted. Those of a pod with pod-level resources, whichever, may leave that to the pod.
 func unsaid(p *corev1.Pod, names []corev1.ResourceName) string {
 	if r := p.Spec.Resources; r != nil && len(r.Requests)+len(r.Limits) > 0 {
 		return ""

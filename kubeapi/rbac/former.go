@@ -52,7 +52,7 @@ func formerClusterBindings() []registry.Version[*rbacv1.ClusterRoleBinding] {
 
 // fromAlphaSubjects leaves the API group to the defaults, which take it from the
 // kind, as the alpha's version of the subject's API did. The user "*" of the alpha is
-// everybody who is authenticated.
+// every authenticated user.
 func fromAlphaSubjects(old []rbacv1alpha1.Subject) []rbacv1.Subject {
 	var out []rbacv1.Subject
 	for _, s := range old {

@@ -57,7 +57,7 @@ func validatePoolRequest(s *resourcev1alpha3.ResourcePoolStatusRequestSpec) fiel
 	return errs
 }
 
-// validatePoolStatus validates the answer, which nobody changes any more.
+// validatePoolStatus validates the answer, which is final.
 func validatePoolStatus(s, old *resourcev1alpha3.ResourcePoolStatusRequestStatus) field.ErrorList {
 	path := field.NewPath("status")
 	if old != nil {

@@ -22,7 +22,7 @@ const gateStatusAccess = "DRAResourceClaimGranularStatusAuthorization"
 
 // statusAccess refuses changes of a claim's status that the user has no permission
 // for beside that of the status (KEP-4817): who allocates needs
-// "resourceclaims/binding", and a driver "resourceclaims/driver" of its own name,
+// "resourceclaims/binding", and a driver "resourceclaims/driver" of the driver's name,
 // with verbs that say whether for claims on its node or on any. Otherwise each driver
 // could take devices for itself, and forge what others say of theirs.
 type statusAccess struct {

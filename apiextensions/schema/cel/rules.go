@@ -43,7 +43,7 @@ func compileRule(sees environment, spec *apiextensionsv1.ValidationRule) (r *rul
 	return r, messageErr
 }
 
-// text is what the rule says where it has no words of its own.
+// text is the message of a rule that declares none.
 func (r *rule) text() string {
 	if m := strings.TrimSpace(r.spec.Message); m != "" {
 		return m

@@ -80,7 +80,7 @@ func (v *Validator) compile() (*ruleTree, error) {
 	return j, nil
 }
 
-// rules returns the tree of a schema's rules. What lies in a schema that rules cannot see
+// rules returns the tree of a schema's rules. A part of a schema that rules cannot see
 // is typed by itself.
 func (t *tree) rules(e *cel.Env, s *schema.Schema, n *node) *ruleTree {
 	if !hasRules(s) {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// defaultTable shows the name and the age of objects whose resource has no table
-// of its own.
+// defaultTable shows the name and the age of objects whose resource declares no
+// columns.
 func defaultTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	var table metav1.Table
 	row := func(o runtime.Object) error {

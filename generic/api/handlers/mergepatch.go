@@ -10,7 +10,7 @@ import (
 // one.
 const maxSpliced = 32
 
-// member is a member of a JSON object, as it lies in its bytes.
+// member is a member of a JSON object, as a range of its bytes.
 type member struct {
 	key   []byte // between the quotes
 	value []byte

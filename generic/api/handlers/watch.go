@@ -164,7 +164,7 @@ func (s *RequestScope) watchTimeout(opts *internalversion.ListOptions) time.Dura
 }
 
 // maxBatch is the size in bytes at which a batch of events is sent even though
-// more are at hand, so that the first ones of many do not wait, nor fill memory.
+// more are ready, so that the first ones of many do not wait, nor fill memory.
 const maxBatch = 256 << 10
 
 // batchBuffers are lent to watches while they have something to send: most of

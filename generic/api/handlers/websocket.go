@@ -33,7 +33,7 @@ func serveWebSocket(ctx context.Context, w http.ResponseWriter, req *http.Reques
 // means nothing.
 func serveMessages(ctx context.Context, ws *websocket.Conn, stream rest.EventStream, enc *eventEncoder) {
 	ctx, cancel := context.WithCancel(ctx)
-	// A client that reads no more must not hold the watch beyond its time: nobody else closes
+	// A client that reads no more must not hold the watch beyond its time: nothing else closes
 	// the connection, which has been taken over.
 	context.AfterFunc(ctx, func() { _ = ws.SetWriteDeadline(time.Now().Add(stuckWatch)) })
 	gone := make(chan struct{})

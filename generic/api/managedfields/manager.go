@@ -264,7 +264,7 @@ func (m *Manager) comparer(empty *typed.TypedValue) comparer {
 
 // entries are the managed fields that count before the write: what the new
 // object says, as clients may change it, else what the live one does. Through a
-// subresource nobody changes them.
+// subresource none of them changes.
 func (m *Manager) entries(live, obj metav1.Object) []metav1.ManagedFieldsEntry {
 	if m.options.Subresource == "" {
 		entries := obj.GetManagedFields()

@@ -74,7 +74,7 @@ type items struct {
 }
 
 // list compares two lists whose items have identities. Items that are there
-// twice are owned in a way of their own, which is left to the library.
+// twice are owned by rules that are left to the library.
 func (w *walk) list(l, r []fieldpath.PathElement, do items) {
 	lo, ro := w.inOrder(l), w.inOrder(r)
 	if len(l) == len(r) && samePlaces(l, r) {

@@ -232,7 +232,7 @@ func (d *Draft) requestBody(o *wire.JSONObject, op *Operation) {
 	o.Dst = body.End()
 }
 
-// responses appends the answers, and that of whom the server does not know.
+// responses appends the responses, including the one for unauthenticated clients.
 func (d *Draft) responses(o *wire.JSONObject, op *Operation) {
 	o.Key([]byte("responses"))
 	all := wire.BeginJSON(o.Dst)

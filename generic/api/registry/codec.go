@@ -60,7 +60,7 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, o Codec
 		}
 		o.New = func() runtime.Object {
 			obj, err := scheme.New(kind)
-			if err != nil { // the scheme recognized it above, and never forgets
+			if err != nil { // the scheme recognized it above, and keeps what it recognizes
 				return &runtime.Unknown{}
 			}
 			return obj

@@ -94,7 +94,7 @@ func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (
 			return nil, storage.ErrExists
 		}
 		s.form.asStored(obj)
-		obj.SetResourceVersion(sent) // nothing gives it one of its own
+		obj.SetResourceVersion(sent) // creation must not set one
 		return obj, nil
 	}
 	value, err := s.encodeStored(obj)
@@ -133,7 +133,7 @@ type finishFunc func(ctx context.Context, ok bool)
 
 func finishNothing(context.Context, bool) {}
 
-// settle calls finish with what came of the write. Where nobody knows, what was reserved stays
+// settle calls finish with what came of the write. Where it is unknown, what was reserved stays
 // so: others must not get what the object may have.
 func (finish finishFunc) settle(ctx context.Context, err error) {
 	if err == nil || !errors.As(err, new(doubtfulError)) {

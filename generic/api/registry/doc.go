@@ -33,7 +33,7 @@
 // # Reading
 //
 // Reads hand out records as rest.Stored: bytes that become wire forms when
-// somebody asks, at most once a revision. Stored protobuf becomes the protobuf
+// they are requested, at most once a revision. Stored protobuf becomes the protobuf
 // answer by setting the resource version in its bytes; labels and names are read
 // out of them, too, without decoding the object. What has just been written is
 // handed to the cache together with the bytes that the writer was answered.

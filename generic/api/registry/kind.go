@@ -50,7 +50,7 @@ type Kind[T Object] struct {
 	New     func() T
 	NewList func() runtime.Object
 
-	// Representation is how the objects lie in storage and travel: Typed, which
+	// Representation is how the objects are stored and encoded: Typed, which
 	// nil means, or *Unstructured.
 	Representation Representation[T]
 

@@ -120,7 +120,7 @@ func (s *Store[T]) listOptions(ctx context.Context,
 	return o, nil
 }
 
-// continued sets where a list goes on.
+// continued sets where a list continues.
 func continued(o storage.ListOptions, opts *metainternalversion.ListOptions,
 	uncached bool) (storage.ListOptions, error) {
 	after, revision, err := storage.DecodeContinue(opts.Continue, o.Prefix)
@@ -156,7 +156,7 @@ func (s *Store[T]) listError(err error, o storage.ListOptions, paged bool) error
 }
 
 // tokenRoot is what keys in continue tokens are below, in a list of the keys below prefix:
-// their slash tells lists of a cache from those of storage.
+// their slash distinguishes lists of a cache from lists of storage.
 func (s *Store[T]) tokenRoot(prefix string) string {
 	if s.options.Uncached {
 		return prefix
@@ -197,7 +197,7 @@ func (s *Store[T]) selection(ctx context.Context,
 }
 
 // fieldLabel is rest.Resource.FieldLabel. Its errors are in the words of the kinds
-// that have fields of their own, or of those that have none.
+// that declare selectable fields, or of those that declare none.
 func (s *Store[T]) fieldLabel(label, value string) (string, string, error) {
 	if s.kind.Select.Labels != nil {
 		if path, ok := s.kind.Select.Labels[label]; ok {

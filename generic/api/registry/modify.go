@@ -11,7 +11,7 @@ import (
 
 // Modify changes an object for the server itself, by the rules of a subresource
 // (nil for the main resource): pods/binding, eviction. change may be called
-// several times, on a copy of its own each time.
+// several times, each time on a new copy.
 func (s *Store[T]) Modify(ctx context.Context, name string, sub *UpdateSubresource[T], dryRun bool,
 	change func(T) error) (T, error) {
 	return s.Replace(ctx, name, sub, dryRun, func(obj T) (T, error) { return obj, change(obj) })

@@ -51,7 +51,7 @@ func (s *Store[T]) Resource() *rest.Resource {
 	return r
 }
 
-// Subresource returns what serves a subresource that is the whole object, under rules of its own.
+// Subresource returns what serves a subresource that is the whole object under other rules.
 // It never creates.
 func (s *Store[T]) Subresource(sub *UpdateSubresource[T]) *rest.Resource {
 	r := s.described()

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// sharedObjects is how many decoded objects a Store keeps for those who only read them.
+// sharedObjects is how many decoded objects a Store keeps for callers that only read them.
 const sharedObjects = 128
 
 // Shared implements rest.Stored.

@@ -71,7 +71,7 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object,
 	return table, add(object)
 }
 
-// rows begins a table; an empty one of a kind without columns of its own is null.
+// rows begins a table; an empty one of a kind without declared columns is null.
 func (s *Store[T]) rows(n int) []metav1.TableRow {
 	if n == 0 && s.kind.Show.Columns == nil {
 		return nil

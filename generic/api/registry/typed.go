@@ -65,7 +65,7 @@ const (
 	// beyond MetadataOnce: kinds that validate the whole object again.
 	MetadataWhole
 	// MetadataOnce validates the change, and what holds for all kinds: those that have
-	// no rules of their own for metadata. A create is held to that when all else is valid.
+	// no own rules for metadata. A create is held to that when all else is valid.
 	MetadataOnce
 	// MetadataChange validates the change once more.
 	MetadataChange

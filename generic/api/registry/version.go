@@ -95,7 +95,7 @@ func (v *Version[T]) defaultAlike(obj runtime.Object, hubDefault func(T)) {
 }
 
 // toHub converts an object and completes it with the defaults of the hub, unless the
-// version has all of its own.
+// version has all of them itself.
 func (v *Version[T]) toHub(obj runtime.Object, hubDefault func(T)) (T, error) {
 	out, ok := obj.(T)
 	switch {

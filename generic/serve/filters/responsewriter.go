@@ -79,7 +79,7 @@ func (w *responseWriter) write(p []byte) (written int, err error) {
 	return written + n, err
 }
 
-// piece writes p, which may have to wait for the client. The request retains keeps bytes meanwhile.
+// piece writes p, which may have to wait for the client. Until then the request retains keeps bytes.
 func (w *responseWriter) piece(p []byte, keeps int64) (int, error) {
 	stall := w.exchange.stalls.begin(w.exchange, keeps, false)
 	n, err := w.ResponseWriter.Write(p)

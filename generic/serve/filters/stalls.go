@@ -97,7 +97,7 @@ func newStalls(m *metrics.Registry, limit time.Duration) *stalls {
 	return s
 }
 
-// begin is called before a write or read that may wait for the client. The request retains bytes meanwhile.
+// begin is called before a write or read that may wait for the client. Until then the request retains bytes.
 func (s *stalls) begin(e *exchange, bytes int64, reads bool) *stall {
 	x := s.pool.Get().(*stall)
 	x.mu.Lock()

@@ -131,7 +131,7 @@ func (c *controller) resolve(ctx context.Context, it *item, o *owner) error {
 // errUnknownKind means that an owner's kind is not served.
 var errUnknownKind = errors.New("the kind of an owner is not served")
 
-// observeAgain resolves the owner references of an object, whose kinds may be served meanwhile.
+// observeAgain resolves the owner references of an object, whose kinds may be served by now.
 func (c *controller) observeAgain(ctx context.Context, it *item) error {
 	m, version, err := c.live(ctx, it)
 	if apierrors.IsNotFound(err) {

@@ -15,7 +15,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// binder serves "bindings", where a Binding puts the pod of its own name on a node, and
+// binder serves "bindings", where a Binding puts the pod of the same name on a node, and
 // "pods/binding", where the URL names the pod as well.
 type binder struct {
 	pods *registry.Store[*corev1.Pod]
@@ -88,7 +88,7 @@ func validateBinding(b *corev1.Binding) field.ErrorList {
 	return errs
 }
 
-// bindTo binds a pod. forgetNominated is whether its status forgets the node that was
+// bindTo binds a pod. forgetNominated is whether its status loses the node that was
 // expected to be its one.
 func bindTo(p pod, b *corev1.Binding, forgetNominated bool) error {
 	conflict := func(msg string, args ...any) error {

@@ -74,7 +74,7 @@ func (e eviction) create(ctx context.Context, r rest.CreateRequest) (runtime.Obj
 	return &metav1.Status{Status: metav1.StatusSuccess, Code: 201}, nil
 }
 
-// maxAttempts is how often an eviction whose pod changes meanwhile starts again.
+// maxAttempts is how often an eviction whose pod changes concurrently is retried.
 const maxAttempts = 5
 
 // evict deletes a pod if its budget allows it.
@@ -215,7 +215,7 @@ func disrupt(b *policyv1.PodDisruptionBudget, podName string) error {
 	return nil
 }
 
-// maxDisruptedPods bounds the pods in a budget's status whose end nobody has
+// maxDisruptedPods bounds the pods in a budget's status whose end no controller has
 // confirmed.
 const maxDisruptedPods = 2000
 

@@ -79,7 +79,7 @@ func selectableFields() []registry.SelectableField[pod] {
 			}
 			return p.Status.PodIP
 		}},
-		// Selectors may name podIPs, which has no value of its own in them.
+		// Selectors may name podIPs, which has no value in them.
 		{Path: "status.podIPs", Get: func(pod) string { return "" }},
 		f("status.nominatedNodeName", func(p pod) string { return p.Status.NominatedNodeName }),
 	}

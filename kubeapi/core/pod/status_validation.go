@@ -62,7 +62,7 @@ func conditions(list []corev1.PodCondition, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// containersStayEnded refuses that a container runs again which nobody may start
+// containersStayEnded refuses that a container runs again which may not be started
 // once more.
 func containersStayEnded(p, old pod, path *field.Path) field.ErrorList {
 	var errs field.ErrorList

@@ -162,7 +162,7 @@ func (t *taken) allocate(ctx context.Context, old service, dryRun bool) error {
 		hadIPs, hadPorts = realIPs(old), nodePorts(old)
 	}
 	err := t.allocateIPs(ctx, hadIPs, dryRun)
-	// A dry run of an invalid service is refused for what it is before anybody
+	// A dry run of an invalid service is refused as invalid before anything
 	// looks which ports are free.
 	if err == nil && (!dryRun || len(validate(t.a.options, t.s)) == 0) {
 		err = t.allocatePorts(ctx, old, hadPorts, dryRun)
@@ -270,7 +270,7 @@ func portSlots(s service, owned sets.Set[int32], created bool) []portSlot {
 		case created:
 			g.port = p.Port
 		case wanted == 0:
-			n = len(groups[g]) // one of its own
+			n = len(groups[g]) // a group for itself
 		default:
 			n = joined[m]
 			joined[m]++

@@ -14,7 +14,7 @@ func externallyAccessible(s service) bool {
 	return false
 }
 
-// needsClusterIP reports whether the type has a cluster IP, be it "None".
+// needsClusterIP reports whether the type has a cluster IP; "None" counts.
 func needsClusterIP(s service) bool {
 	return s.Spec.Type == corev1.ServiceTypeClusterIP || s.Spec.Type == corev1.ServiceTypeNodePort ||
 		s.Spec.Type == corev1.ServiceTypeLoadBalancer

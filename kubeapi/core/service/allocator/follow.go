@@ -22,7 +22,7 @@ import (
 const followAgain = time.Second
 
 // Follow allocates, until the context ends, the cluster IPs that Services have when they come or change and
-// that nobody holds: those of a restored backup, or of a server without IPAddresses. What Services do not
+// that no IPAddress holds: those of a restored backup, or of a server without IPAddresses. What Services do not
 // show, as IPs that leaked, is left to Pass. It may run beside Keep.
 func (r *Repair) Follow(ctx context.Context) {
 	ctx = request.SkippingUnreadable(ctx)
@@ -67,7 +67,7 @@ func (r *Repair) followServices(ctx context.Context) error {
 	}
 }
 
-// repairNew takes the IPs of a Service that nobody holds.
+// repairNew takes the IPs of a Service that no IPAddress holds.
 func (r *Repair) repairNew(ctx context.Context, e rest.Event) error {
 	stored, ok := e.Object.(rest.Stored)
 	if !ok {

@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	// ErrAllocated says that somebody has the IP or port.
+	// ErrAllocated says that the IP or port is allocated already.
 	ErrAllocated  = errors.New("provided IP is already allocated")
 	errOutOfRange = errors.New("the provided network does not match the current range")
 	// ErrFull says that there is nothing left.
@@ -111,7 +111,7 @@ func (a *IPs) AllocateNext(ctx context.Context, v6 bool, namespace, name string,
 // randomTries is how often a random IP is tried before the range is walked.
 const randomTries = 16
 
-// nextIn prefers the upper part of the range: the lower one is for those who
+// nextIn prefers the upper part of the range: the lower one is for clients that
 // choose their IP themselves.
 func (a *IPs) nextIn(ctx context.Context, r netip.Prefix, namespace, name string, dryRun bool) (netip.Addr, error) {
 	first, size := usable(r)
@@ -322,7 +322,7 @@ func plus(ip netip.Addr, n uint64) netip.Addr {
 	return out
 }
 
-// reservedBand is the part of a range that is left to those who choose.
+// reservedBand is the part of a range that is left to clients that choose.
 func reservedBand(size uint64) uint64 {
 	if size < 17 {
 		return 0

@@ -24,7 +24,7 @@ import (
 // (--etcd-servers-overrides). It is not served.
 var PortAllocations = schema.GroupResource{Resource: "servicenodeportallocations"}
 
-// ErrPortAllocated says that somebody has the port.
+// ErrPortAllocated says that the port is allocated already.
 var ErrPortAllocated = errors.New("provided port is already allocated")
 
 // Ports allocates node ports. It is safe for concurrent use.
@@ -160,7 +160,7 @@ func (p *Ports) apply(bits *big.Int, wanted, released []int32) ([]int32, error) 
 	return got, nil
 }
 
-// free finds a port nobody has, above the band of those who choose if possible.
+// free finds a free port, above the band of clients that choose if possible.
 func (p *Ports) free(bits *big.Int) int {
 	size := p.ports.Size
 	band := 0

@@ -31,7 +31,7 @@ const (
 )
 
 // Repair brings what is allocated in line with the Services that there are: it
-// takes what they have, and frees what nobody has, as is left behind when a
+// takes what they have, and frees what no Service has, as is left behind when a
 // server dies between the two. What it finds, and what it cannot repair, it says in Events.
 // Replicas may run it side by side. Pass is not safe for concurrent use.
 type Repair struct {
@@ -94,7 +94,7 @@ func (r *Repair) repairPorts(ctx context.Context, services []*corev1.Service, al
 }
 
 // usedPorts are the node ports of Services, as bits, and what is wrong with them; allocated are
-// those that nobody else is given.
+// those that no other Service is given.
 func (r *Repair) usedPorts(services []*corev1.Service, allocated *big.Int) (used *big.Int, problems []problem) {
 	used = new(big.Int)
 	for _, s := range services {
@@ -236,7 +236,7 @@ func (p *ipPass) repair(ctx context.Context, s *corev1.Service, text string) err
 		}
 		return nil
 	case refersTo(address, s), time.Since(address.CreationTimestamp.Time) < graceForIP, !p.still(ctx, s):
-		return nil // it has it, or somebody else is about to
+		return nil // it has it, or another server is about to
 	}
 	p.found(s, "ClusterIPNotAllocated", allocation,
 		"the ClusterIP [%v]: %s for Service %s/%s has a wrong reference; repairing", family, ip, s.Namespace, s.Name)
