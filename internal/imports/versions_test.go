@@ -33,7 +33,8 @@ func requirements(t *testing.T, file string) map[string]string {
 		t.Fatal(err)
 	}
 	found := map[string]string{}
-	for line := range strings.Lines(string(content)) {
+	required, _, _ := strings.Cut(string(content), "\nexclude (")
+	for line := range strings.Lines(required) {
 		fields := strings.Fields(strings.TrimPrefix(line, "require "))
 		if len(fields) >= 2 && strings.HasPrefix(fields[1], "v") {
 			found[fields[0]] = fields[1]

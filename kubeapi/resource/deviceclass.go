@@ -19,10 +19,14 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 		Representation: registry.Typed[class]{Versions: registry.SameFields[class]("DeviceClass", beta2, beta1)},
 		Names:          registry.Names{Plural: "deviceclasses"},
 		Write: registry.Write[class]{
-			ValidateName:             check.SubdomainName,
-			CountsGeneration:         true,
-			Validate:                 func(_ context.Context, c class) field.ErrorList { return validateClass(c) },
-			ValidateUpdate:           func(_ context.Context, c, _ class) field.ErrorList { return validateClass(c) },
+			ValidateName:     check.SubdomainName,
+			CountsGeneration: true,
+			Validate: func(ctx context.Context, c class) field.ErrorList {
+				return declared(ctx, validateClass(c), resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"), &c.Spec, nil)
+			},
+			ValidateUpdate: func(ctx context.Context, c, old class) field.ErrorList {
+				return declared(ctx, validateClass(c), resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"), &c.Spec, &old.Spec)
+			},
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: registry.Delete[class]{ReturnsObject: true},

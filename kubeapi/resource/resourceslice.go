@@ -21,9 +21,11 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 		Write: registry.Write[slice]{
 			Default:          defaultSlice,
 			CountsGeneration: true,
-			Validate:         func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil) },
-			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
-				return validateSlice(s, old)
+			Validate: func(ctx context.Context, s slice) field.ErrorList {
+				return declared(ctx, validateSlice(s, nil), resourcev1.Validate_ResourceSliceSpec, field.NewPath("spec"), &s.Spec, nil)
+			},
+			ValidateUpdate: func(ctx context.Context, s, old slice) field.ErrorList {
+				return declared(ctx, validateSlice(s, old), resourcev1.Validate_ResourceSliceSpec, field.NewPath("spec"), &s.Spec, &old.Spec)
 			},
 			DropDisabledLast:         true,
 			AllowUnconditionalUpdate: true,
