@@ -174,7 +174,7 @@ func TestParse(t *testing.T) {
 		{"--service-cluster-ip-range=10.0.0.0/16,fd00::/112", ""},
 		{"--nosuch", "unknown flag: --nosuch; see triplane --help"},
 		{"--secure-port=70000", "--secure-port 70000 is not a port"},
-		{"--service-cluster-ip-range=10.0.0.1/16", "do you mean 10.0.0.0/16?"},
+		{"--service-cluster-ip-range=10.0.0.1/16", "use 10.0.0.0/16"},
 		{"--service-cluster-ip-range=10.0.0.0/16,10.1.0.0/16", "one of IPv4 and one of IPv6"},
 		{"--authorization-mode=Maybe", `"Maybe" is not one of`},
 		{"--authorization-mode=ABAC", "--authorization-policy-file require each other"},

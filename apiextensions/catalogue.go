@@ -128,7 +128,7 @@ func (c *catalogue) Remove(name string) {
 	}
 }
 
-// enter puts a CRD in the place of another one; either may be nil.
+// enter replaces a CRD. Either may be nil.
 func (c *catalogue) enter(gr schema.GroupResource, old, now *entry) {
 	g := new(group)
 	if before := c.group(gr.Group); before != nil {

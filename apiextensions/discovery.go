@@ -15,9 +15,8 @@ import (
 	"triplane/generic/api/discovery"
 )
 
-// publisher enters what CRDs define into discovery and OpenAPI. Each change costs
-// as much as the CRD has versions, however many CRDs there are: what a group
-// version has is put together when somebody asks.
+// publisher publishes the resources of CRDs in discovery and OpenAPI. The cost of a change grows with the versions of the
+// CRD, not with the number of CRDs: the resources of a group version are joined on request.
 type publisher struct {
 	catalogue *catalogue
 	discovery *discovery.Groups

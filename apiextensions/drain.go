@@ -14,12 +14,11 @@ import (
 // cache what they need.
 const drainTime = time.Second
 
-// errReplaced says that the CRD was changed or removed meanwhile.
+// errReplaced is the error of an endpoint whose CRD was changed or deleted.
 var errReplaced = errors.New("the custom resource definition has changed")
 
-// acquire returns what answers a resource, which is not dropped for being idle
-// before it is released. When the CRD changes meanwhile it stays as it is for a
-// while, so that the request notices nothing; watches end.
+// acquire returns the endpoint of a resource. Before it is released, it is not dropped for being idle. After a change of
+// the CRD it serves its requests for drainTime, and its watches end.
 func (h *crHandler) acquire(ctx context.Context, res *entry, watch bool) (*endpoint, error) {
 	for {
 		s, err := h.endpoint(ctx, res)
@@ -42,7 +41,7 @@ func (h *crHandler) acquire(ctx context.Context, res *entry, watch bool) (*endpo
 	}
 }
 
-// users counts those who use the endpoint for a watch, or for anything else.
+// users returns the count of the watches, or of the other requests, that use the endpoint.
 func (s *endpoint) users(watch bool) *atomic.Int64 {
 	if watch {
 		return &s.watches

@@ -9,9 +9,8 @@ import (
 	"triplane/apiextensions/customresourcedefinition"
 )
 
-// entry is a CRD of the catalogue. What nobody needs before its objects are asked for, or
-// its documents, is not kept decoded: a server has many CRDs, with large schemas, and its
-// clients use few of them.
+// entry is a CRD of the catalogue. The parts that only requests for its objects or documents need stay encoded: a server
+// has many CRDs with large schemas, of which clients use few.
 type entry struct {
 	// crd is the outline: the CRD without schemas, managed fields and the configuration that
 	// kubectl leaves in an annotation. One that preserves unknown fields is whole: the

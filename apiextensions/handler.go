@@ -202,8 +202,7 @@ func (h *crHandler) endpoint(ctx context.Context, res *entry) (*endpoint, error)
 	return s, err
 }
 
-// waitForTurn waits until nobody needs what answered the resource before its CRD
-// changed.
+// waitForTurn waits until the endpoint from before the CRD's change is released.
 func (h *crHandler) waitForTurn(ctx context.Context, res *entry) error {
 	if err := wait(ctx, res.generation.retired); err != nil {
 		return err

@@ -13,8 +13,7 @@ const (
 	idleCheck = time.Minute
 )
 
-// sweepIdle drops what nobody uses, and the metrics of what is gone, time and again: one
-// timer for all resources.
+// sweepIdle periodically drops idle endpoints and the metrics of deleted resources, with one timer for all.
 func (h *crHandler) sweepIdle(ctx context.Context) {
 	ticker := time.NewTicker(idleCheck)
 	defer ticker.Stop()

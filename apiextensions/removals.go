@@ -33,7 +33,7 @@ func (g *removals) take() metrics.Gone {
 	return due
 }
 
-// forget removes the metrics of resources, but for those that have come back.
+// forget removes the metrics of deleted resources, unless they exist again.
 func (h *crHandler) forget(due metrics.Gone) {
 	for gr := range due {
 		if h.catalogue.find(gr) != nil {

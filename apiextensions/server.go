@@ -117,8 +117,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	return s, nil
 }
 
-// onceKnown answers what no CRD is known to define: before those that exist are known,
-// nobody can say that it is not there.
+// onceKnown holds requests for resources that no known CRD defines until all existing CRDs are known.
 func (s *Server) onceKnown(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -143,8 +142,8 @@ func (s *Server) waitKnown(ctx server.HookContext) error {
 	}
 }
 
-// CRDsKnown is closed once all CRDs that existed at the start are in discovery. One that
-// cannot be read keeps it open until it is mended or gone: nobody knows what it defines.
+// CRDsKnown is closed after all CRDs that existed at the start are in discovery. A CRD that cannot be read keeps it open
+// until the CRD is readable or deleted: its resources are unknown.
 func (s *Server) CRDsKnown() <-chan struct{} { return s.whole }
 
 func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Scheme, m *models.Source) error {

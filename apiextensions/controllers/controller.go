@@ -76,8 +76,7 @@ func (c *Controller) Changed(old, crd definition) {
 	c.replace(old, crd)
 }
 
-// replace puts the names of a CRD in the place of those before, and wakes who
-// waits for names that are free now. Either may be nil.
+// replace replaces the names of a CRD, and enqueues the CRDs that wait for released names. Either may be nil.
 func (c *Controller) replace(old, crd definition) {
 	if c.enterGroup(old, crd) {
 		c.wake(old.Spec.Group)
@@ -106,10 +105,8 @@ func (c *Controller) findPending() {
 // writers is how many statuses are written at once.
 const writers = 16
 
-// reconcile settles the names of CRDs, the eldest first, and all else that
-// status says, until nothing is left to do. When a write fails, what is left
-// waits for the next event: those whose names are in doubt wake each other, and
-// would do so for ever on what is known here.
+// reconcile updates the names and conditions of the enqueued CRDs, the oldest first, until none is left. After a failed
+// write the rest waits for the next event: CRDs with conflicting names enqueue each other, and would not stop.
 func (c *Controller) reconcile(ctx context.Context) {
 	for len(c.dirty) > 0 && ctx.Err() == nil {
 		failed := false

@@ -13,13 +13,11 @@ import (
 type group struct {
 	members int
 	held    claimed
-	// waiting are those that did not get all their names, which somebody else
-	// may give back.
+	// waiting are the CRDs without all their names, which another CRD may release.
 	waiting map[string]bool
 }
 
-// enterGroup puts a CRD in the place of the one before; either may be nil.
-// released reports whether names have become free.
+// enterGroup replaces a CRD of the group. Either may be nil. released reports whether names became free.
 func (c *Controller) enterGroup(old, crd definition) (released bool) {
 	if old != nil {
 		g := c.groups[old.Spec.Group]

@@ -16,7 +16,7 @@ func versionPath(i int) *field.Path {
 	return field.NewPath("spec", "versions").Index(i).Child("schema", "openAPIV3Schema")
 }
 
-// free reports whether a name may be had: it is held already, or by nobody.
+// free returns an error if another CRD holds the name.
 func free(requested, accepted string, used counts) error {
 	if requested == accepted || !used.Has(requested) {
 		return nil
@@ -24,8 +24,7 @@ func free(requested, accepted string, used counts) error {
 	return fmt.Errorf("%q is already in use", requested)
 }
 
-// setNames accepts the names of a CRD that nobody else of its group holds, and
-// sets the conditions that follow.
+// setNames accepts the names of a CRD that no other CRD of its group holds, and sets the conditions.
 func setNames(crd definition, c claimed) {
 	want, have := &crd.Spec.Names, crd.Status.AcceptedNames
 	got := have
@@ -76,8 +75,7 @@ func freeShortNames(want, have []string, used counts) error {
 	return utilerrors.NewAggregate(errs)
 }
 
-// invalidCABundle is the reason of CRDs that are not published because nobody could
-// convert their objects.
+// invalidCABundle is the reason of CRDs that are not published because their objects cannot be converted.
 const invalidCABundle = "InvalidCABundle"
 
 // establish marks a CRD as published once all its names were accepted, and its

@@ -131,8 +131,7 @@ func roots(bundle []byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// noRedirects keeps a webhook from having this server ask others, whom the webhook
-// may not reach.
+// noRedirects rejects redirects: a webhook must not make this server call hosts that the webhook cannot reach.
 func noRedirects(*http.Request, []*http.Request) error {
 	return errors.New("webhooks may not redirect")
 }

@@ -39,7 +39,7 @@ type answer struct {
 	at     time.Time
 }
 
-// asked is when a question was answered. It may have been answered anew.
+// asked is the time of the response to a question, which may have had a later response.
 type asked struct {
 	question question
 	at       time.Time

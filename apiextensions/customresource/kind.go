@@ -82,7 +82,7 @@ func (d *Definition) kind(terminating func() bool) *registry.Kind[object] {
 	return k
 }
 
-// representation is how objects lie in storage and travel in all versions.
+// representation is the encoding of objects in storage and on the wire, in all versions.
 func (d *Definition) representation() *registry.Unstructured {
 	r := &registry.Unstructured{Storage: newStorage(d), Codec: d.codecFor, Prepare: d.prepare}
 	for _, v := range d.versions {

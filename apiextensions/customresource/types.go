@@ -35,9 +35,8 @@ func NewTypeConverters(m *models.Source) *TypeConverters {
 	})}
 }
 
-// of returns the type converter of a definition, all versions in one. A schema that
-// makes no types, which validation lets nobody write any more, leaves it to the values
-// what their types are.
+// of returns the type converter of a definition, with all its versions. Without usable types in the schema, which
+// validation rejects today, types are deduced from the values.
 func (t *TypeConverters) of(d *Definition) (managedfields.TypeConverter, error) {
 	typed, err := t.typed(d)
 	if err != nil {

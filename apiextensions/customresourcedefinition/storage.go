@@ -55,7 +55,7 @@ func (c Storage) EncodeStored(obj runtime.Object) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// withSchemas writes a CRD with its schemas in the place of their numbers.
+// withSchemas encodes a CRD and replaces the numbers by its schemas.
 func withSchemas(numbered any, schemas [][]byte) ([]byte, error) {
 	b, err := wire.AppendJSON(nil, numbered)
 	if err != nil {
@@ -91,8 +91,7 @@ func (Storage) TranscodeJSON(value []byte, resourceVersion string) ([]byte, erro
 	return withSchemas(crd, schemas)
 }
 
-// takeSchemas returns the CRD with numbers in the place of its schemas, the same for those that
-// are the same, and the JSON of each.
+// takeSchemas returns the CRD with its schemas replaced by numbers, the same for equal schemas, and the JSON of each.
 func (c Storage) takeSchemas(crd Object) (Object, [][]byte, error) {
 	numbered := *crd
 	numbered.Spec.Versions = slices.Clone(crd.Spec.Versions)

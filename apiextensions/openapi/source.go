@@ -28,8 +28,8 @@ type Definition interface {
 	Schemas() (map[string][]byte, error)
 }
 
-// NewSource returns the source for the CRDs that serve the group version, which
-// are asked for when a document is. Set it anew when they change.
+// NewSource returns the source for the CRDs that serve the group version. crds is called for each document. Set a new
+// source after a change of the CRDs.
 func NewSource(m *models.Source, gv schema.GroupVersion, crds func() []Definition) *Source {
 	return &Source{models: m, gv: gv, crds: crds}
 }

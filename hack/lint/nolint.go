@@ -17,7 +17,7 @@ type exceptions struct {
 type exception struct {
 	file     string
 	from, to int
-	above    bool // the declaration on the next line
+	column   int // a comment at the column of a node on the next line excepts that node
 	checks   []string
 }
 
@@ -53,10 +53,10 @@ func (e *exceptions) add(at token.Position, comment string) {
 			text: "should be //nolint:check // and why"})
 		return
 	}
-	e.ranges = append(e.ranges, exception{file: at.Filename, from: at.Line, to: at.Line, above: at.Column == 1, checks: strings.Split(m[1], ",")})
+	e.ranges = append(e.ranges, exception{file: at.Filename, from: at.Line, to: at.Line, column: at.Column, checks: strings.Split(m[1], ",")})
 }
 
-// extend has exceptions of a file cover what begins on their line, and those above a declaration cover it.
+// extend widens the exceptions of a file to the nodes that begin on their line, and to those below in the same column.
 func extend(fset *token.FileSet, f *ast.File, ranges []exception) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n.(type) {
@@ -65,7 +65,7 @@ func extend(fset *token.FileSet, f *ast.File, ranges []exception) {
 		}
 		from, to := lines(fset, n)
 		for i, r := range ranges {
-			if (r.from == from || r.above && r.from+1 == from) && to > r.to {
+			if (r.from == from || r.from+1 == from && r.column == fset.Position(n.Pos()).Column) && to > r.to {
 				ranges[i].to = to
 			}
 		}

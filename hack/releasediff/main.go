@@ -90,24 +90,23 @@ var sections = []string{kinds, lifecycle, gates, types, fields, markers, constan
 
 // printDifferences prints what was added (+), removed (-) and changed (~).
 func printDifferences(out io.Writer, from, to facts, known project) error {
+	var text strings.Builder
 	missing := 0
 	for _, section := range sections {
 		lines := differences(section, from[section], to[section], known)
 		if len(lines) == 0 {
 			continue
 		}
-		fmt.Fprintf(out, "## %s\n\n", section)
+		text.WriteString("## " + section + "\n\n")
 		for _, line := range lines {
 			if line.missing {
 				missing++
 			}
-			if _, err := fmt.Fprintln(out, line); err != nil {
-				return err
-			}
+			text.WriteString(line.String() + "\n")
 		}
-		fmt.Fprintln(out)
+		text.WriteString("\n")
 	}
-	_, err := fmt.Fprintf(out, "%d additions have no counterpart in the project.\n", missing)
+	_, err := fmt.Fprintf(out, "%s%d additions have no counterpart in the project.\n", text.String(), missing)
 	return err
 }
 

@@ -50,7 +50,7 @@ func eachServedFile(t *testing.T, f func(rel string)) {
 func parse(t *testing.T, rel string) (*ast.File, *token.FileSet) {
 	t.Helper()
 	files := token.NewFileSet()
-	f, err := parser.ParseFile(files, filepath.Join(root, rel), nil, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(files, filepath.Join(root, rel), nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}

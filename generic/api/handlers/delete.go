@@ -129,8 +129,8 @@ func ignoresReadError(opts *metav1.DeleteOptions) bool {
 	return ptr.Deref(opts.IgnoreStoreReadErrorWithClusterBreakingPotential, false)
 }
 
-// authorizeUnread asks whether the user may delete what nobody can read, where the
-// options want that: it takes a verb of its own beside "delete".
+// authorizeUnread authorizes the deletion of an unreadable object, if the options request it: besides "delete" it needs
+// the verb unsafe-delete-ignore-read-errors.
 func (o *operation) authorizeUnread(ctx context.Context, req *http.Request, opts *metav1.DeleteOptions) error {
 	if !ignoresReadError(opts) || o.scope.Authorizer == nil {
 		return nil

@@ -22,7 +22,7 @@ import (
 )
 
 // envelope is a list in pieces: the bytes before, between and behind its items,
-// which are shared with everybody who reads them.
+// which are shared with all readers.
 type envelope struct {
 	head, tail []byte
 	separator  []byte

@@ -145,7 +145,7 @@ type endingValue struct {
 
 // Format writes the value as errors of the library show it.
 func (v endingValue) Format(f fmt.State, verb rune) {
-	fmt.Fprintf(f, fmt.FormatString(f, verb), v.Value)
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), v.Value)
 }
 
 func (v endingValue) AsMap() value.Map { return endingMap{v.Value.AsMap(), v.ending} }

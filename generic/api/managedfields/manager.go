@@ -68,7 +68,7 @@ func New(o Options) *Manager {
 // the oldest of more.
 const maxUpdaters = 10
 
-// stripped are the fields that nobody owns.
+// stripped are the fields without owners.
 var stripped = fieldpath.NewSet(
 	fieldpath.MakePathOrDie("apiVersion"),
 	fieldpath.MakePathOrDie("kind"),

@@ -35,10 +35,8 @@ type comparer interface {
 	compare(w *walk, live, obj runtime.Object)
 }
 
-// compare finds out what distinguishes a new object from the live one; it fails
-// where one of them does not fit the schema, or not in a way that it knows. What
-// says kind and version is not looked at, nor are managed fields: nobody owns
-// them.
+// compare returns the differences between a new object and the live one. ok is false if one of them does not match the
+// schema, or in an unsupported way. It skips kind, version and managed fields, which have no owners.
 func (r *root) compare(live, obj runtime.Object) (d *difference, ok bool) {
 	w := walk{schema: r.empty.Schema(), path: make(fieldpath.Path, 0, 16), difference: difference{fieldpath.NewSet(),
 		fieldpath.NewSet()}}

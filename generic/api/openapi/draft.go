@@ -19,8 +19,8 @@ import (
 
 const refsV2, refsV3 = "#/definitions/", "#/components/schemas/"
 
-// Draft is a document that is being made: models are compressed as they come, paths are
-// gathered meanwhile. Of several models or paths of a name the first one counts.
+// Draft is a document under construction: models are compressed as they are added, and paths are collected. Of several
+// models or paths with the same name the first one wins.
 type Draft struct {
 	// V2 is a document of OpenAPI v2, otherwise it is of v3.
 	V2 bool

@@ -13,7 +13,7 @@ import (
 )
 
 // entry is the OpenAPI v3 document of one path, built when it is asked for. Its
-// lock is held while it is built, so that it is built once; nobody else waits.
+// lock is held while the document is built, so that it is built once.
 type entry struct {
 	path string
 	// Either source gives the document, or builder makes it of services.

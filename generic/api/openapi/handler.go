@@ -68,7 +68,7 @@ func (s *Service) V3Handler() http.Handler {
 }
 
 // serveIndex lists where each document is, with its hash, so that clients can
-// keep documents for ever.
+// keep documents without limit.
 func (s *Service) serveIndex(w http.ResponseWriter) {
 	type item struct {
 		ServerRelativeURL string `json:"serverRelativeURL"`

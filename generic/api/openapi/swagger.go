@@ -42,8 +42,8 @@ func (s *Service) documentV2() (*document, error) {
 	return d, nil
 }
 
-// buildV2 joins what the routes and the sources say. One bad source must not
-// take away everybody's document; complete reports whether there was none.
+// buildV2 joins the routes and the sources. It skips invalid sources, so that the document of the others remains;
+// complete reports whether there was none.
 func (s *Service) buildV2(services []WebService) (_ *document, complete bool, _ error) {
 	d := newDraft(true, &s.writers)
 	if err := s.builder.write(d, services, everyVersion); err != nil {

@@ -147,13 +147,14 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 		if s.kind.Delete.Mark != nil {
 			if p.UID != nil && *p.UID != uid {
 				return apierrors.NewConflict(s.requested(ctx), d.name,
-					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID,
-						uid)) //nolint:staticcheck // a message of the API
+					//nolint:staticcheck // a message of the API
+					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, uid))
 			}
 			if p.ResourceVersion != nil && *p.ResourceVersion != version {
 				return apierrors.NewConflict(s.requested(ctx), d.name,
+					//nolint:staticcheck // a message of the API
 					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v",
-						*p.ResourceVersion, version)) //nolint:staticcheck // a message of the API
+						*p.ResourceVersion, version))
 			}
 		}
 		if err := UnmetPrecondition(s.kind.Hub, obj, p); err != nil {
@@ -163,9 +164,8 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 	return nil
 }
 
-// markOwn begins the deletion of kinds that mark objects in a way of their own,
-// and keeps what they hold. done is false where the deletion goes on as that of
-// other kinds.
+// markOwn begins the deletion of kinds that declare Delete.Mark, and keeps objects that they hold. done is false if the
+// deletion continues as for other kinds.
 func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOptions,
 	from present) (done bool, out runtime.Object, err error) {
 	s := d.store

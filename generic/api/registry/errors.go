@@ -71,9 +71,8 @@ func (s *Store[T]) unreadable(key string, err error) error {
 	}}
 }
 
-// writeError turns the error of a write to storage into the API's. Where storage
-// did not answer nobody knows whether the write has happened: clients are not asked
-// to try again by themselves.
+// writeError converts the error of a write to storage to an error of the API. If storage did not respond, the write may
+// have happened: the error does not ask clients to retry.
 func writeError(err error) error {
 	var transform *storage.TransformError
 	switch {
@@ -102,8 +101,8 @@ func attemptError(err error) error {
 	return writeError(err)
 }
 
-// doubtfulError is that of a write that may have happened. It is not tried again: what is found then
-// may be the write itself, which would look like somebody else's, or undo what came after it.
+// doubtfulError is the error of a write that may have happened. The write is not retried: a retry could take its own
+// result for another client's, or undo a later change.
 type doubtfulError struct{ error }
 
 func (e doubtfulError) Unwrap() error { return e.error }

@@ -40,7 +40,7 @@ type Kind[T Object] struct {
 	// Prefix is the key below the etcd prefix, without slashes at its ends; ""
 	// means Names.Plural. Services are at "services/specs".
 	Prefix string
-	// TTL of the object's key, 0 for ever (events).
+	// TTL of the object's key (events); 0 does not expire.
 	TTL func(T) time.Duration
 	// Uncached is RESTOptions.Uncached of this kind, whatever the server's (events).
 	Uncached bool
@@ -124,12 +124,10 @@ type Write[T Object] struct {
 	// Warnings for the client, on create (old is nil) and update.
 	Warnings func(ctx context.Context, obj, old T) []string
 
-	// BeginCreate and BeginUpdate reserve what the object needs outside itself
-	// (a cluster IP), or ask whether the user may write it, before Validate; their
-	// error goes before those of validation, be it of metadata. finish is
-	// called with true after the write succeeded, with false when it did not and the
-	// reservation is to be given back, and not at all where storage did not answer:
-	// the object may exist. dryRun reserves nothing durable.
+	// BeginCreate and BeginUpdate run before Validate. They reserve what the object needs outside itself (a cluster
+	// IP), or authorize the write. Their error comes before all errors of validation. finish is called with true after
+	// the write succeeded, and with false after it failed, to release the reservation. It is not called if storage did
+	// not respond: the object may exist. With dryRun nothing durable is reserved.
 	BeginCreate func(ctx context.Context, obj T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
 	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
 
@@ -163,7 +161,7 @@ type Delete[T Object] struct {
 	// Mark, where set, begins the deletion of an object that is not marked yet: it
 	// changes the object (a Terminating phase) and reports that the object is to be
 	// marked and kept, whatever its finalizers, until a later deletion or update
-	// finds nothing that holds it. It sees a copy of its own.
+	// finds nothing that holds it. obj is a copy.
 	Mark func(ctx context.Context, obj T) bool
 	// MarkPropagates adds the finalizers of the wanted propagation to a marked object.
 	MarkPropagates bool
@@ -241,8 +239,7 @@ type SelectableField[T Object] struct {
 	Reads []string
 }
 
-// UpdateSubresource declares a subresource that reads and updates the whole
-// object under rules of its own.
+// UpdateSubresource declares a subresource that reads and updates the whole object under separate rules.
 type UpdateSubresource[T Object] struct {
 	// Preserves are the fields that the subresource does not write, as names in JSON joined with dots. "status"
 	// preserves the spec, whatever it says here.

@@ -16,8 +16,7 @@ type RESTOptions struct {
 	// Cache makes (or finds) the cache of the resource whose keys are below the
 	// prefix of its description.
 	Cache func(storage.CacheConfig) storage.Cache
-	// DropCache, where set, forgets the cache below prefix and ends its watches:
-	// its resource is gone, or is read differently from now on.
+	// DropCache, where set, drops the cache below prefix and ends its watches, after its resource was deleted or changed.
 	DropCache func(prefix string)
 	// Prefix is the absolute key prefix of the server, "/registry".
 	Prefix string
@@ -25,8 +24,7 @@ type RESTOptions struct {
 	ResourcePrefix string
 	// Budget bounds encoded forms.
 	Budget *storage.Budget
-	// JSON has the tables by which what lies in protobuf is written as JSON, which all
-	// kinds share; nil lets each have its own.
+	// JSON has the tables that convert stored protobuf to JSON. All kinds share it; nil makes one for each kind.
 	JSON *protojson.Types
 	// DeleteCollectionWorkers is how many objects a deletecollection deletes at
 	// once.

@@ -12,7 +12,7 @@ import (
 	"triplane/internal/quantity"
 )
 
-// checkQuantities refuses quantities that would take the decoder, or who compares them later, for ever.
+// checkQuantities rejects quantities that would occupy the decoder, or a later comparison, without bound.
 // Nearly all bodies hold no text that could be one, and cost a look at their bytes.
 func (c *typedCodec) checkQuantities(body []byte, mt wire.MediaType) error {
 	if !c.hasQuantities() {

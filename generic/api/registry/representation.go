@@ -13,9 +13,8 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// Representation is how the objects of a kind lie in storage, how they travel and
-// how their metadata is looked at. Typed represents objects that are Go structs,
-// Unstructured objects that are trees of JSON values.
+// Representation is the encoding of the objects of a kind in storage and on the wire, with access to their metadata.
+// Typed represents Go structs, Unstructured trees of JSON values.
 type Representation[T Object] interface {
 	// open makes the Representation of one kind; the scheme knows its Go types.
 	open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (form[T], error)

@@ -207,8 +207,8 @@ func (r *scaling[T]) change(ctx context.Context, object runtime.Object,
 		of := s.requested(ctx)
 		of.Resource += "/scale"
 		return nil, apierrors.NewConflict(of, obj.GetName(),
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID,
-				obj.GetUID())) //nolint:staticcheck // a message of the API
+			//nolint:staticcheck // a message of the API
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, obj.GetUID()))
 	}
 	if err := r.sub.Set(obj, scale.Spec.Replicas); err != nil {
 		return nil, err

@@ -131,7 +131,7 @@ func (s *Store[T]) row(item rest.Stored) (wire.Row, bool, error) {
 	return row, true, err
 }
 
-// KeptRow implements rest.Stored, for kinds whose versions have columns of their own.
+// KeptRow implements rest.Stored, for kinds with different columns in each version.
 func (o *stored[T]) KeptRow(gv schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error) {
 	v, err := o.store.version(gv)
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 // the object.
 const unreadDeletion = "apiserver.k8s.io/unsafe-delete-ignore-read-error"
 
-// removeUnread takes an object out of storage that nobody can read, whatever it says of
-// finalizers and grace (KEP-3926). Where it can be read after all, as by another
-// encryption configuration, nothing happens.
+// removeUnread removes an unreadable object from storage, whatever its finalizers and grace period (KEP-3926). It does
+// nothing if the object is readable after all, for example with another encryption configuration.
 func (d *deletion[T]) removeUnread(ctx context.Context, why error) (runtime.Object, bool, error) {
 	s := d.store
 	for range maxWriteAttempts {

@@ -75,9 +75,9 @@ type Stored interface {
 	// KeptRow returns the row in the tables of a version that is kept with the object, and calls
 	// encode if there is none.
 	KeptRow(gv schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error)
-	// Decode returns a copy of its own in the hub version.
+	// Decode returns a new copy in the hub version.
 	Decode() (runtime.Object, error)
-	// Shared returns what Decode does for those who only read it: it must not be changed.
+	// Shared returns the decoded object for callers that only read it: it must not be changed.
 	// Objects that are read for each write, as namespaces are, are decoded once a revision.
 	Shared() (runtime.Object, error)
 	// ResourceVersion is the revision in the form of the API.

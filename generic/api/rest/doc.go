@@ -4,7 +4,7 @@
 //
 // Objects cross this boundary in the resource's hub version: the k8s.io/api type
 // of the storage version for built-in kinds, *unstructured.Unstructured for
-// custom resources. Reads may hand out Stored objects instead, which stay bytes
-// until somebody decodes them. The namespace travels in the context
-// (request.NamespaceFrom), as does the user.
+// custom resources. Reads may return Stored objects instead, which stay bytes
+// until a caller decodes them. The context has the namespace
+// (request.NamespaceFrom) and the user.
 package rest

@@ -87,7 +87,7 @@ type Event struct {
 
 // EventStream is a running watch. It belongs to one goroutine.
 type EventStream interface {
-	// Next blocks until there are events and returns those at hand. An API
+	// Next blocks until there are events and returns those that are available. An API
 	// status error ends the stream and reaches the client as an Error event;
 	// ctx.Err() and io.EOF end it silently.
 	Next(ctx context.Context) ([]Event, error)

@@ -143,7 +143,7 @@ func collectCache(ch chan<- prometheus.Metric, r schema.GroupResource, c cacheBe
 }
 
 // refresh requests missing and expired values from etcd. It omits values whose requests fail. Counts have no
-// series of their own: scrapes would make them for resources that no client requests.
+// separate series: scrapes would make them for resources that no client requests.
 func (m *storageMetrics) refresh(ctx context.Context, caches map[schema.GroupResource]cacheBelow) {
 	now := time.Now()
 	if m.countsHold > 0 && now.Sub(m.counted) >= m.countsHold {

@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -43,8 +44,8 @@ func withPanicRecovery(m *metrics.Registry) filter {
 				if e.status != 0 {
 					panic(http.ErrAbortHandler)
 				}
-				err := apierrors.NewInternalError(fmt.Errorf(
-					"This request caused apiserver to panic. Look in the logs for details.")) //nolint:staticcheck // the message that clients of kube-apiserver know
+				//nolint:staticcheck // a message of kube-apiserver
+				err := apierrors.NewInternalError(errors.New("This request caused apiserver to panic. Look in the logs for details."))
 				writeStatus(w, r, err)
 			}()
 			next.ServeHTTP(w, r)

@@ -33,8 +33,9 @@ const (
 )
 
 // stalls tracks the requests that wait for their clients, to read a response or to send a body, in the order in
-// which they stalled. Such a request has released its seats, so it occupies only memory. The memory is bounded:
-// above the bound the request that has waited longest is aborted. All methods are safe for concurrent use.
+// which they stalled. Such a request has released its seats, so it occupies only memory. The memory is bounded: above
+// the bound the request that has waited longest on the connection with the most bytes is aborted, so that a browser
+// behind the address of a flood still gets its few responses. All methods are safe for concurrent use.
 type stalls struct {
 	pool    sync.Pool // of *stall
 	metrics *metrics.Stalls
@@ -47,11 +48,18 @@ type stalls struct {
 	users map[string]*stalledUser
 }
 
-// stalledUser has the stalled requests of one user.
+// stalledUser has the connections with stalled requests of one user.
 type stalledUser struct {
-	name  string
-	bytes int64
-	all   list.List // of *stall, the oldest first
+	name        string
+	bytes       int64
+	connections map[string]*stalledConnection // by the client's address and port
+}
+
+// stalledConnection has the stalled requests of one connection and user.
+type stalledConnection struct {
+	address string
+	bytes   int64
+	all     list.List // of *stall, the oldest first
 }
 
 // stall is a write of a response, or a read of a body, in progress.
@@ -66,9 +74,10 @@ type stall struct {
 	late  bool // the timer has fired once
 
 	// The fields below are guarded by owner.mu.
-	user  *stalledUser // nil unless counted
-	place *list.Element
-	ended bool // was chosen to be aborted
+	user       *stalledUser // nil unless counted
+	connection *stalledConnection
+	place      *list.Element
+	ended      bool // was chosen to be aborted
 }
 
 func newStalls(m *metrics.Registry, limit time.Duration) *stalls {
@@ -142,7 +151,7 @@ func (x *stall) fired() {
 	e.release()
 	var over []*stall
 	if e.boundsStalls() {
-		over = x.owner.add(x, e.stalledUserName())
+		over = x.owner.add(x, e.stalledUserName(), e.client.RemoteAddr)
 		if !x.reads { // the request's deadline bounds bodies
 			x.timer.Reset(x.owner.limit)
 		}
@@ -154,16 +163,21 @@ func (x *stall) fired() {
 }
 
 // add counts a request, and returns the requests to abort because of it.
-func (s *stalls) add(x *stall, who string) (over []*stall) {
+func (s *stalls) add(x *stall, who, address string) (over []*stall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.users[who]
 	if u == nil {
-		u = &stalledUser{name: who}
+		u = &stalledUser{name: who, connections: map[string]*stalledConnection{}}
 		s.users[who] = u
 	}
-	x.user, x.place = u, u.all.PushBack(x)
-	s.count(u, x.bytes, 1)
+	c := u.connections[address]
+	if c == nil {
+		c = &stalledConnection{address: address}
+		u.connections[address] = c
+	}
+	x.user, x.connection, x.place = u, c, c.all.PushBack(x)
+	s.count(u, c, x.bytes, 1)
 	for u.bytes > s.perUser {
 		over = append(over, s.choose(u))
 		s.metrics.Ended("user")
@@ -181,9 +195,16 @@ func (s *stalls) add(x *stall, who string) (over []*stall) {
 	return over
 }
 
-// choose removes and returns the oldest request of a user, to be aborted. The caller holds the mutex.
+// choose removes and returns the oldest request of the heaviest connection of a user, to be aborted. The caller holds
+// the mutex.
 func (s *stalls) choose(u *stalledUser) *stall {
-	x := u.all.Front().Value.(*stall)
+	var heaviest *stalledConnection
+	for _, c := range u.connections {
+		if heaviest == nil || c.bytes > heaviest.bytes {
+			heaviest = c
+		}
+	}
+	x := heaviest.all.Front().Value.(*stall)
 	x.ended = true
 	s.drop(x)
 	return x
@@ -202,17 +223,21 @@ func (s *stalls) remove(x *stall) (ended bool) {
 
 // drop stops counting a request. The caller holds the mutex.
 func (s *stalls) drop(x *stall) {
-	u := x.user
-	u.all.Remove(x.place)
-	x.user, x.place = nil, nil
-	s.count(u, -x.bytes, -1)
-	if u.all.Len() == 0 {
+	u, c := x.user, x.connection
+	c.all.Remove(x.place)
+	x.user, x.connection, x.place = nil, nil, nil
+	s.count(u, c, -x.bytes, -1)
+	if c.all.Len() == 0 {
+		delete(u.connections, c.address)
+	}
+	if len(u.connections) == 0 {
 		delete(s.users, u.name)
 	}
 }
 
-func (s *stalls) count(u *stalledUser, bytes int64, requests int) {
+func (s *stalls) count(u *stalledUser, c *stalledConnection, bytes int64, requests int) {
 	u.bytes += bytes
+	c.bytes += bytes
 	s.bytes += bytes
 	s.metrics.Add(requests, bytes)
 }

@@ -189,7 +189,7 @@ func from(name, address string) *exchange {
 	return e
 }
 
-// The memory of stalled responses is bounded, per user and in total; the oldest of a user is aborted first.
+// The memory of stalled responses is bounded, per user and in total; the oldest of the heaviest connection is aborted first.
 func TestStalledResponsesAreBounded(t *testing.T) {
 	s := newStalls(metrics.New(), StalledLimit)
 	s.perUser, s.together = 100, 250
@@ -357,5 +357,21 @@ func TestBodiesReadAfterTheHandler(t *testing.T) {
 		if code := put(http.NoBody); code != http.StatusOK {
 			t.Errorf("a place is lost: %d", code)
 		}
+	}
+}
+
+// Of one user, the connection with the most bytes loses its oldest response, not a light one with an older response.
+func TestStalledResponsesOfTheHeaviestConnectionEnd(t *testing.T) {
+	s := newStalls(metrics.New(), StalledLimit)
+	s.perUser = 100
+	_, light := s.waits(t, from("a", "192.0.2.1"), 20)
+	var flood []*slowClient
+	for range 3 {
+		_, c := s.waits(t, from("a", "192.0.2.2"), 30)
+		flood = append(flood, c)
+	}
+	eventually(t, "the oldest response of the flood ends", flood[0].isCut)
+	if light.isCut() || flood[1].isCut() || flood[2].isCut() {
+		t.Errorf("cut: the light connection's %v, the flood's later %v, %v", light.isCut(), flood[1].isCut(), flood[2].isCut())
 	}
 }

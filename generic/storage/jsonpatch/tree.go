@@ -69,8 +69,8 @@ func (p place) index(n int) (int, error) {
 		return 0, err
 	}
 	if i >= n || i < -n {
-		return 0, fmt.Errorf("Unable to access invalid index: %d: %w", i,
-			library.ErrInvalidIndex) //nolint:staticcheck // the library's words
+		//nolint:staticcheck // the library's words
+		return 0, fmt.Errorf("Unable to access invalid index: %d: %w", i, library.ErrInvalidIndex)
 	}
 	if i < 0 {
 		i += n
@@ -134,8 +134,8 @@ func (p place) remove() error {
 	switch c := p.within.(type) {
 	case map[string]any:
 		if _, ok := c[p.key]; !ok {
-			return fmt.Errorf("Unable to remove nonexistent key: %s: %w", p.key,
-				library.ErrMissing) //nolint:staticcheck // the library's words
+			//nolint:staticcheck // the library's words
+			return fmt.Errorf("Unable to remove nonexistent key: %s: %w", p.key, library.ErrMissing)
 		}
 		delete(c, p.key)
 	case []any:

@@ -31,7 +31,7 @@ type entry struct {
 }
 
 // Models are the decompressed models. They are safe for concurrent use and
-// dropped by the garbage collector when nobody holds them.
+// dropped by the garbage collector when they are not referenced.
 type Models struct {
 	entries map[string]entry
 	noEnums bool
