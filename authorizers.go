@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -161,7 +162,11 @@ func (n *nodeAuthorizer) kinds(factory informers.SharedInformerFactory) []cache.
 	if n.serves(resourcev1.SchemeGroupVersion, "resourceslices") {
 		kinds = append(kinds, factory.Resource().V1().ResourceSlices().Informer())
 	}
-	if n.features.PodCertificates && n.serves(certificatesv1beta1.SchemeGroupVersion, "podcertificaterequests") {
+	switch {
+	case !n.features.PodCertificates:
+	case n.serves(certificatesv1.SchemeGroupVersion, "podcertificaterequests"):
+		kinds = append(kinds, factory.Certificates().V1().PodCertificateRequests().Informer())
+	case n.serves(certificatesv1beta1.SchemeGroupVersion, "podcertificaterequests"):
 		kinds = append(kinds, factory.Certificates().V1beta1().PodCertificateRequests().Informer())
 	}
 	return kinds

@@ -78,7 +78,8 @@ func (p *parts) makeShared(ctx context.Context) error {
 	p.converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		return openapi.NewTypeConverter(p.schemas, p.scheme), nil
 	})
-	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.Major+"."+c.Version.Minor))
+	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.EmulationMajor+"."+
+		c.Version.EmulationMinor))
 	for _, make := range []func() error{p.makeAuthorization, p.checkServed,
 		func() error { return p.makeAuthentication(ctx) }, p.makeServices, p.makeAdmission} {
 		if err := make(); err != nil {

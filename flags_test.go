@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// referenceFlags are the flags of kube-apiserver v1.36's help: name, type and
+// referenceFlags are the flags of kube-apiserver v1.37's help: name, type and
 // default, a flag a line.
 //
 //go:embed testdata/flags.txt

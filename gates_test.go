@@ -27,11 +27,6 @@ func startWith(t *testing.T, flags ...string) *Server {
 	return s
 }
 
-// Without tracing its configuration is not read.
-func TestTracingMayBeOff(t *testing.T) {
-	startWith(t, "--emulated-version=1.33", "--feature-gates=APIServerTracing=false", "--tracing-config-file=/nosuch")
-}
-
 // With the feature gate, scrapers that accept protobuf get native buckets; others get the same as before.
 func TestNativeHistograms(t *testing.T) {
 	const family = "apiserver_request_duration_seconds"

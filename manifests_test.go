@@ -124,7 +124,7 @@ func TestAdmissionManifests(t *testing.T) {
 
 // Without the feature gate, manifests are not read.
 func TestAdmissionManifestsNeedTheirGate(t *testing.T) {
-	if _, err := Start(t.Context(), manifestOptions(t, t.TempDir())); err == nil ||
+	if _, err := Start(t.Context(), manifestOptions(t, t.TempDir(), "--feature-gates=ManifestBasedAdmissionControlConfig=false")); err == nil ||
 		!strings.Contains(err.Error(), `couldn't init admission plugin "MutatingAdmissionPolicy": staticManifestsDir: Forbidden: staticManifestsDir requires the ManifestBasedAdmissionControlConfig feature gate to be enabled`) {
 		t.Errorf("%v", err)
 	}

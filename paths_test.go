@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The checks and paths that /livez?verbose, /readyz?verbose and / of a fresh kube-apiserver v1.36 list, one per
-// line.
+// What /livez?verbose, /readyz?verbose and / of a fresh kube-apiserver v1.37 list, a
+// check or a path a line.
 var (
 	//go:embed testdata/livez.txt
 	referenceLivez string

@@ -128,9 +128,6 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 
 // loadTracing returns the exporter of spans; nil if tracing is disabled.
 func (o *Options) loadTracing(ctx context.Context) (*tracing.Provider, error) {
-	if !o.Compatibility.Enabled("APIServerTracing") {
-		return nil, nil
-	}
 	return o.Tracing.Load(ctx, o.externalHost())
 }
 

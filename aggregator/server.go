@@ -108,7 +108,7 @@ func (s *Server) install() error {
 	b := server.NewGroupBuilder(server.APIGroupInfo{
 		PrioritizedVersions: []schema.GroupVersion{gv},
 		Scheme:              scheme,
-		SchemeName:          "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
+		SchemeName:          "pkg/runtime/scheme.go:111",
 		TypeConverter:       s.config.TypeConverter,
 	}, s.config.Generic.RESTOptionsGetter)
 	if _, err := server.AddKind(b, apiServiceKind(), b.Versions()); err != nil {

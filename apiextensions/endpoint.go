@@ -107,7 +107,7 @@ func (s *endpoint) verbHandlers(key handlerKey) (verbHandlers, error) {
 }
 
 // schemeName is how messages about unknown kinds call the kinds of CRDs.
-const schemeName = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"
+const schemeName = "pkg/runtime/scheme.go:111"
 
 func (s *endpoint) make(v *customresource.Version, subresource string) (verbHandlers, error) {
 	g := &endpoints.APIGroupVersion{

@@ -2,10 +2,17 @@
 # Replays recorded exchanges with kube-apiserver against a fresh server, with the
 # flags that the reference had. As there was no kube-controller-manager beside it,
 # the server runs no controllers. PARITY names the folder of the recordings and
-# their runner; the arguments are the runner's (-only core/configmap -v).
+# their runner; the arguments are the runner's (-only core/configmap -v). The recordings
+# are those of the release that is served, or with EMULATE=1.36 those of v1.36, beside a
+# server that emulates it.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 parity=$(cd "${PARITY:-$root/../shared/parity}" && pwd)
+if [ -n "${EMULATE:-}" ]; then
+	emulated=(--emulated-version="$EMULATE") release=()
+else
+	emulated=() release=(-release 1.37)
+fi
 work=$(mktemp -d)
 server=
 cleanup() {
@@ -30,7 +37,7 @@ openssl genrsa -out "$work/sa.key" 2048 2>/dev/null
 	--service-account-key-file="$work/sa.key" --service-account-signing-key-file="$work/sa.key" \
 	--requestheader-allowed-names=aggregator \
 	--requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
-	--requestheader-extra-headers-prefix=X-Remote-Extra- --enable-bootstrap-token-auth >"$work/log" 2>&1 &
+	--requestheader-extra-headers-prefix=X-Remote-Extra- --enable-bootstrap-token-auth "${emulated[@]}" >"$work/log" 2>&1 &
 server=$!
 for _ in $(seq 300); do
 	url=$(sed -n 's/^ *server: //p' "$work/data/admin.kubeconfig" 2>/dev/null || true)
@@ -47,7 +54,7 @@ if [ -z "${url:-}" ] || ! curl -sfk -o /dev/null "$url/readyz"; then
 	tail -50 "$work/log" >&2
 	exit 1
 fi
-play() { (cd "$parity" && "$work/parity" -server "$url" "$@") | tee "$work/played"; }
+play() { (cd "$parity" && "$work/parity" -server "$url" "${release[@]}" "$@") | tee "$work/played"; }
 status=0
 play "$@" || status=$?
 # Managed fields are ordered by the second in which they were written, and those of the

@@ -21,7 +21,7 @@ func TestFollowedGates(t *testing.T) {
 		// A plugin that is off unless asked for follows these.
 		"ServiceAccountNodeAudienceRestriction": true, "AllowInsecureKubeletCertificateSigningRequests": true,
 		// The program asks for these before it makes the server.
-		"APIServerTracing": true, "KMSv1": true, "NativeHistograms": true, "StructuredAuthenticationConfigurationEgressSelector": true,
+		"KMSv1": true, "NativeHistograms": true, "StructuredAuthenticationConfigurationEgressSelector": true,
 		// A hook that only the whole server has follows this one.
 		"StorageVersionAPI": true,
 		"ContextualLogging": true, "LoggingAlphaOptions": true, "LoggingBetaOptions": true,

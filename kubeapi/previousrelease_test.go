@@ -40,12 +40,12 @@ func TestPreviousReleaseReadsWhatIsStored(t *testing.T) {
 	if len(checked) < 60 {
 		t.Errorf("only %d resources say how they are stored", len(checked))
 	}
-	if got := checked["mutatingadmissionpolicies.admissionregistration.k8s.io"].Version; got != "v1beta1" {
-		t.Errorf("mutating admission policies are stored in %q", got)
+	if got := checked["clustertrustbundles.certificates.k8s.io"].Version; got != "v1beta1" {
+		t.Errorf("bundles of trust are stored in %q", got)
 	}
 }
 
-// inPreviousRelease reports whether the release before 1.36 had a kind, by what its Go type says of itself.
+// inPreviousRelease reports whether the release before 1.37 had a kind, by what its Go type says of itself.
 func inPreviousRelease(t *testing.T, kind schema.GroupVersionKind) bool {
 	t.Helper()
 	obj, err := kubeapi.NewScheme().New(kind)
@@ -57,5 +57,5 @@ func inPreviousRelease(t *testing.T, kind schema.GroupVersionKind) bool {
 		return true
 	}
 	major, minor := dated.APILifecycleIntroduced()
-	return major < 1 || major == 1 && minor <= 35
+	return major < 1 || major == 1 && minor <= 36
 }

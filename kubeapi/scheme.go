@@ -33,9 +33,11 @@ import (
 	resourcev1beta1 "k8s.io/api/resource/v1beta1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 	storagev1beta1 "k8s.io/api/storage/v1beta1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
@@ -56,7 +58,7 @@ func NewScheme() *runtime.Scheme {
 		certificatesv1.AddToScheme, coordinationv1.AddToScheme, discoveryv1.AddToScheme,
 		networkingv1.AddToScheme, nodev1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
 		schedulingv1.AddToScheme, storagev1.AddToScheme, flowcontrolv1.AddToScheme,
-		appsv1.AddToScheme, admissionregistrationv1.AddToScheme, eventsv1.AddToScheme,
+		appsv1.AddToScheme, storagemigrationv1.AddToScheme, admissionregistrationv1.AddToScheme, eventsv1.AddToScheme,
 		resourcev1.AddToScheme, addBetas, metav1.AddMetaToScheme, addConnectOptions,
 	} {
 		utilruntime.Must(add(s))
@@ -78,7 +80,8 @@ func addBetas(s *runtime.Scheme) error {
 		resourcev1alpha3.AddToScheme,
 		resourcev1beta1.AddToScheme,
 		resourcev1beta2.AddToScheme,
-		schedulingv1alpha2.AddToScheme,
+		schedulingv1alpha3.AddToScheme,
+		schedulingv1beta1.AddToScheme,
 		storagev1beta1.AddToScheme,
 		storagemigrationv1beta1.AddToScheme,
 	} {

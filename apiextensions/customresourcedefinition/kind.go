@@ -42,6 +42,7 @@ func Kind(kept Storage) *registry.Kind[Object] {
 			Warnings:         crdWarnings,
 		},
 		Delete: registry.Delete[Object]{Mark: markDeletion},
+		Show:   registry.Show[Object]{Columns: crdColumns(), Cells: crdCells},
 		Status: &registry.StatusSubresource[Object]{
 			ValidateUpdate: validator.ValidateStatusUpdate,
 		},
@@ -133,7 +134,42 @@ func crdWarnings(_ context.Context, crd, old Object) []string {
 			out = append(out, fmt.Sprintf("unrecognized format %q", f))
 		}
 	})
+	return append(out, setWarnings(crd, old)...)
+}
+
+// setWarnings warns of sets of objects and lists, of which server-side apply and rules know no equality.
+func setWarnings(crd, old Object) []string {
+	const text = "x-kubernetes-list-type: set for items of type %q is not supported by server-side apply or CEL validation rules"
+	known := map[string]bool{}
+	if old != nil {
+		eachSet(old, func(of string) { known[of] = true })
+	}
+	var out []string
+	eachSet(crd, func(of string) {
+		if !known[of] {
+			known[of] = true
+			out = append(out, fmt.Sprintf(text, of))
+		}
+	})
 	return out
+}
+
+// eachSet calls f with the type of the items of sets that are objects or lists.
+func eachSet(crd Object, f func(of string)) {
+	for i := range crd.Spec.Versions {
+		s := crd.Spec.Versions[i].Schema
+		if s == nil || s.OpenAPIV3Schema == nil {
+			continue
+		}
+		schema.Walk(s.OpenAPIV3Schema, func(p *apiextensionsv1.JSONSchemaProps) {
+			if p.XListType == nil || *p.XListType != "set" || p.Items == nil || p.Items.Schema == nil {
+				return
+			}
+			if of := p.Items.Schema.Type; of == "object" || of == "array" {
+				f(of)
+			}
+		})
+	}
 }
 
 func eachFormat(crd Object, f func(typ, format string)) {

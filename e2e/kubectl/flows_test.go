@@ -39,7 +39,7 @@ func TestKubectlFlows(t *testing.T) {
 	if out, err := s.TryKubectl(t, "", "auth", "can-i", "list", "secrets", "-n", "shop", "--as=nobody"); err == nil || out != "no\n" {
 		t.Errorf("nobody may list secrets: %v %s", err, out)
 	}
-	harness.Expect(t, s.Kubectl(t, "version"), "Server Version: v1.36")
+	harness.Expect(t, s.Kubectl(t, "version"), "Server Version: v1.37")
 	harness.Expect(t, shop("delete", "deploy/web", "--cascade=orphan", "--wait=false"), "deleted")
 	harness.Expect(t, shop("delete", "cm", "--all"), `"a" deleted`)
 }

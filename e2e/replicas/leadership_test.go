@@ -28,13 +28,13 @@ func TestServersTogether(t *testing.T) {
 		"--feature-gates=CoordinatedLeaderElection=true,StorageVersionAPI=true",
 		"--runtime-config=coordination.k8s.io/v1beta1=true,internal.apiserver.k8s.io/v1alpha1=true",
 		"--coordinated-leadership-lease-duration=3s", "--coordinated-leadership-renew-deadline=2s", "--coordinated-leadership-retry-period=500ms"}
-	first := kubernetes.NewForConfigOrDie(harness.Start(t, append(args, "--min-compatibility-version=1.36")...).Config)
+	first := kubernetes.NewForConfigOrDie(harness.Start(t, append(args, "--min-compatibility-version=1.37")...).Config)
 	second := kubernetes.NewForConfigOrDie(harness.Start(t, append(args, "--emulated-version=1.35")...).Config)
 
 	checkStorageVersions(t, first)
 
 	run := func(client kubernetes.Interface, name, emulation string) {
-		candidate, _, err := leaderelection.NewCandidate(client, "default", name, "component", "1.36.0", emulation, coordinationv1.OldestEmulationVersion)
+		candidate, _, err := leaderelection.NewCandidate(client, "default", name, "component", "1.37.0", emulation, coordinationv1.OldestEmulationVersion)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestServersTogether(t *testing.T) {
 		go candidate.Run(ctx)
 		go elect(ctx, client, name)
 	}
-	run(first, "young", "1.36.0")
+	run(first, "young", "1.37.0")
 	awaitHolder(t, second, "young")
 	run(second, "old", "1.35.0")
 	awaitHolder(t, first, "old")

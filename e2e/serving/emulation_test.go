@@ -1,4 +1,4 @@
-// A server that emulates v1.33.
+// A server that emulates v1.34.
 
 package serving
 
@@ -16,10 +16,10 @@ import (
 	"triplane/e2e/harness"
 )
 
-// TestEmulatedVersion runs a server that is like v1.33: it serves what that release
+// TestEmulatedVersion runs a server that is like v1.34: it serves what that release
 // had, with its features, and says so.
 func TestEmulatedVersion(t *testing.T) {
-	s := harness.Start(t, "--disable-admission-plugins=ServiceAccount", "--emulated-version=1.33", "--runtime-config=resource.k8s.io/v1beta2=true", "--feature-gates=DynamicResourceAllocation=true")
+	s := harness.Start(t, "--disable-admission-plugins=ServiceAccount", "--emulated-version=1.34", "--runtime-config=resource.k8s.io/v1beta2=true")
 	client := kubernetes.NewForConfigOrDie(s.Config)
 
 	raw, err := client.RESTClient().Get().AbsPath("/version").DoRaw(t.Context())
@@ -30,15 +30,16 @@ func TestEmulatedVersion(t *testing.T) {
 	if err := json.Unmarshal(raw, &version); err != nil {
 		t.Fatal(err)
 	}
-	if version.Minor != "36" || version.EmulationMinor != "33" || version.MinCompatibilityMinor != "33" {
+	if version.Minor != "37" || version.EmulationMinor != "34" || version.MinCompatibilityMinor != "34" {
 		t.Errorf("/version says %+v", version)
 	}
 
 	served := servedKinds(t, client)
 	for kind, want := range map[string]bool{
-		"resource.k8s.io/v1 DeviceClass":                               false, // since 1.34
+		"resource.k8s.io/v1 DeviceClass":                               true,  // since 1.34
+		"certificates.k8s.io/v1 ClusterTrustBundle":                    false, // since 1.37
 		"resource.k8s.io/v1beta2 DeviceClass":                          true,
-		"storage.k8s.io/v1 VolumeAttributesClass":                      false, // since 1.34
+		"storage.k8s.io/v1 VolumeAttributesClass":                      true, // since 1.34
 		"storage.k8s.io/v1 StorageClass":                               true,
 		"admissionregistration.k8s.io/v1 MutatingAdmissionPolicy":      false, // since 1.36
 		"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy":    true,
@@ -59,7 +60,7 @@ func TestEmulatedVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if made.Spec.HostnameOverride != nil {
-		t.Error("a field of 1.34 is kept")
+		t.Error("a field of 1.35 is kept")
 	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "1st"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 	if _, err := client.CoreV1().Services("default").Create(t.Context(), service, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "DNS-1035") {

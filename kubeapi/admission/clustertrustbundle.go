@@ -3,8 +3,7 @@ package admission
 import (
 	"context"
 
-	certificatesv1alpha1 "k8s.io/api/certificates/v1alpha1"
-	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"triplane/generic/guard/admission"
 )
@@ -26,9 +25,7 @@ type bundle struct{ signer, trust string }
 
 func bundleOf(obj any) *bundle {
 	switch b := obj.(type) {
-	case *certificatesv1beta1.ClusterTrustBundle:
-		return &bundle{b.Spec.SignerName, b.Spec.TrustBundle}
-	case *certificatesv1alpha1.ClusterTrustBundle:
+	case *certificatesv1.ClusterTrustBundle:
 		return &bundle{b.Spec.SignerName, b.Spec.TrustBundle}
 	}
 	return nil

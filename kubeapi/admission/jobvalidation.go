@@ -4,7 +4,7 @@ import (
 	"context"
 
 	batchv1 "k8s.io/api/batch/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
@@ -49,12 +49,12 @@ func (v jobValidation) Validate(ctx context.Context, a *admission.Attributes) er
 
 // gangOf returns the PodGroup with the gang policy that a Job controls; nil if there is none or PodGroups are not
 // served.
-func (v jobValidation) gangOf(ctx context.Context, j *batchv1.Job) (*schedulingv1alpha2.PodGroup, error) {
-	podGroups := schema.GroupResource{Group: schedulingv1alpha2.GroupName, Resource: "podgroups"}
+func (v jobValidation) gangOf(ctx context.Context, j *batchv1.Job) (*schedulingv1beta1.PodGroup, error) {
+	podGroups := schema.GroupResource{Group: schedulingv1beta1.GroupName, Resource: "podgroups"}
 	if v.stores.Find(podGroups).List == nil {
 		return nil, nil
 	}
-	groups, err := group.List[*schedulingv1alpha2.PodGroup](ctx, v.stores, podGroups, j.Namespace, cached())
+	groups, err := group.List[*schedulingv1beta1.PodGroup](ctx, v.stores, podGroups, j.Namespace, cached())
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -30,13 +30,13 @@ func newPodGroupWorkload(d *Dependencies) admission.Interface {
 
 // Validate implements admission.ValidatingInterface.
 func (p *podGroupWorkload) Validate(ctx context.Context, a *admission.Attributes) error {
-	g, ok := a.Object.(*schedulingv1alpha2.PodGroup)
-	if !ok || a.Subresource != "" || g.Spec.PodGroupTemplateRef == nil || g.Spec.PodGroupTemplateRef.Workload == nil {
+	g, ok := a.Object.(*schedulingv1beta1.PodGroup)
+	if !ok || a.Subresource != "" || g.Spec.WorkloadRef == nil {
 		return nil
 	}
-	ref := g.Spec.PodGroupTemplateRef.Workload
-	workloads := schema.GroupResource{Group: schedulingv1alpha2.GroupName, Resource: "workloads"}
-	w, err := group.GetNew[*schedulingv1alpha2.Workload](ctx, p.stores, workloads, a.Namespace, ref.WorkloadName)
+	ref := g.Spec.WorkloadRef
+	workloads := schema.GroupResource{Group: schedulingv1beta1.GroupName, Resource: "workloads"}
+	w, err := group.GetNew[*schedulingv1beta1.Workload](ctx, p.stores, workloads, a.Namespace, ref.WorkloadName)
 	switch {
 	case apierrors.IsNotFound(err):
 		return forbidden(a, "workload %q does not exist in namespace %q", ref.WorkloadName, a.Namespace)
@@ -46,8 +46,8 @@ func (p *podGroupWorkload) Validate(ctx context.Context, a *admission.Attributes
 		return forbidden(a, "workload %q is being deleted", ref.WorkloadName)
 	}
 	if !slices.ContainsFunc(w.Spec.PodGroupTemplates,
-		func(t schedulingv1alpha2.PodGroupTemplate) bool { return t.Name == ref.PodGroupTemplateName }) {
-		return forbidden(a, "workload %q has no pod group template %q", ref.WorkloadName, ref.PodGroupTemplateName)
+		func(t schedulingv1beta1.PodGroupTemplate) bool { return t.Name == ref.TemplateName }) {
+		return forbidden(a, "workload %q has no pod group template %q", ref.WorkloadName, ref.TemplateName)
 	}
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -69,7 +69,7 @@ func stocked(t *testing.T) *group.Stores {
 		}
 		gr := core(resource)
 		if resource == "workloads" || resource == "podgroups" {
-			gr.Group = schedulingv1alpha2.GroupName
+			gr.Group = schedulingv1beta1.GroupName
 		}
 		stores.Put(gr, found.listed())
 	}
@@ -111,9 +111,9 @@ func parsed(t *testing.T, resource, text string) runtime.Object {
 		"configmaps":          func() runtime.Object { return &corev1.ConfigMap{} },
 		"events":              func() runtime.Object { return &corev1.Event{} },
 		"jobs":                func() runtime.Object { return &batchv1.Job{} },
-		"workloads":           func() runtime.Object { return &schedulingv1alpha2.Workload{} },
-		"podgroups":           func() runtime.Object { return &schedulingv1alpha2.PodGroup{} },
-		"clustertrustbundles": func() runtime.Object { return &certificatesv1beta1.ClusterTrustBundle{} },
+		"workloads":           func() runtime.Object { return &schedulingv1beta1.Workload{} },
+		"podgroups":           func() runtime.Object { return &schedulingv1beta1.PodGroup{} },
+		"clustertrustbundles": func() runtime.Object { return &certificatesv1.ClusterTrustBundle{} },
 		"bindings":            func() runtime.Object { return &corev1.Binding{} },
 	}[plural]()
 	if sub == "binding" {
@@ -186,7 +186,7 @@ func TestPlugins(t *testing.T) {
 		two     = "spec: {template: {}, parallelism: 2}}"
 		three   = "spec: {template: {}, parallelism: 3}}"
 		bound   = "{spec: {nodeName: linux, containers: [{name: c, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}"
-		ofGroup = "{spec: {schedulingPolicy: {}, podGroupTemplateRef: {workload: {workloadName: "
+		ofGroup = "{spec: {schedulingPolicy: {}, workloadRef: {workloadName: "
 	)
 	for _, c := range []pluginCase{
 		{name: "admits", plugin: "AlwaysAdmit", object: "{}"},
@@ -291,13 +291,13 @@ func TestPlugins(t *testing.T) {
 			object:  "{spec: {schedulingPolicy: {}}}",
 			changed: `"finalizers":["scheduling.k8s.io/podgroup-protection"]`},
 		{name: "of a template", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
-			"w, podGroupTemplateName: workers}}}}"},
+			"w, templateName: workers}}}"},
 		{name: "of no template", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
-			"w, podGroupTemplateName: x}}}}", refused: `workload "w" has no pod group template "x"`},
+			"w, templateName: x}}}", refused: `workload "w" has no pod group template "x"`},
 		{name: "of no workload", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
-			"x, podGroupTemplateName: workers}}}}", refused: `workload "x" does not exist in namespace "n"`},
+			"x, templateName: workers}}}", refused: `workload "x" does not exist in namespace "n"`},
 		{name: "of one that goes", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
-			"going, podGroupTemplateName: workers}}}}", refused: `workload "going" is being deleted`},
+			"going, templateName: workers}}}", refused: `workload "going" is being deleted`},
 
 		{name: "the namespace's selector", plugin: "PodNodeSelector", object: "{spec: {nodeSelector: {disk: ssd}}}",
 			changed: `"nodeSelector":{"disk":"ssd","zone":"a"}`},

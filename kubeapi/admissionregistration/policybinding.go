@@ -113,7 +113,7 @@ func validateParamRef(r *admissionv1.ParamRef, path *field.Path) field.ErrorList
 
 func validateActions(list []admissionv1.ValidationAction, path *field.Path) field.ErrorList {
 	if len(list) == 0 {
-		return field.ErrorList{field.Required(path, "at least one validation action is required")}
+		return field.ErrorList{field.Required(path, "")}
 	}
 	var errs field.ErrorList
 	for i, a := range list {

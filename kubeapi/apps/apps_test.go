@@ -60,7 +60,7 @@ func TestDeploymentGeneration(t *testing.T) {
 
 func TestStatefulSetFixedFields(t *testing.T) {
 	kindtest.UpdateRefused(t, statefulSetKind(podspec.Options{}, false), "spec:\n  serviceName: a"+pods, "spec:\n  serviceName: b\n  replicas: 4"+pods,
-		"spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")
+		`spec.serviceName: Invalid value: "b": field is immutable`)
 }
 
 func TestDaemonSetTemplateGeneration(t *testing.T) {

@@ -214,18 +214,13 @@ func validateStatefulSetRolling(r *appsv1.RollingUpdateStatefulSetStrategy, path
 
 func validateStatefulSetUpdate(o podspec.Options, s, old *appsv1.StatefulSet) field.ErrorList {
 	errs := validateStatefulSetSpec(o, s, old)
-	fixed := s.DeepCopy()
-	fixed.Spec.Replicas = old.Spec.Replicas
-	fixed.Spec.Template = old.Spec.Template
-	fixed.Spec.UpdateStrategy = old.Spec.UpdateStrategy
-	fixed.Spec.MinReadySeconds = old.Spec.MinReadySeconds
-	fixed.Spec.Ordinals = old.Spec.Ordinals
-	fixed.Spec.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
-	fixed.Spec.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
-	if check.Differs(fixed.Spec, old.Spec) {
-		errs = append(errs, field.Forbidden(field.NewPath("spec"),
-			"updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"))
-	}
+	path := field.NewPath("spec")
+	errs = append(errs, check.Immutable(s.Spec.ServiceName, old.Spec.ServiceName, path.Child("serviceName"))...)
+	errs = append(errs, check.Immutable(s.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy,
+		path.Child("podManagementPolicy"))...)
+	errs = append(errs, check.Immutable(s.Spec.Selector, old.Spec.Selector, path.Child("selector"))...)
+	errs = append(errs, check.Immutable(s.Spec.VolumeClaimTemplates, old.Spec.VolumeClaimTemplates,
+		path.Child("volumeClaimTemplates"))...)
 	return errs
 }
 

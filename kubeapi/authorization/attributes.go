@@ -32,14 +32,13 @@ func bareMetadata(m *metav1.ObjectMeta, namespace string) field.ErrorList {
 }
 
 func what(r *authorizationv1.ResourceAttributes, n *authorizationv1.NonResourceAttributes) field.ErrorList {
+	const exactlyOne = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 	var errs field.ErrorList
 	switch {
 	case r != nil && n != nil:
-		errs = append(errs, field.Invalid(field.NewPath("spec.nonResourceAttributes"), n,
-			"cannot be specified in combination with resourceAttributes"))
+		errs = append(errs, field.Invalid(field.NewPath("spec"), n, exactlyOne))
 	case r == nil && n == nil:
-		errs = append(errs, field.Invalid(field.NewPath("spec.resourceAttributes"), r,
-			"exactly one of nonResourceAttributes or resourceAttributes must be specified"))
+		errs = append(errs, field.Invalid(field.NewPath("spec"), r, exactlyOne))
 	}
 	if r != nil {
 		errs = append(errs, selectors(r)...)

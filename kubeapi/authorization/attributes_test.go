@@ -52,7 +52,7 @@ func TestInvalidReviews(t *testing.T) {
 		want string
 	}{
 		{invalid(subject(&authorizationv1.SubjectAccessReviewSpec{})).Error(), "exactly one of nonResourceAttributes or resourceAttributes must be specified"},
-		{invalid(subject(&authorizationv1.SubjectAccessReviewSpec{User: "a", ResourceAttributes: resource, NonResourceAttributes: path})).Error(), `{"path":"/x","verb":"get"}: cannot be specified in combination`},
+		{invalid(subject(&authorizationv1.SubjectAccessReviewSpec{User: "a", ResourceAttributes: resource, NonResourceAttributes: path})).Error(), `{"path":"/x","verb":"get"}: exactly one of`},
 		{invalid(subject(&authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: resource})).Error(), "at least one of user or group must be specified"},
 		{invalid(bareMetadata(&metav1.ObjectMeta{Name: "x"}, "")).Error(), "must be empty"},
 		{invalid(bareMetadata(&metav1.ObjectMeta{Name: "x", Namespace: "n"}, "n")).Error(), "must be empty except for namespace"},

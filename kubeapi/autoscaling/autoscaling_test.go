@@ -10,7 +10,7 @@ import (
 )
 
 func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, autoscalerKind(1), "horizontalpodautoscalers horizontalpodautoscaler HorizontalPodAutoscaler namespaced short=hpa in=all status")
+	kindtest.Declared(t, autoscalerKind(1, true), "horizontalpodautoscalers horizontalpodautoscaler HorizontalPodAutoscaler namespaced short=hpa in=all status")
 }
 
 const everything = `
@@ -28,7 +28,7 @@ spec:
 `
 
 func TestRoundTrip(t *testing.T) {
-	before := kindtest.New(t, autoscalerKind(1), everything)
+	before := kindtest.New(t, autoscalerKind(1, true), everything)
 	through, err := toV1(before)
 	if err != nil {
 		t.Fatal(err)
@@ -52,10 +52,10 @@ func TestUnreadableAnnotations(t *testing.T) {
 }
 
 func TestValidation(t *testing.T) {
-	kindtest.Refused(t, autoscalerKind(1), everything)
-	kindtest.Refused(t, autoscalerKind(1), "spec: {maxReplicas: 0, minReplicas: 0, scaleTargetRef: {kind: A, name: a/b, apiVersion: x/v1}}",
+	kindtest.Refused(t, autoscalerKind(1, true), everything)
+	kindtest.Refused(t, autoscalerKind(1, true), "spec: {maxReplicas: 0, minReplicas: 0, scaleTargetRef: {kind: A, name: a/b, apiVersion: x/v1}}",
 		"spec.minReplicas: Invalid value: 0: must be greater than or equal to 1",
-		"spec.maxReplicas: Required value: must be set and greater than 0",
 		`spec.scaleTargetRef.name: Invalid value: "a/b": may not contain '/'`,
-		"spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero replicas")
+		"spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero replicas",
+		"spec.maxReplicas: Required value")
 }

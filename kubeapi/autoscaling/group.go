@@ -14,6 +14,6 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	if d.Gate("HPAScaleToZero") {
 		least = 0
 	}
-	group.Add(b, autoscalerKind(least))
+	group.Add(b, autoscalerKind(least, d.Gate("HPAGeneration")))
 	return b.Info()
 }

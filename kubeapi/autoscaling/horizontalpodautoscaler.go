@@ -22,8 +22,8 @@ import (
 
 type autoscaler = autoscalingv2.HorizontalPodAutoscaler
 
-// autoscalerKind declares autoscalers, whose minReplicas are at least least.
-func autoscalerKind(least int32) registry.Kind[*autoscaler] {
+// autoscalerKind declares autoscalers, whose minReplicas are at least least; counted says that they have generations.
+func autoscalerKind(least int32, counted bool) registry.Kind[*autoscaler] {
 	v1, v2 := autoscalingv1.SchemeGroupVersion, autoscalingv2.SchemeGroupVersion
 	former := registry.VersionOf(v1.WithKind("HorizontalPodAutoscaler"), toV2, toV1)
 	former.Default, former.OwnDefaults = defaultV1, true
@@ -38,9 +38,10 @@ func autoscalerKind(least int32) registry.Kind[*autoscaler] {
 			ShortNames: []string{"hpa"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*autoscaler]{
-			Default:        defaultAutoscaler,
-			Validate:       func(_ context.Context, a *autoscaler) field.ErrorList { return validate(a, least) },
-			ValidateUpdate: func(_ context.Context, a, _ *autoscaler) field.ErrorList { return validate(a, least) },
+			Default:          defaultAutoscaler,
+			CountsGeneration: counted,
+			Validate:         func(_ context.Context, a *autoscaler) field.ErrorList { return validate(a, least) },
+			ValidateUpdate:   func(_ context.Context, a, _ *autoscaler) field.ErrorList { return validate(a, least) },
 
 			AllowUnconditionalUpdate: true,
 		},

@@ -26,12 +26,6 @@ func validate(a *autoscaler, least int32) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("minReplicas"), *s.MinReplicas,
 			fmt.Sprintf("must be greater than or equal to %d", least)))
 	}
-	switch limit := path.Child("maxReplicas"); {
-	case s.MaxReplicas == 0:
-		errs = append(errs, field.Required(limit, "must be set and greater than 0"))
-	case s.MaxReplicas < 1:
-		errs = append(errs, field.Invalid(limit, s.MaxReplicas, "must be greater than or equal to 1"))
-	}
 	if s.MinReplicas != nil && s.MaxReplicas < *s.MinReplicas {
 		errs = append(errs, field.Invalid(path.Child("maxReplicas"), s.MaxReplicas,
 			"must be greater than or equal to `minReplicas`"))
@@ -50,6 +44,12 @@ func validate(a *autoscaler, least int32) field.ErrorList {
 	if b := s.Behavior; b != nil {
 		errs = append(errs, validateRules(b.ScaleUp, path.Child("behavior", "scaleUp"))...)
 		errs = append(errs, validateRules(b.ScaleDown, path.Child("behavior", "scaleDown"))...)
+	}
+	switch limit := path.Child("maxReplicas"); {
+	case s.MaxReplicas == 0:
+		errs = append(errs, field.Required(limit, ""))
+	case s.MaxReplicas < 1:
+		errs = append(errs, field.Invalid(limit, s.MaxReplicas, "must be greater than or equal to 1"))
 	}
 	return errs
 }

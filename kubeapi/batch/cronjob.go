@@ -86,9 +86,7 @@ func defaultCronJob(c *batchv1.CronJob) {
 
 func validateCronJobSpec(o podspec.Options, s, old *batchv1.CronJobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if s.Schedule == "" {
-		errs = append(errs, field.Required(path.Child("schedule"), ""))
-	} else {
+	if s.Schedule != "" {
 		errs = append(errs, validateSchedule(s, old, path.Child("schedule"))...)
 	}
 	errs = append(errs, check.NonNegativePtr(s.StartingDeadlineSeconds, path.Child("startingDeadlineSeconds"))...)
@@ -110,7 +108,11 @@ func validateCronJobSpec(o podspec.Options, s, old *batchv1.CronJobSpec, path *f
 		errs = append(errs, field.NotSupported(job.Child("manualSelector"), true, []string{"nil", "false"}))
 	}
 	errs = append(errs, check.NonNegativePtr(s.SuccessfulJobsHistoryLimit, path.Child("successfulJobsHistoryLimit"))...)
-	return append(errs, check.NonNegativePtr(s.FailedJobsHistoryLimit, path.Child("failedJobsHistoryLimit"))...)
+	errs = append(errs, check.NonNegativePtr(s.FailedJobsHistoryLimit, path.Child("failedJobsHistoryLimit"))...)
+	if s.Schedule == "" {
+		errs = append(errs, field.Required(path.Child("schedule"), ""))
+	}
+	return errs
 }
 
 func validateSchedule(s, old *batchv1.CronJobSpec, path *field.Path) field.ErrorList {

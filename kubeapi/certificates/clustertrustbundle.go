@@ -4,9 +4,10 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"strings"
 
-	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -18,14 +19,15 @@ import (
 
 const (
 	gateTrustBundle = "ClusterTrustBundle"
+	beta1           = "certificates.k8s.io/v1beta1"
 	maxTrustBundle  = 1 << 20
 )
 
-func trustBundleKind() registry.Kind[*certificatesv1beta1.ClusterTrustBundle] {
-	type bundle = *certificatesv1beta1.ClusterTrustBundle
+func trustBundleKind() registry.Kind[*certificatesv1.ClusterTrustBundle] {
+	type bundle = *certificatesv1.ClusterTrustBundle
 	return registry.Kind[bundle]{
-		Hub: certificatesv1beta1.SchemeGroupVersion.WithKind("ClusterTrustBundle"),
-		Representation: registry.Typed[bundle]{Versions: registry.SameFields[bundle]("ClusterTrustBundle",
+		Hub: certificatesv1.SchemeGroupVersion.WithKind("ClusterTrustBundle"),
+		Representation: registry.Typed[bundle]{Versions: registry.SameFields[bundle]("ClusterTrustBundle", beta1,
 			"certificates.k8s.io/v1alpha1")},
 		Names: registry.Names{Plural: "clustertrustbundles"},
 		Write: registry.Write[bundle]{
@@ -38,7 +40,7 @@ func trustBundleKind() registry.Kind[*certificatesv1beta1.ClusterTrustBundle] {
 		},
 		Show: registry.Show[bundle]{
 			Columns: []registry.Column{show.Name(),
-				show.Text("SignerName", show.Doc(certificatesv1beta1.ClusterTrustBundleSpec{}, "signerName"))},
+				show.Text("SignerName", show.Doc(certificatesv1.ClusterTrustBundleSpec{}, "signerName"))},
 			Cells: func(b bundle, _ func(metav1.Time) string) []any {
 				signer := b.Spec.SignerName
 				if signer == "" {
@@ -64,7 +66,7 @@ func bundleName(name string, prefix bool) []string {
 	return wrong
 }
 
-func validateBundle(b *certificatesv1beta1.ClusterTrustBundle) field.ErrorList {
+func validateBundle(b *certificatesv1.ClusterTrustBundle) field.ErrorList {
 	var errs field.ErrorList
 	name, path := field.NewPath("metadata", "name"), field.NewPath("spec")
 	if b.Spec.SignerName == "" {
@@ -78,7 +80,7 @@ func validateBundle(b *certificatesv1beta1.ClusterTrustBundle) field.ErrorList {
 			errs = append(errs, field.Invalid(name, b.Name, "ClusterTrustBundle for signerName "+b.Spec.SignerName+
 				" must be named with prefix "+prefix))
 		}
-		errs = append(errs, validateSigner(b.Spec.SignerName, path.Child("signerName"))...)
+		errs = append(errs, check.SignerName(b.Spec.SignerName, path.Child("signerName"))...)
 	}
 	if len(b.Spec.TrustBundle) > maxTrustBundle {
 		return append(errs, field.TooLong(path.Child("trustBundle"), "", maxTrustBundle))
@@ -90,7 +92,8 @@ func validateBundle(b *certificatesv1beta1.ClusterTrustBundle) field.ErrorList {
 // each of them once.
 func validateAnchors(bundle string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	seen := map[string]bool{}
+	seen := map[string][]int{}
+	var order []string
 	rest, n := []byte(bundle), 0
 	for {
 		var block *pem.Block
@@ -99,11 +102,17 @@ func validateAnchors(bundle string, path *field.Path) field.ErrorList {
 		}
 		if text := wrongAnchor(block); text != "" {
 			errs = append(errs, field.Invalid(path, "<value omitted>", text))
-		} else if seen[string(block.Bytes)] {
-			errs = append(errs, field.Invalid(path, "<value omitted>", "duplicate trust anchor"))
+		} else {
+			order = append(order, string(block.Bytes))
+			seen[string(block.Bytes)] = append(seen[string(block.Bytes)], n)
 		}
-		seen[string(block.Bytes)] = true
 		n++
+	}
+	for _, anchor := range order {
+		if at := seen[anchor]; len(at) > 1 {
+			errs = append(errs, field.Invalid(path, "<value omitted>", fmt.Sprintf("duplicate trust anchor (indices %v)", at)))
+			delete(seen, anchor)
+		}
 	}
 	if n == 0 {
 		errs = append(errs, field.Invalid(path, "<value omitted>", "at least one trust anchor must be provided"))

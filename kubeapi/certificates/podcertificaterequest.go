@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -28,6 +29,9 @@ func podRequestKind() registry.Kind[*podRequest] {
 	gv := certificatesv1beta1.SchemeGroupVersion
 	return registry.Kind[*podRequest]{
 		Hub: gv.WithKind("PodCertificateRequest"), Namespaced: true,
+		Representation: registry.Typed[*podRequest]{Versions: []registry.Version[*podRequest]{
+			registry.VersionOf(v1.WithKind("PodCertificateRequest"), podRequestFromV1, podRequestToV1),
+		}},
 		Names: registry.Names{Plural: "podcertificaterequests"},
 		Write: registry.Write[*podRequest]{
 			Default:  func(r *podRequest) { defaults.Set(&r.Spec.MaxExpirationSeconds, dayOfSeconds) },
@@ -61,6 +65,17 @@ func podRequestKind() registry.Kind[*podRequest] {
 			},
 		},
 	}
+}
+
+// podRequestFromV1 and podRequestToV1 convert: v1 has the fields of v1beta1 without those that the stub replaces.
+func podRequestFromV1(from *certificatesv1.PodCertificateRequest) (*podRequest, error) {
+	to := &podRequest{}
+	return to, registry.CopyFields(from, to)
+}
+
+func podRequestToV1(from *podRequest) (*certificatesv1.PodCertificateRequest, error) {
+	to := &certificatesv1.PodCertificateRequest{}
+	return to, registry.CopyFields(from, to)
 }
 
 func podRequestState(r *podRequest) string {

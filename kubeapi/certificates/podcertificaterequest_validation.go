@@ -29,7 +29,7 @@ const (
 
 func validatePodRequest(r *podRequest) field.ErrorList {
 	s, path := &r.Spec, field.NewPath("spec")
-	errs := validateSigner(s.SignerName, path.Child("signerName"))
+	errs := check.SignerName(s.SignerName, path.Child("signerName"))
 	for _, f := range []struct {
 		name, value string
 		validate    func(string, bool) []string

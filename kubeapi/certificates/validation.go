@@ -7,21 +7,17 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
 )
 
 const (
-	legacySigner  = "kubernetes.io/legacy-unknown"
-	minSeconds    = 600
-	maxDomain     = validation.DNS1123SubdomainMaxLength
-	maxSignerPath = validation.DNS1123SubdomainMaxLength + validation.DNS1123LabelMaxLength + 1
+	legacySigner = "kubernetes.io/legacy-unknown"
+	minSeconds   = 600
 )
 
 func usages() []certificatesv1.KeyUsage {
@@ -65,45 +61,11 @@ func validateSpec(r *csr, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("signerName"), r.Spec.SignerName,
 			"the legacy signerName is not allowed via this API version"))
 	} else {
-		errs = append(errs, validateSigner(r.Spec.SignerName, path.Child("signerName"))...)
+		errs = append(errs, check.SignerName(r.Spec.SignerName, path.Child("signerName"))...)
 	}
 	if s := r.Spec.ExpirationSeconds; s != nil && *s < minSeconds {
 		errs = append(errs, field.Invalid(path.Child("expirationSeconds"), *s,
 			"may not specify a duration less than 600 seconds (10 minutes)"))
-	}
-	return errs
-}
-
-func validateSigner(name string, path *field.Path) field.ErrorList {
-	if name == "" {
-		return field.ErrorList{field.Required(path, "")}
-	}
-	parts := strings.Split(name, "/")
-	if len(parts) != 2 {
-		return field.ErrorList{field.Invalid(path, name,
-			"must be a fully qualified domain and path of the form 'example.com/signer-name'")}
-	}
-	var errs field.ErrorList
-	domain, signer := parts[0], parts[1]
-	if len(domain) > maxDomain {
-		errs = append(errs, field.TooLong(path, "", maxDomain))
-	}
-	labels := strings.Split(domain, ".")
-	for _, l := range labels {
-		for _, m := range validation.IsDNS1123Label(l) {
-			errs = append(errs, field.Invalid(path, domain, fmt.Sprintf("validating label %q: %s", l, m)))
-		}
-	}
-	if len(labels) < 2 {
-		errs = append(errs, field.Invalid(path, domain, "should be a domain with at least two segments separated by dots"))
-	}
-	for _, l := range strings.Split(signer, ".") {
-		for _, m := range validation.IsDNS1123Subdomain(l) {
-			errs = append(errs, field.Invalid(path, signer, fmt.Sprintf("validating label %q: %s", l, m)))
-		}
-	}
-	if limit := maxDomain + maxSignerPath + 1; len(name) > limit {
-		errs = append(errs, field.TooLong(path, "", limit))
 	}
 	return errs
 }
@@ -132,7 +94,9 @@ func validateConditions(cs []certificatesv1.CertificateSigningRequestCondition, 
 		}
 		if c.Type == certificatesv1.CertificateApproved && seen[certificatesv1.CertificateDenied] ||
 			c.Type == certificatesv1.CertificateDenied && seen[certificatesv1.CertificateApproved] {
-			errs = append(errs, field.Invalid(path, c.Type, "Approved and Denied conditions are mutually exclusive"))
+			const approved, denied = `conditions[{"type": "Approved"}]`, `conditions[{"type": "Denied"}]`
+			errs = append(errs, field.Invalid(path, "{"+approved+", "+denied+"}", "must specify at most one of: `"+approved+
+				"`, `"+denied+"`"))
 		}
 		if seen[c.Type] {
 			errs = append(errs, field.Duplicate(at.Child("type"), c.Type))

@@ -1,7 +1,9 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,6 +41,31 @@ func Immutable(value, old any, path *field.Path) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, value, ImmutableMsg)}
+}
+
+// Fixed refuses a change of a field as Immutable does, and does not show the value: markers of the Go types
+// declare the field immutable.
+func Fixed(value, old any, path *field.Path) field.ErrorList {
+	if equality.Semantic.DeepEqual(value, old) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, nil, ImmutableMsg)}
+}
+
+// DeclaredLast puts errors that say nothing but that a field is required or forbidden behind the others, as those
+// of markers of the Go types come after the rest.
+func DeclaredLast(errs field.ErrorList) field.ErrorList {
+	slices.SortStableFunc(errs, func(a, b *field.Error) int {
+		return cmp.Compare(declaredRank(a), declaredRank(b))
+	})
+	return errs
+}
+
+func declaredRank(e *field.Error) int {
+	if e.Detail == "" && (e.Type == field.ErrorTypeRequired || e.Type == field.ErrorTypeForbidden) {
+		return 1
+	}
+	return 0
 }
 
 // Name returns the messages of a name check as errors.

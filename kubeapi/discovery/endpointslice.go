@@ -48,7 +48,7 @@ func endpointSliceKind(ips check.Addresses) registry.Kind[slice] {
 			},
 			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil, ips) },
 			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
-				return append(validateSlice(s, old.Endpoints, ips), check.Immutable(s.AddressType, old.AddressType,
+				return append(validateSlice(s, old.Endpoints, ips), check.Fixed(s.AddressType, old.AddressType,
 					field.NewPath("addressType"))...)
 			},
 			Warnings: func(_ context.Context, s, _ slice) []string {

@@ -1,6 +1,9 @@
 package fieldgates
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // plan is the ways from the values of a type to parts that are off.
 type plan struct {
@@ -23,7 +26,7 @@ func (s *Set) compile(t reflect.Type) *plan {
 	if p, ok := s.plans[t]; ok {
 		return p
 	}
-	p := &plan{rules: s.rules[t], kind: t.Kind()}
+	p := &plan{rules: slices.Concat(s.rules[t], marked(t, s.enabled)), kind: t.Kind()}
 	s.plans[t] = p
 	switch p.kind {
 	case reflect.Struct:

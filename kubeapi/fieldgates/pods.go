@@ -17,28 +17,10 @@ func podRules() []rule {
 			func(c *corev1.EphemeralContainerCommon) { dropStopSignal(&c.Lifecycle) }),
 		part("ImageVolume", func(s *corev1.PodSpec) bool { return slices.ContainsFunc(s.Volumes, ofImage) },
 			dropImageVolumes),
-		field("ClusterTrustBundleProjection", func(
-			p *corev1.VolumeProjection) **corev1.ClusterTrustBundleProjection {
-			return &p.ClusterTrustBundle
-		}),
-		field("DynamicResourceAllocation", func(s *corev1.PodSpec) *[]corev1.PodResourceClaim { return &s.ResourceClaims }),
-		field("DynamicResourceAllocation", func(r *corev1.ResourceRequirements) *[]corev1.ResourceClaim { return &r.Claims }),
-		field("EnvFiles", func(s *corev1.EnvVarSource) **corev1.FileKeySelector { return &s.FileKeyRef }),
-		field("GenericWorkload", func(s *corev1.PodSpec) **corev1.PodSchedulingGroup { return &s.SchedulingGroup }),
-		field("HostnameOverride", func(s *corev1.PodSpec) **string { return &s.HostnameOverride }),
-		field("InPlacePodVerticalScaling", func(
-			c *corev1.Container) *[]corev1.ContainerResizePolicy {
-			return &c.ResizePolicy
-		}),
 		field("MatchLabelKeysInPodTopologySpread",
 			func(c *corev1.TopologySpreadConstraint) *[]string { return &c.MatchLabelKeys }),
 		field("PodCertificateRequest", func(p *corev1.VolumeProjection) **corev1.PodCertificateProjection { return &p.PodCertificate }),
-		field("PodLevelResources", func(s *corev1.PodSpec) **corev1.ResourceRequirements { return &s.Resources }),
 		field("ProcMountType", func(c *corev1.SecurityContext) **corev1.ProcMountType { return &c.ProcMount }),
-		field("SELinuxChangePolicy", func(c *corev1.PodSecurityContext) **corev1.PodSELinuxChangePolicy { return &c.SELinuxChangePolicy }),
-		field("SupplementalGroupsPolicy", func(c *corev1.PodSecurityContext) **corev1.SupplementalGroupsPolicy {
-			return &c.SupplementalGroupsPolicy
-		}),
 		field("UserNamespacesSupport", func(s *corev1.PodSpec) **bool { return &s.HostUsers }),
 	}
 }
@@ -46,30 +28,10 @@ func podRules() []rule {
 func podStatusRules() []rule {
 	type list = corev1.ResourceList
 	return []rule{
-		field("DRAExtendedResource", func(s *corev1.PodStatus) **corev1.PodExtendedResourceClaimStatus {
-			return &s.ExtendedResourceClaimStatus
-		}),
-		field("DRANodeAllocatableResources", func(s *corev1.PodStatus) *[]corev1.NodeAllocatableResourceClaimStatus {
-			return &s.NodeAllocatableResourceClaimStatuses
-		}),
-		field("DynamicResourceAllocation", func(
-			s *corev1.PodStatus) *[]corev1.PodResourceClaimStatus {
-			return &s.ResourceClaimStatuses
-		}),
 		field("ImageVolumeWithDigest", func(s *corev1.VolumeMountStatus) **corev1.VolumeStatus { return &s.VolumeStatus }),
-		field("InPlacePodLevelResourcesVerticalScaling",
-			func(s *corev1.PodStatus) **corev1.ResourceRequirements { return &s.Resources }),
-		field("InPlacePodLevelResourcesVerticalScaling", func(s *corev1.PodStatus) *list { return &s.AllocatedResources }),
-		field("InPlacePodVerticalScaling", func(
-			s *corev1.ContainerStatus) **corev1.ResourceRequirements {
-			return &s.Resources
-		}),
 		field("InPlacePodVerticalScaling", func(s *corev1.ContainerStatus) *list { return &s.AllocatedResources }),
 		field("PodObservedGenerationTracking", func(s *corev1.PodStatus) *int64 { return &s.ObservedGeneration }),
 		field("PodObservedGenerationTracking", func(c *corev1.PodCondition) *int64 { return &c.ObservedGeneration }),
-		field("ResourceHealthStatus", func(s *corev1.ContainerStatus) *[]corev1.ResourceStatus { return &s.AllocatedResourcesStatus }),
-		field("ResourceHealthStatusMessage", func(h *corev1.ResourceHealth) **string { return &h.Message }),
-		field("SupplementalGroupsPolicy", func(s *corev1.ContainerStatus) **corev1.ContainerUser { return &s.User }),
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 
 // Set is the features that are off. It is safe for concurrent use; nil has none.
 type Set struct {
-	rules map[reflect.Type][]rule
+	rules   map[reflect.Type][]rule
+	enabled func(gate string) bool
 
 	mu    sync.Mutex
 	plans map[reflect.Type]*plan
@@ -16,14 +17,22 @@ type Set struct {
 
 // New returns the set of the features that enabled says are off.
 func New(enabled func(gate string) bool) *Set {
-	s := &Set{rules: map[reflect.Type][]rule{}, plans: map[reflect.Type]*plan{}}
 	on := map[string]bool{}
-	for _, r := range table() {
-		if _, asked := on[r.gate]; !asked {
-			on[r.gate] = enabled(r.gate)
+	ask := func(gate string) bool {
+		if _, asked := on[gate]; !asked {
+			on[gate] = enabled(gate)
 		}
-		if !on[r.gate] {
+		return on[gate]
+	}
+	s := &Set{rules: map[reflect.Type][]rule{}, plans: map[reflect.Type]*plan{}, enabled: ask}
+	for _, r := range table() {
+		if !ask(r.gate) {
 			s.rules[r.of] = append(s.rules[r.of], r)
+		}
+	}
+	for _, markers := range markersOf() {
+		for _, m := range markers {
+			allOn(m.gates, ask)
 		}
 	}
 	return s

@@ -113,7 +113,8 @@ func validateLevel(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
 	switch s.Type {
 	case flowv1.PriorityLevelEnablementExempt:
 		if s.Limited != nil {
-			errs = append(errs, field.Forbidden(path.Child("limited"), "must be nil if the type is not Limited"))
+			errs = append(errs, field.Forbidden(path.Child("limited"), ""))
+			errs = append(errs, validateResponse(&s.Limited.LimitResponse, path.Child("limited", "limitResponse"))...)
 		}
 		if s.Exempt != nil {
 			errs = append(errs, validateShares(s.Exempt.NominalConcurrencyShares, s.Exempt.LendablePercent,
@@ -121,18 +122,20 @@ func validateLevel(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
 		}
 	case flowv1.PriorityLevelEnablementLimited:
 		if s.Exempt != nil {
-			errs = append(errs, field.Forbidden(path.Child("exempt"), "must be nil if the type is Limited"))
+			errs = append(errs, field.Forbidden(path.Child("exempt"), ""))
 		}
 		if s.Limited == nil {
-			errs = append(errs, field.Required(path.Child("limited"), "must not be empty when type is Limited"))
+			errs = append(errs, field.Required(path.Child("limited"), ""))
 		} else {
 			errs = append(errs, validateLimited(s.Limited, path.Child("limited"))...)
 		}
+	case "":
+		errs = append(errs, field.Required(path.Child("type"), ""))
 	default:
 		errs = append(errs, check.OneOf(s.Type, path.Child("type"), flowv1.PriorityLevelEnablementExempt,
 			flowv1.PriorityLevelEnablementLimited)...)
 	}
-	return append(errs, validateMandatory(l)...)
+	return check.DeclaredLast(append(errs, validateMandatory(l)...))
 }
 
 func validateMandatory(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
@@ -182,13 +185,15 @@ func validateResponse(r *flowv1.LimitResponse, path *field.Path) field.ErrorList
 	switch r.Type {
 	case flowv1.LimitResponseTypeReject:
 		if r.Queuing != nil {
-			return field.ErrorList{field.Forbidden(queuing, "must be nil if limited.limitResponse.type is not Limited")}
+			return field.ErrorList{field.Forbidden(queuing, "")}
 		}
 	case flowv1.LimitResponseTypeQueue:
 		if r.Queuing == nil {
-			return field.ErrorList{field.Required(queuing, "must not be empty if limited.limitResponse.type is Limited")}
+			return field.ErrorList{field.Required(queuing, "")}
 		}
 		return validateQueuing(r.Queuing, queuing)
+	case "":
+		return field.ErrorList{field.Required(path.Child("type"), "")}
 	default:
 		return check.OneOf(r.Type, path.Child("type"), flowv1.LimitResponseTypeQueue, flowv1.LimitResponseTypeReject)
 	}

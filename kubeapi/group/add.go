@@ -43,7 +43,7 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 // GetRESTOptions implements registry.RESTOptionsGetter for the kinds of the group.
 func (b *Builder) GetRESTOptions(gr schema.GroupResource) (registry.RESTOptions, error) {
 	options, err := b.deps.RESTOptions.GetRESTOptions(gr)
-	options.DropDisabled = b.deps.Fields.Drop
+	options.DropDisabled, options.DistinctErrors = b.deps.Fields.Drop, true
 	if options.StorageVersion == nil {
 		options.StorageVersion = b.storageVersionOf
 	}

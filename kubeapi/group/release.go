@@ -22,6 +22,11 @@ type Release struct {
 	Forced func(gv schema.GroupVersion, resource string) bool
 }
 
+// AtLeast reports whether the API that is served is that of a release or of a later one.
+func (r Release) AtLeast(major, minor uint) bool {
+	return r.Emulated == nil || !r.Emulated.LessThan(version.MajorMinor(major, minor))
+}
+
 // introduced and removed are what the Go types of API objects say of themselves.
 type introduced interface {
 	APILifecycleIntroduced() (major, minor int)
@@ -105,4 +110,4 @@ func (d *Deps) storageVersion(kinds []schema.GroupVersionKind) schema.GroupVersi
 }
 
 // previousRelease is the one before that whose API is served.
-var previousRelease = version.MajorMinor(1, 35)
+var previousRelease = version.MajorMinor(1, 36)

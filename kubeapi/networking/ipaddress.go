@@ -35,8 +35,7 @@ func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 			},
 			ValidateUpdate: func(_ context.Context, a, old *networkingv1.IPAddress) field.ErrorList {
 				path := field.NewPath("spec", "parentRef")
-				return append(validateParent(a.Spec.ParentRef, path),
-					check.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, path)...)
+				return append(validateParent(a.Spec.ParentRef, path), check.Fixed(a.Spec.ParentRef, old.Spec.ParentRef, path)...)
 			},
 			AllowUnconditionalUpdate: true,
 		},

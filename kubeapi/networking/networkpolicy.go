@@ -172,7 +172,7 @@ func validatePolicyPort(p *networkingv1.NetworkPolicyPort, path *field.Path) fie
 		}
 		if p.EndPort != nil {
 			if *p.EndPort < p.Port.IntVal {
-				errs = append(errs, field.Invalid(end, p.Port.IntVal, "must be greater than or equal to `port`"))
+				errs = append(errs, field.Invalid(end, *p.EndPort, "must be greater than or equal to `port`"))
 			}
 			for _, m := range validation.IsValidPortNum(int(*p.EndPort)) {
 				errs = append(errs, field.Invalid(end, *p.EndPort, m))

@@ -3,10 +3,12 @@ package nodeauthorizer
 import (
 	"sync"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -197,10 +199,10 @@ func (g *graph) set(o any) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.attachments[o.Name] = o.Spec.NodeName
+	case *certificatesv1.PodCertificateRequest:
+		g.setCertificate(o, string(o.Spec.NodeName))
 	case *certificatesv1beta1.PodCertificateRequest:
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.certificates[name{o.Namespace, o.Name}] = string(o.Spec.NodeName)
+		g.setCertificate(o, string(o.Spec.NodeName))
 	case *resourcev1.ResourceSlice:
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -210,6 +212,12 @@ func (g *graph) set(o any) {
 			delete(g.slices, o.Name)
 		}
 	}
+}
+
+func (g *graph) setCertificate(request metav1.Object, node string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.certificates[name{request.GetNamespace(), request.GetName()}] = node
 }
 
 func (g *graph) remove(o any) {
@@ -225,6 +233,8 @@ func (g *graph) remove(o any) {
 		g.dropVolume(o.Name)
 	case *storagev1.VolumeAttachment:
 		delete(g.attachments, o.Name)
+	case *certificatesv1.PodCertificateRequest:
+		delete(g.certificates, name{o.Namespace, o.Name})
 	case *certificatesv1beta1.PodCertificateRequest:
 		delete(g.certificates, name{o.Namespace, o.Name})
 	case *resourcev1.ResourceSlice:

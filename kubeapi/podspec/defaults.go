@@ -11,12 +11,11 @@ import (
 func Default(t *corev1.PodTemplateSpec) { DefaultPodSpec(&t.Spec) }
 
 // DefaultPod completes a pod: the spec, and what templates do not get (requests
-// from limits, host ports, service links).
+// from limits, host ports, service links), but its own resources.
 func DefaultPod(p *corev1.Pod) {
 	DefaultPodSpec(&p.Spec)
 	requestsFromLimits(p.Spec.Containers)
 	requestsFromLimits(p.Spec.InitContainers)
-	DefaultPodLevelResources(&p.Spec)
 	defaults.Set(&p.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	if p.Spec.HostNetwork {
 		hostPorts(p.Spec.Containers)

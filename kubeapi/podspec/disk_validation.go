@@ -1,11 +1,14 @@
 package podspec
 
 import (
+	"context"
 	"net"
 	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/operation"
+	"k8s.io/apimachinery/pkg/api/validate"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -189,4 +192,15 @@ func CSIDriverName(name string, path *field.Path) field.ErrorList {
 	}
 	v.messages(utilvalidation.IsDNS1123Subdomain(strings.ToLower(name)), name, path)
 	return v.errs
+}
+
+// DeclaredDriverName validates the name of a CSI driver where markers of the Go type declare its form.
+func DeclaredDriverName(name string, path *field.Path) field.ErrorList {
+	const longest = 63
+	if name == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	ctx, op := context.Background(), operation.Operation{Type: operation.Create}
+	return append(validate.MaxLength(ctx, op, path, &name, nil, longest), validate.LongNameCaseless(ctx, op, path,
+		&name, nil)...)
 }

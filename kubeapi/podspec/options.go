@@ -34,6 +34,11 @@ type Options struct {
 	// (MutablePodResourcesForSuspendedJobs and
 	// MutableSchedulingDirectivesForSuspendedJobs are off).
 	FixedResources, FixedPlacement bool
+	// EarlyPodResources completes a pod's own resources as a default, which belongs to the client
+	// (PodLevelResourcesFixDefaulting is off).
+	EarlyPodResources bool
+	// SELinuxMounts permits the change policy MountOption (SELinuxMount).
+	SELinuxMounts bool
 	// AnyHostname accepts every hostname and subdomain, as those of a template whose
 	// pods get others.
 	AnyHostname bool
@@ -51,6 +56,9 @@ func OptionsOf(d *group.Deps) Options {
 		FixedResources:      !d.Gate("MutablePodResourcesForSuspendedJobs"),
 		Addresses:           d.Addresses(),
 		FixedPlacement:      !d.Gate("MutableSchedulingDirectivesForSuspendedJobs"),
+
+		EarlyPodResources: !d.Gate("PodLevelResourcesFixDefaulting"),
+		SELinuxMounts:     d.Gate("SELinuxMount"),
 
 		FixedInitContainers:    !d.Gate("InPlacePodVerticalScalingInitContainers"),
 		OneContainerRestarts:   !d.Gate("RestartAllContainersOnContainerExits"),

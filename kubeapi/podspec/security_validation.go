@@ -45,7 +45,12 @@ func (v *checker) podSecurity(spec *field.Path) {
 			corev1.SupplementalGroupsPolicyStrict)
 	}
 	if p := sc.SELinuxChangePolicy; p != nil {
-		oneOfOrEmpty(v, *p, path.Child("seLinuxChangePolicy"), corev1.SELinuxChangePolicyRecursive)
+		policies := []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyMountOption,
+			corev1.SELinuxChangePolicyRecursive}
+		if !v.selinuxMounts {
+			policies = policies[1:]
+		}
+		oneOfOrEmpty(v, *p, path.Child("seLinuxChangePolicy"), policies...)
 	}
 	v.windowsOptions(sc.WindowsOptions, path.Child("windowsOptions"))
 }
@@ -53,7 +58,7 @@ func (v *checker) podSecurity(spec *field.Path) {
 func (v *checker) hostNamespaces(spec *field.Path) {
 	s := v.spec
 	if share := s.ShareProcessNamespace; share != nil && *share && s.HostPID {
-		v.add(field.Invalid(spec.Child("securityContext", "shareProcessNamespace"), *share,
+		v.add(field.Invalid(spec.Child("shareProcessNamespace"), *share,
 			"ShareProcessNamespace and HostPID cannot both be enabled"))
 	}
 }

@@ -72,6 +72,7 @@ type checker struct {
 	oneRestarts                           bool // OneContainerRestarts
 	anyHostname                           bool // AnyHostname
 	addresses                             check.Addresses
+	selinuxMounts                         bool // SELinuxMounts
 	// template is set for a template, whose images may be named later
 	template bool
 }
@@ -80,7 +81,8 @@ func newChecker(o Options, s *corev1.PodSpec) *checker {
 	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](),
 		privileged: o.AllowPrivileged, mirror: o.Mirror,
 		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers, oneRestarts: o.OneContainerRestarts,
-		anyHostname: o.AnyHostname, addresses: o.Addresses}
+		anyHostname: o.AnyHostname, addresses: o.Addresses,
+		selinuxMounts: o.SELinuxMounts}
 }
 
 func (v *checker) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }

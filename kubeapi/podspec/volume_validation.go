@@ -222,6 +222,15 @@ func (v *checker) projection(s *corev1.VolumeProjection, projected, path *field.
 		n++
 		v.tokenSource(x, projected, path.Child("serviceAccountToken"))
 	}
+	if x := s.ClusterTrustBundle; x != nil {
+		n++
+		v.trustBundle(x, path.Child("clusterTrustBundle"))
+		place(x.Path, x.Path)
+	}
+	if x := s.PodCertificate; x != nil {
+		n++
+		v.podCertificate(x, path.Child("podCertificate"), place)
+	}
 	if n > 1 {
 		v.add(field.Forbidden(path, "may not specify more than 1 volume type per source"))
 	}

@@ -94,7 +94,7 @@ func TestPodsOfAnOperatingSystem(t *testing.T) {
 		{"linux with windows options", corev1.PodSpec{OS: &corev1.PodOS{Name: "linux"}, HostNetwork: true, SecurityContext: &corev1.PodSecurityContext{WindowsOptions: &corev1.WindowsSecurityContextOptions{}}},
 			[]string{"spec.securityContext.windowsOptions"}},
 		{"windows with linux options", corev1.PodSpec{OS: &corev1.PodOS{Name: "windows"}, HostPID: true, SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64)}},
-			[]string{"spec.hostPID", "spec.securityContext.fsGroup"}},
+			[]string{"spec.securityContext.fsGroup", "spec.hostPID"}},
 		{"host process", corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{WindowsOptions: windows}},
 			[]string{"spec.securityContext.windowsOptions.runAsUserName", "spec.hostNetwork"}},
 		{"unknown", corev1.PodSpec{OS: &corev1.PodOS{Name: "plan9"}}, []string{"spec.os"}},

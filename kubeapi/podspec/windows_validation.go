@@ -156,19 +156,19 @@ func (v *checker) windows(path *field.Path) {
 		v.notForWindows([]setting{
 			{p.Child("appArmorProfile"), sc.AppArmorProfile != nil},
 			{p.Child("seLinuxOptions"), sc.SELinuxOptions != nil},
-			{path.Child("hostUsers"), s.HostUsers != nil},
-			{path.Child("hostPID"), s.HostPID},
-			{path.Child("hostIPC"), s.HostIPC},
 			{p.Child("seccompProfile"), sc.SeccompProfile != nil},
 			{p.Child("fsGroup"), sc.FSGroup != nil},
 			{p.Child("fsGroupChangePolicy"), sc.FSGroupChangePolicy != nil},
 			{p.Child("sysctls"), len(sc.Sysctls) > 0},
-			{path.Child("shareProcessNamespace"), s.ShareProcessNamespace != nil},
 			{p.Child("runAsUser"), sc.RunAsUser != nil},
 			{p.Child("runAsGroup"), sc.RunAsGroup != nil},
 			{p.Child("supplementalGroups"), sc.SupplementalGroups != nil},
 			{p.Child("supplementalGroupsPolicy"), sc.SupplementalGroupsPolicy != nil},
 			{p.Child("seLinuxChangePolicy"), sc.SELinuxChangePolicy != nil},
+			{path.Child("hostUsers"), s.HostUsers != nil},
+			{path.Child("hostPID"), s.HostPID},
+			{path.Child("hostIPC"), s.HostIPC},
+			{path.Child("shareProcessNamespace"), s.ShareProcessNamespace != nil},
 		})
 	}
 	visit(s, path, func(c *corev1.Container, p *field.Path) {

@@ -24,12 +24,11 @@ func TestDeclared(t *testing.T) {
 func TestValidation(t *testing.T) {
 	kindtest.Refused(t, roleKind(&guard{}), "rules: [{verbs: [get], nonResourceURLs: [/x]}, {}]",
 		`rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs`,
-		"rules[1].verbs: Required value: verbs must contain at least one value",
 		"rules[1].apiGroups: Required value: resource rules must supply at least one api group",
-		"rules[1].resources: Required value: resource rules must supply at least one resource")
+		"rules[1].resources: Required value: resource rules must supply at least one resource", "rules[1].verbs: Required value")
 	k := roleBindingKind(&guard{})
 	kindtest.UpdateRefused(t, k, "roleRef: {kind: Role, name: a}", "roleRef: {kind: Role, name: b}",
-		`roleRef: Invalid value: {"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"b"}: cannot change roleRef`)
+		`roleRef: Invalid value: {"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"b"}: field is immutable`)
 }
 
 // holder may get pods, and nothing else.

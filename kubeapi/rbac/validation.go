@@ -12,14 +12,16 @@ func validateRules(rules []rbacv1.PolicyRule, namespaced bool) field.ErrorList {
 	for i := range rules {
 		errs = append(errs, validateRule(&rules[i], namespaced, field.NewPath("rules").Index(i))...)
 	}
+	for i := range rules {
+		if len(rules[i].Verbs) == 0 {
+			errs = append(errs, field.Required(field.NewPath("rules").Index(i).Child("verbs"), ""))
+		}
+	}
 	return errs
 }
 
 func validateRule(r *rbacv1.PolicyRule, namespaced bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if len(r.Verbs) == 0 {
-		errs = append(errs, field.Required(path.Child("verbs"), "verbs must contain at least one value"))
-	}
 	if len(r.NonResourceURLs) > 0 {
 		if namespaced {
 			errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), r.NonResourceURLs,
@@ -45,22 +47,25 @@ func validateBinding(ref rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced b
 	path := field.NewPath("roleRef")
 	errs := check.OneOf(ref.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)
 	errs = append(errs, check.OneOf(ref.Kind, path.Child("kind"), kinds...)...)
-	if ref.Name == "" {
-		errs = append(errs, field.Required(path.Child("name"), ""))
-	} else {
+	if ref.Name != "" {
 		errs = append(errs, check.PathSegment(ref.Name, path.Child("name"))...)
 	}
 	for i, s := range subjects {
 		errs = append(errs, validateSubject(s, namespaced, field.NewPath("subjects").Index(i))...)
+	}
+	for i, s := range subjects {
+		if s.Name == "" {
+			errs = append(errs, field.Required(field.NewPath("subjects").Index(i).Child("name"), ""))
+		}
+	}
+	if ref.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), ""))
 	}
 	return errs
 }
 
 func validateSubject(s rbacv1.Subject, namespaced bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if s.Name == "" {
-		errs = append(errs, field.Required(path.Child("name"), ""))
-	}
 	switch s.Kind {
 	case rbacv1.ServiceAccountKind:
 		if s.Name != "" {
@@ -83,7 +88,7 @@ func validateRoleRefUpdate(ref, old rbacv1.RoleRef) field.ErrorList {
 	if ref == old {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("roleRef"), ref, "cannot change roleRef")}
+	return field.ErrorList{field.Invalid(field.NewPath("roleRef"), ref, check.ImmutableMsg)}
 }
 
 func defaultBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject) {

@@ -93,13 +93,6 @@ func validateAttribute(a *resourcev1.DeviceAttribute, path *field.Path) field.Er
 	for i, v := range a.VersionValues {
 		errs = append(errs, validateVersion(v, path.Child("versions").Index(i))...)
 	}
-	switch set {
-	case 0:
-		errs = append(errs, field.Invalid(path, "", "exactly one value must be specified"))
-	case 1:
-	default:
-		errs = append(errs, field.Invalid(path, *a, "exactly one value must be specified"))
-	}
 	return errs
 }
 

@@ -19,10 +19,16 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 		Representation: registry.Typed[class]{Versions: registry.SameFields[class]("DeviceClass", beta2, beta1)},
 		Names:          registry.Names{Plural: "deviceclasses"},
 		Write: registry.Write[class]{
-			ValidateName:             check.SubdomainName,
-			CountsGeneration:         true,
-			Validate:                 func(_ context.Context, c class) field.ErrorList { return validateClass(c) },
-			ValidateUpdate:           func(_ context.Context, c, _ class) field.ErrorList { return validateClass(c) },
+			ValidateName:     check.SubdomainName,
+			CountsGeneration: true,
+			Validate: func(ctx context.Context, c class) field.ErrorList {
+				return declared[resourcev1.DeviceClassSpec]{rules: resourcev1.Validate_DeviceClassSpec, path: field.NewPath("spec"),
+					obj: &c.Spec}.add(ctx, validateClass(c))
+			},
+			ValidateUpdate: func(ctx context.Context, c, old class) field.ErrorList {
+				return declared[resourcev1.DeviceClassSpec]{rules: resourcev1.Validate_DeviceClassSpec, path: field.NewPath("spec"),
+					obj: &c.Spec, old: &old.Spec}.add(ctx, validateClass(c))
+			},
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: registry.Delete[class]{ReturnsObject: true},

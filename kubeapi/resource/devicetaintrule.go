@@ -4,7 +4,6 @@ import (
 	"context"
 
 	resourcev1 "k8s.io/api/resource/v1"
-	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -15,14 +14,13 @@ import (
 	"triplane/kubeapi/show"
 )
 
-// taintRuleKind is kept as v1alpha3, which servers of 1.35 read.
-func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
-	type rule = *resourcev1beta2.DeviceTaintRule
+func taintRuleKind() registry.Kind[*resourcev1.DeviceTaintRule] {
+	type rule = *resourcev1.DeviceTaintRule
 	const alpha3 = "resource.k8s.io/v1alpha3"
-	gv := resourcev1beta2.SchemeGroupVersion
+	gv := resourcev1.SchemeGroupVersion
 	return registry.Kind[rule]{
 		Hub:            gv.WithKind("DeviceTaintRule"),
-		Representation: registry.Typed[rule]{Versions: registry.SameFields[rule]("DeviceTaintRule", alpha3)},
+		Representation: registry.Typed[rule]{Versions: registry.SameFields[rule]("DeviceTaintRule", beta2, alpha3)},
 		Names:          registry.Names{Plural: "devicetaintrules"},
 		Write: registry.Write[rule]{
 			Default: func(r rule) {
@@ -35,20 +33,39 @@ func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 			PrepareForUpdate: func(_ context.Context, r, old rule) {
 				renewTimeAdded(&r.Spec.Taint, &old.Spec.Taint)
 			},
-			Validate:                 func(_ context.Context, r rule) field.ErrorList { return validateTaintRule(r) },
-			ValidateUpdate:           func(_ context.Context, r, _ rule) field.ErrorList { return validateTaintRule(r) },
-			AllowUnconditionalUpdate: true,
+			Validate: func(ctx context.Context, r rule) field.ErrorList {
+				return declared[resourcev1.DeviceTaintRuleSpec]{rules: resourcev1.Validate_DeviceTaintRuleSpec,
+					path: field.NewPath("spec"),
+					obj:  &r.Spec}.add(ctx, validateTaintRule(r))
+			},
+			ValidateUpdate: func(ctx context.Context, r, old rule) field.ErrorList {
+				return declared[resourcev1.DeviceTaintRuleSpec]{rules: resourcev1.Validate_DeviceTaintRuleSpec,
+					path: field.NewPath("spec"),
+					obj:  &r.Spec, old: &old.Spec}.add(ctx, validateTaintRule(r))
+			},
 		},
-		Delete: registry.Delete[rule]{ReturnsObject: true},
 		Show: registry.Show[rule]{
-			Columns: []registry.Column{show.Name(), show.Age()},
-			Cells:   func(r rule, since func(metav1.Time) string) []any { return []any{r.Name, since(r.CreationTimestamp)} },
+			Columns: []registry.Column{
+				show.Name(), show.Text("Key", show.Doc(resourcev1.DeviceTaint{}, "key")),
+				show.Text("Value", show.Doc(resourcev1.DeviceTaint{}, "value")),
+				show.Text("Effect", show.Doc(resourcev1.DeviceTaint{}, "effect")),
+				show.Text("TimeAdded", show.Doc(resourcev1.DeviceTaint{}, "timeAdded")),
+				show.Age(),
+			},
+			Cells: func(r rule, since func(metav1.Time) string) []any {
+				added := "<unknown>"
+				if t := r.Spec.Taint.TimeAdded; t != nil {
+					added = since(*t)
+				}
+				return []any{r.Name, r.Spec.Taint.Key, r.Spec.Taint.Value, string(r.Spec.Taint.Effect), added,
+					since(r.CreationTimestamp)}
+			},
 		},
 		Status: &registry.StatusSubresource[rule]{
 			ValidateUpdate: func(_ context.Context, r, _ rule) field.ErrorList {
 				path := field.NewPath("status", "conditions")
-				if n := len(r.Status.Conditions); n > resourcev1beta2.DeviceTaintRuleStatusMaxConditions {
-					return field.ErrorList{field.TooMany(path, n, resourcev1beta2.DeviceTaintRuleStatusMaxConditions)}
+				if n := len(r.Status.Conditions); n > resourcev1.DeviceTaintRuleStatusMaxConditions {
+					return field.ErrorList{field.TooMany(path, n, resourcev1.DeviceTaintRuleStatusMaxConditions)}
 				}
 				return metavalidation.ValidateConditions(r.Status.Conditions, path)
 			},
@@ -58,13 +75,13 @@ func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 
 // renewTimeAdded sets the time of a taint whose effect has changed, unless the client gives another time than
 // the taint had.
-func renewTimeAdded(t, old *resourcev1beta2.DeviceTaint) {
+func renewTimeAdded(t, old *resourcev1.DeviceTaint) {
 	if t.Effect != old.Effect && t.TimeAdded.Equal(old.TimeAdded) {
 		t.TimeAdded = ptr.To(metav1.Now())
 	}
 }
 
-func validateTaintRule(r *resourcev1beta2.DeviceTaintRule) field.ErrorList {
+func validateTaintRule(r *resourcev1.DeviceTaintRule) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if s := r.Spec.DeviceSelector; s != nil {
@@ -79,7 +96,5 @@ func validateTaintRule(r *resourcev1beta2.DeviceTaintRule) field.ErrorList {
 			errs = append(errs, check.Label(*s.Device, at.Child("device"))...)
 		}
 	}
-	t := r.Spec.Taint
-	return append(errs, validateTaint(&resourcev1.DeviceTaint{Key: t.Key, Value: t.Value,
-		Effect: resourcev1.DeviceTaintEffect(t.Effect), TimeAdded: t.TimeAdded}, path.Child("taint"))...)
+	return append(errs, validateTaint(&r.Spec.Taint, path.Child("taint"))...)
 }

@@ -31,10 +31,12 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 			Default: func(c claim) { defaultClaim(&c.Spec) },
 			Validate: func(ctx context.Context, c claim) field.ErrorList {
 				path := field.NewPath("spec")
-				return append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
+				errs := append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
+				return declared[resourcev1.ResourceClaimSpec]{rules: resourcev1.Validate_ResourceClaimSpec, path: path,
+					obj: &c.Spec}.add(ctx, errs)
 			},
 			ValidateUpdate: func(_ context.Context, c, old claim) field.ErrorList {
-				return check.Immutable(c.Spec, old.Spec, field.NewPath("spec"))
+				return check.Fixed(c.Spec, old.Spec, field.NewPath("spec"))
 			},
 			AllowUnconditionalUpdate: true,
 		},
@@ -54,7 +56,10 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 			},
 			ValidateUpdate: func(ctx context.Context, c, old claim) field.ErrorList {
 				errs := append(access.validate(ctx, c, old), validateAdminResults(ctx, stores, c, old)...)
-				return append(errs, validateClaimStatus(c, old)...)
+				errs = append(errs, validateClaimStatus(c, old)...)
+				return declared[resourcev1.ResourceClaimStatus]{rules: resourcev1.Validate_ResourceClaimStatus,
+					path: field.NewPath("status"),
+					obj:  &c.Status, old: &old.Status, subresources: []string{"status"}}.add(ctx, errs)
 			},
 			NoTable: true,
 		},

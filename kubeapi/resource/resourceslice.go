@@ -21,9 +21,15 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 		Write: registry.Write[slice]{
 			Default:          defaultSlice,
 			CountsGeneration: true,
-			Validate:         func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil) },
-			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
-				return validateSlice(s, old)
+			Validate: func(ctx context.Context, s slice) field.ErrorList {
+				return declared[resourcev1.ResourceSliceSpec]{rules: resourcev1.Validate_ResourceSliceSpec,
+					path: field.NewPath("spec"),
+					obj:  &s.Spec}.add(ctx, validateSlice(s, nil))
+			},
+			ValidateUpdate: func(ctx context.Context, s, old slice) field.ErrorList {
+				return declared[resourcev1.ResourceSliceSpec]{rules: resourcev1.Validate_ResourceSliceSpec,
+					path: field.NewPath("spec"),
+					obj:  &s.Spec, old: &old.Spec}.add(ctx, validateSlice(s, old))
 			},
 			DropDisabledLast:         true,
 			AllowUnconditionalUpdate: true,

@@ -9,9 +9,9 @@ import (
 
 // Group builds scheduling.k8s.io.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, schedulingv1.GroupName, "v1", "v1alpha2")
+	b := group.New(d, schedulingv1.GroupName, "v1", "v1beta1", "v1alpha3")
 	group.Add(b, priorityClassKind())
 	group.AddGated(b, gateWorkload, workloadKind())
-	group.AddGated(b, gateWorkload, podGroupKind(d.Gate("WorkloadAwarePreemption")))
+	group.AddGated(b, gateWorkload, podGroupKind())
 	return b.Info()
 }

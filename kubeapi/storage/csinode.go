@@ -16,7 +16,17 @@ import (
 
 const maxNodeID = 256
 
-func csiNodeKind() registry.Kind[*storagev1.CSINode] {
+// csiNodeKind declares CSINodes, which have a status since 1.37.
+func csiNodeKind(status bool) registry.Kind[*storagev1.CSINode] {
+	kind := csiNode()
+	if !status {
+		return kind
+	}
+	kind.Status = &registry.StatusSubresource[*storagev1.CSINode]{}
+	return kind
+}
+
+func csiNode() registry.Kind[*storagev1.CSINode] {
 	return registry.Kind[*storagev1.CSINode]{
 		Hub: v1.WithKind("CSINode"),
 		Representation: registry.Typed[*storagev1.CSINode]{Former: registry.SameFields[*storagev1.CSINode]("CSINode",

@@ -36,16 +36,11 @@ func storageClassKind() registry.Kind[*storagev1.StorageClass] {
 			Validate: onCreate(validateStorageClass),
 			ValidateUpdate: func(_ context.Context, c, old *storagev1.StorageClass) field.ErrorList {
 				errs := validateStorageClass(c)
-				if check.Differs(c.Parameters, old.Parameters) {
-					errs = append(errs, field.Invalid(field.NewPath("parameters"), c.Parameters, check.ImmutableMsg))
-				}
-				errs = append(errs, check.Immutable(c.Provisioner, old.Provisioner, field.NewPath("provisioner"))...)
-				if ptr.Deref(c.ReclaimPolicy, "") != ptr.Deref(old.ReclaimPolicy, "") {
-					errs = append(errs, field.Invalid(field.NewPath("reclaimPolicy"), string(ptr.Deref(c.ReclaimPolicy, "")),
-						check.ImmutableMsg))
-				}
-				return append(errs, check.Immutable(c.VolumeBindingMode, old.VolumeBindingMode,
-					field.NewPath("volumeBindingMode"))...)
+				errs = append(errs, check.Fixed(c.Provisioner, old.Provisioner, field.NewPath("provisioner"))...)
+				errs = append(errs, check.Fixed(c.Parameters, old.Parameters, field.NewPath("parameters"))...)
+				errs = append(errs, check.Fixed(ptr.Deref(c.ReclaimPolicy, ""), ptr.Deref(old.ReclaimPolicy, ""),
+					field.NewPath("reclaimPolicy"))...)
+				return append(errs, check.Fixed(c.VolumeBindingMode, old.VolumeBindingMode, field.NewPath("volumeBindingMode"))...)
 			},
 			AllowUnconditionalUpdate: true,
 		},

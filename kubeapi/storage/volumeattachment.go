@@ -33,7 +33,7 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 				return validateAttachment(a, "")
 			}),
 			ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
-				return append(validateAttachment(a, old.Spec.Attacher), check.Immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
+				return append(validateAttachment(a, old.Spec.Attacher), check.Fixed(a.Spec, old.Spec, field.NewPath("spec"))...)
 			},
 		},
 		Delete: registry.Delete[*storagev1.VolumeAttachment]{ReturnsObject: true},
@@ -71,15 +71,7 @@ func defaultAttachment(a *storagev1.VolumeAttachment) {
 // validateAttachment validates an attachment whose driver was old, or "" for a new one.
 func validateAttachment(a *storagev1.VolumeAttachment, old string) field.ErrorList {
 	path := field.NewPath("spec")
-	var errs field.ErrorList
-	switch a.Spec.Attacher {
-	case "":
-		errs = append(errs, field.Required(path.Child("attacher"), ""))
-	case old: // may be older than the rule
-	default:
-		errs = append(errs, podspec.CSIDriverName(a.Spec.Attacher, path.Child("attacher"))...)
-	}
-	errs = append(errs, validateSource(&a.Spec.Source, path.Child("source"))...)
+	errs := validateSource(&a.Spec.Source, path.Child("source"))
 	errs = append(errs, check.Subdomain(a.Spec.NodeName, path.Child("nodeName"))...)
 	status := field.NewPath("status")
 	errs = append(errs, validateAttachMetadata(a.Status.AttachmentMetadata, status.Child("attachmentMetadata"))...)
@@ -87,6 +79,9 @@ func validateAttachment(a *storagev1.VolumeAttachment, old string) field.ErrorLi
 	errs = append(errs, validateVolumeError(a.Status.DetachError, status.Child("detachError"))...)
 	if n := a.Spec.Source.PersistentVolumeName; n != nil {
 		errs = append(errs, check.Subdomain(*n, path.Child("source", "persistentVolumeName"))...)
+	}
+	if old == "" || a.Spec.Attacher != old { // which may be older than the rule
+		errs = append(errs, podspec.DeclaredDriverName(a.Spec.Attacher, path.Child("attacher"))...)
 	}
 	return errs
 }
@@ -124,7 +119,7 @@ func validateVolumeError(e *storagev1.VolumeError, path *field.Path) field.Error
 	}
 	var errs field.ErrorList
 	if len(e.Message) > maxErrorMessage {
-		errs = append(errs, field.TooLong(path.Child("message"), "", maxMetadataBytes))
+		errs = append(errs, field.TooLong(path.Child("message"), "", maxErrorMessage))
 	}
 	if e.ErrorCode != nil && *e.ErrorCode < 0 {
 		errs = append(errs, field.Invalid(path.Child("errorCode"), *e.ErrorCode,

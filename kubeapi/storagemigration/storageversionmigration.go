@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	migrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
+	migrationv1 "k8s.io/api/storagemigration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -16,11 +16,14 @@ import (
 	"triplane/kubeapi/show"
 )
 
-func migrationKind() registry.Kind[*migrationv1beta1.StorageVersionMigration] {
-	type migration = *migrationv1beta1.StorageVersionMigration
-	gv := migrationv1beta1.SchemeGroupVersion
+func migrationKind() registry.Kind[*migrationv1.StorageVersionMigration] {
+	type migration = *migrationv1.StorageVersionMigration
+	gv := migrationv1.SchemeGroupVersion
 	return registry.Kind[migration]{
-		Hub:   gv.WithKind("StorageVersionMigration"),
+		Hub: gv.WithKind("StorageVersionMigration"),
+		Representation: registry.Typed[migration]{
+			Versions: registry.SameFields[migration]("StorageVersionMigration", "storagemigration.k8s.io/v1beta1"),
+		},
 		Names: registry.Names{Plural: "storageversionmigrations"},
 		Write: registry.Write[migration]{
 			CountsGeneration: true,
@@ -31,7 +34,7 @@ func migrationKind() registry.Kind[*migrationv1beta1.StorageVersionMigration] {
 		},
 		Show: registry.Show[migration]{
 			Columns: []registry.Column{show.Name(),
-				show.Text("Resource", show.Doc(migrationv1beta1.StorageVersionMigrationSpec{}, "resource")), show.Age()},
+				show.Text("Resource", show.Doc(migrationv1.StorageVersionMigrationSpec{}, "resource")), show.Age()},
 			Cells: func(m migration, since func(metav1.Time) string) []any {
 				r := m.Spec.Resource
 				return []any{m.Name, r.String(), since(m.CreationTimestamp)}
@@ -61,7 +64,7 @@ func validateResource(r metav1.GroupResource) field.ErrorList {
 
 // validateStatus keeps a migration that has ended as it is, and the version that it
 // is for.
-func validateStatus(s, old *migrationv1beta1.StorageVersionMigrationStatus) field.ErrorList {
+func validateStatus(s, old *migrationv1.StorageVersionMigrationStatus) field.ErrorList {
 	path := field.NewPath("status")
 	errs := metavalidation.ValidateConditions(s.Conditions, path.Child("conditions"))
 	if s.ResourceVersion != "" {
@@ -73,7 +76,7 @@ func validateStatus(s, old *migrationv1beta1.StorageVersionMigrationStatus) fiel
 	if old.ResourceVersion != "" && s.ResourceVersion != old.ResourceVersion {
 		errs = append(errs, field.Invalid(path.Child("resourceVersion"), s.ResourceVersion, "field is immutable"))
 	}
-	succeeded, failed := string(migrationv1beta1.MigrationSucceeded), string(migrationv1beta1.MigrationFailed)
+	succeeded, failed := string(migrationv1.MigrationSucceeded), string(migrationv1.MigrationFailed)
 	for _, t := range []string{succeeded, failed} {
 		if meta.IsStatusConditionTrue(old.Conditions, t) && !meta.IsStatusConditionTrue(s.Conditions, t) {
 			errs = append(errs, field.Invalid(path.Child("conditions"), t, "must not change once it is true"))

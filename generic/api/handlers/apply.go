@@ -52,7 +52,7 @@ func (p *patch) serverSideApply(ctx context.Context, old runtime.Object, exists 
 	// A body with duplicate keys is reported after a conflict, as kube-apiserver does.
 	if err := yaml.UnmarshalStrict(p.body, &map[string]any{}); err != nil {
 		if p.strict == metav1.FieldValidationStrict {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding YAML: %v", err))
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
 		}
 		warnStrict(p.req, []error{err})
 	}

@@ -209,7 +209,7 @@ func cannotBeHandled(kind schema.GroupVersionKind, as string, err error) error {
 }
 
 // builtinScheme is what kube-apiserver calls the scheme of the built-in kinds.
-const builtinScheme = "pkg/api/legacyscheme/scheme.go:30"
+const builtinScheme = "pkg/runtime/scheme.go:111"
 
 func (s *RequestScope) schemeName() string {
 	if s.SchemeName == "" {

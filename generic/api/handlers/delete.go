@@ -175,4 +175,4 @@ var codecsWithCBOR = sync.OnceValue(func() serializer.CodecFactory {
 })
 
 // metaScheme is what kube-apiserver calls the scheme of deletion's options.
-const metaScheme = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+const metaScheme = "pkg/runtime/scheme.go:111"

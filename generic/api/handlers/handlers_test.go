@@ -64,7 +64,7 @@ func TestRequests(t *testing.T) {
 		{name: "another kind", method: "POST", path: "/configmaps", body: `{"apiVersion":"v1","kind":"Secret"}`, code: 400,
 			contains: `Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion`},
 		{name: "unknown kind", method: "POST", path: "/configmaps", body: `{"apiVersion":"v1","kind":"Foo"}`, code: 400,
-			contains: `no kind \"Foo\" is registered for version \"v1\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"`},
+			contains: `no kind \"Foo\" is registered for version \"v1\" in scheme \"pkg/runtime/scheme.go:111\"`},
 		{name: "media type of the body", method: "POST", path: "/configmaps", body: `x`, headers: []string{"Content-Type", "text/plain"}, code: 415, contains: "the body of the request was in an unknown format"},
 		{name: "too large", method: "POST", path: "/configmaps", body: `{"data":{"k":"` + strings.Repeat("x", 2000) + `"}}`, code: 413, contains: "Request entity too large: limit is 1000"},
 		{name: "unknown fields warn", method: "POST", path: "/configmaps", body: `{"metadata":{"name":"n"},"x":1,"data":{"k":"1","k":"2"}}`, code: 201,
@@ -100,7 +100,7 @@ func TestRequests(t *testing.T) {
 		{name: "delete", method: "DELETE", path: "/configmaps/a", code: 200, contains: `"status":"Success","details":{"name":"a","kind":"ConfigMap"}`},
 		{name: "delete in the old way", method: "DELETE", path: "/configmaps/a?orphanDependents=false", code: 202},
 		{name: "delete with a wrong policy", method: "DELETE", path: "/configmaps/a", body: `{"propagationPolicy":"Never"}`, code: 422, contains: "propagationPolicy: Unsupported value"},
-		{name: "delete with another kind", method: "DELETE", path: "/configmaps/a", body: `{"apiVersion":"v1","kind":"Foo"}`, code: 400, contains: "meta/internalversion/scheme/register.go:27"},
+		{name: "delete with another kind", method: "DELETE", path: "/configmaps/a", body: `{"apiVersion":"v1","kind":"Foo"}`, code: 400, contains: "pkg/runtime/scheme.go:111"},
 		{name: "delete with an array", method: "DELETE", path: "/configmaps/a", body: `[]`, code: 400, contains: "couldn't get version/kind"},
 	}
 	for _, tt := range tests {

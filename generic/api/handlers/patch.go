@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -62,7 +63,7 @@ func (p *patch) run(patchTypes []string) (_ runtime.Object, _ bool, err error) {
 		return nil, false, err
 	}
 	p.kind = types.PatchType(contentType)
-	if err := p.checkDepth(); err != nil {
+	if err := p.checkBody(); err != nil {
 		return nil, false, err
 	}
 	if p.opts, err = patchOptions(p.req, p.kind); err != nil {
@@ -77,13 +78,17 @@ func (p *patch) run(patchTypes []string) (_ runtime.Object, _ bool, err error) {
 	return p.update(rest.UpdateRequest{Change: p.change, ForceAllowCreate: p.needFields}, patchRetries)
 }
 
-// checkDepth refuses a patch that is nested too deep. The body of an apply may be YAML, which decodeApply looks at.
-func (p *patch) checkDepth() error {
+// checkBody refuses a patch that is nested too deep, and a merge patch that is no JSON. The body of an apply may be
+// YAML, which decodeApply looks at.
+func (p *patch) checkBody() error {
 	if p.isApply() {
 		return nil
 	}
 	if err := wire.CheckDepth(p.body); err != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	}
+	if p.kind == types.MergePatchType && !json.Valid(p.body) {
+		return apierrors.NewBadRequest("invalid JSON patch")
 	}
 	return nil
 }

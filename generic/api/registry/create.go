@@ -181,7 +181,7 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	}
 	if len(errs) > 0 {
 		finish(ctx, false)
-		return nil, invalid(k.Hub.GroupKind(), obj.GetName(), errs)
+		return nil, s.invalid(k.Hub.GroupKind(), obj.GetName(), errs)
 	}
 	if k.Write.Warnings != nil {
 		var none T
@@ -212,11 +212,14 @@ func (s *Store[T]) prepareForCreate(ctx context.Context, obj T) error {
 }
 
 // invalid is the error of a write in which validation found something.
-func invalid(kind schema.GroupKind, name string, errs field.ErrorList) error {
+func (s *Store[T]) invalid(kind schema.GroupKind, name string, errs field.ErrorList) error {
 	for _, e := range errs {
 		if err, ok := e.BadValue.(*rest.ConversionError); ok {
 			return err
 		}
+	}
+	if s.options.DistinctErrors {
+		errs = rest.Distinct(errs)
 	}
 	return rest.Invalid(kind, name, errs)
 }

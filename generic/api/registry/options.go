@@ -40,6 +40,8 @@ type RESTOptions struct {
 	// DropDisabled, where set, drops the fields of disabled features from an object that a request writes, before the
 	// kind's PrepareFor… functions. old is the stored object, nil at creation.
 	DropDisabled func(obj, old any)
+	// DistinctErrors reports what validation finds twice once.
+	DistinctErrors bool
 	// StorageVersion, where set, returns in which of a typed kind's versions, the hub first, objects are stored. The
 	// empty kind leaves that to the declaration.
 	StorageVersion func(versions []schema.GroupVersionKind) schema.GroupVersionKind

@@ -205,7 +205,7 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	}
 	if len(errs) > 0 {
 		finish(ctx, false)
-		return nil, invalid(s.calledKind(obj), obj.GetName(), errs)
+		return nil, s.invalid(s.calledKind(obj), obj.GetName(), errs)
 	}
 	if warnings != nil {
 		addWarnings(ctx, warnings(ctx, obj, old))

@@ -13,6 +13,26 @@ const (
 	maxErrorText = 256 << 10
 )
 
+// Distinct returns the errors without those that repeat an earlier one. Errors beyond those that an answer has are
+// not looked at.
+func Distinct(errs field.ErrorList) field.ErrorList {
+	seen := map[string]bool{}
+	var out field.ErrorList
+	text := 0
+	for i, e := range errs {
+		if len(out) == MaxCauses || text > maxErrorText {
+			return append(out, errs[i:]...)
+		}
+		said := e.Error()
+		if !seen[said] {
+			seen[said] = true
+			text += len(said)
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // Invalid is apierrors.NewInvalid of the first errors. A client decides how many its object has, and what they
 // show, which may be a list for each of its elements: gigabytes of an object of three megabytes.
 func Invalid(kind schema.GroupKind, name string, errs field.ErrorList) *apierrors.StatusError {

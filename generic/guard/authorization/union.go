@@ -40,6 +40,24 @@ func (u union) Authorize(ctx context.Context, a *authorizer.Attributes) (authori
 	return authorizer.NoOpinion, strings.Join(reasons, "\n"), utilerrors.NewAggregate(errs)
 }
 
+type named struct {
+	name string
+	authorizer.Authorizer
+}
+
+// Named puts the name of an authorizer before its reasons for having no opinion, so that
+// those of several can be told apart.
+func Named(name string, a authorizer.Authorizer) authorizer.Authorizer { return named{name, a} }
+
+// Authorize implements authorizer.Authorizer.
+func (n named) Authorize(ctx context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
+	decision, reason, err := n.Authorizer.Authorize(ctx, a)
+	if decision == authorizer.NoOpinion && reason != "" {
+		reason = n.name + ": " + reason
+	}
+	return decision, reason, err
+}
+
 type ruleUnion []authorizer.RuleResolver
 
 // RuleUnion returns a resolver of the rules of all resolvers in order.

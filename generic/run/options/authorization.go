@@ -280,7 +280,7 @@ func (b *authorizationBuilder) build(
 			return nil, nil, err
 		}
 		if m.Authorizer != nil {
-			authorizers = append(authorizers, b.decisions.Of(m.Authorizer, c.Type, c.Name))
+			authorizers = append(authorizers, authorization.Named(c.Name, b.decisions.Of(m.Authorizer, c.Type, c.Name)))
 		}
 		if m.RuleResolver != nil {
 			resolvers = append(resolvers, m.RuleResolver)

@@ -17,8 +17,8 @@ import (
 
 // The emulated releases: the server's own release, and three before it.
 const (
-	servedVersion = "1.36"
-	oldestVersion = "1.33"
+	servedVersion = "1.37"
+	oldestVersion = "1.34"
 )
 
 // Compatibility configures the emulated release of Kubernetes and its feature gates. Create it with

@@ -323,7 +323,7 @@ func TestVersion(t *testing.T) {
 	p := newTestServer(t, nil).PrepareRun()
 	run(t, p)
 	for _, path := range []string{"/version", "/version/"} {
-		if w := get(p, path); w.Code != 200 || !strings.Contains(w.Body.String(), `"gitVersion": "v1.36.2"`) ||
+		if w := get(p, path); w.Code != 200 || !strings.Contains(w.Body.String(), `"gitVersion": "v1.37.2"`) ||
 			!strings.Contains(w.Body.String(), `"gitCommit": "triplane-`) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}

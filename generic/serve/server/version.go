@@ -11,7 +11,7 @@ import (
 
 // CompatibleVersion is the version of kube-apiserver that the server reports. Clients parse it and compare it with
 // their own version, so it is not Triplane's version.
-const CompatibleVersion = "v1.36.2"
+const CompatibleVersion = "v1.37.2"
 
 // commit and date (RFC 3339) are set by the linker:
 //
@@ -25,11 +25,11 @@ var commit, date string
 func DefaultVersion() *version.Info {
 	v := &version.Info{
 		Major:                 "1",
-		Minor:                 "36",
+		Minor:                 "37",
 		EmulationMajor:        "1",
-		EmulationMinor:        "36",
+		EmulationMinor:        "37",
 		MinCompatibilityMajor: "1",
-		MinCompatibilityMinor: "35",
+		MinCompatibilityMinor: "36",
 		GitVersion:            CompatibleVersion,
 		GitTreeState:          "clean",
 		GoVersion:             runtime.Version(),

@@ -5,13 +5,15 @@ import (
 	"strconv"
 	"time"
 
-	migrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
+	migrationv1 "k8s.io/api/storagemigration/v1"
 	apiextensionsv1client "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	migrationv1beta1client "k8s.io/client-go/kubernetes/typed/storagemigration/v1beta1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 
 	"triplane/kubeapi/controllers/control"
@@ -33,13 +35,13 @@ const (
 	failed    = "StorageVersionMigrationFailed"
 )
 
-var migrations = schema.GroupResource{Group: migrationv1beta1.GroupName, Resource: "storageversionmigrations"}
+var migrations = schema.GroupResource{Group: migrationv1.GroupName, Resource: "storageversionmigrations"}
 
-type migration = migrationv1beta1.StorageVersionMigration
+type migration = migrationv1.StorageVersionMigration
 
 type controller struct {
 	env         *control.Env
-	client      migrationv1beta1client.StorageVersionMigrationInterface
+	migrations  dynamic.Interface
 	definitions apiextensionsv1client.CustomResourceDefinitionInterface
 	objects     metadata.Interface
 	queue       *control.Queue[string]
@@ -48,7 +50,7 @@ type controller struct {
 // New returns the controller.
 func New(e *control.Env) (func(context.Context), error) {
 	config := e.As(serviceAccount)
-	client, err := migrationv1beta1client.NewForConfig(config)
+	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +62,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &controller{env: e, client: client.StorageVersionMigrations(),
-		definitions: definitions.CustomResourceDefinitions(), objects: objects}
+	c := &controller{env: e, migrations: client, definitions: definitions.CustomResourceDefinitions(), objects: objects}
 	c.queue = control.NewQueue(e, "storage_version_migrator", c.sync)
 	e.Feed.On(migrations, func(o *control.Object) {
 		if !o.Deleted() {
@@ -110,8 +111,8 @@ func (c *controller) sync(ctx context.Context, name string) error {
 }
 
 func hasEnded(m *migration) bool {
-	return meta.IsStatusConditionTrue(m.Status.Conditions, string(migrationv1beta1.MigrationSucceeded)) ||
-		meta.IsStatusConditionTrue(m.Status.Conditions, string(migrationv1beta1.MigrationFailed))
+	return meta.IsStatusConditionTrue(m.Status.Conditions, string(migrationv1.MigrationSucceeded)) ||
+		meta.IsStatusConditionTrue(m.Status.Conditions, string(migrationv1.MigrationFailed))
 }
 
 // find returns the resource to migrate, or the reason why it cannot be migrated; nil if it is not served yet.
@@ -143,28 +144,46 @@ func (c *controller) begin(ctx context.Context, m *migration, r *control.Resourc
 		return nil, err
 	}
 	m.Status.ResourceVersion = strconv.FormatInt(revision, 10)
-	set(m, migrationv1beta1.MigrationRunning, metav1.ConditionTrue, running, "The migration is running")
-	return c.client.UpdateStatus(ctx, m, metav1.UpdateOptions{})
+	set(m, migrationv1.MigrationRunning, metav1.ConditionTrue, running, "The migration is running")
+	return c.updateStatus(ctx, m)
+}
+
+// updateStatus writes the status of a migration in the version that is served.
+func (c *controller) updateStatus(ctx context.Context, m *migration) (*migration, error) {
+	served, ok := c.env.Resources.Find(migrations)
+	if !ok {
+		return nil, control.Later("%s is not served", migrations)
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	u.SetGroupVersionKind(served.GroupVersion().WithKind(served.Kind))
+	if u, err = c.migrations.Resource(served.GroupVersionResource).UpdateStatus(ctx, u,
+		metav1.UpdateOptions{}); err != nil {
+		return nil, err
+	}
+	updated := &migration{}
+	return updated, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, updated)
 }
 
 // end records the success of the migration, or its failure.
 func (c *controller) end(ctx context.Context, m *migration, wrong string) error {
-	kind, reason := migrationv1beta1.MigrationSucceeded, succeeded
+	kind, reason := migrationv1.MigrationSucceeded, succeeded
 	if wrong != "" {
-		kind, reason = migrationv1beta1.MigrationFailed, failed
+		kind, reason = migrationv1.MigrationFailed, failed
 	}
-	set(m, migrationv1beta1.MigrationRunning, metav1.ConditionFalse, completed, "Migration completed")
+	set(m, migrationv1.MigrationRunning, metav1.ConditionFalse, completed, "Migration completed")
 	set(m, kind, metav1.ConditionTrue, reason, wrong)
-	_, err := c.client.UpdateStatus(ctx, m, metav1.UpdateOptions{})
+	_, err := c.updateStatus(ctx, m)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
 }
 
-func set(
-	m *migration, kind migrationv1beta1.MigrationConditionType, status metav1.ConditionStatus, reason, message string,
-) {
+func set(m *migration, kind migrationv1.MigrationConditionType, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{
 		Type: string(kind), Status: status, Reason: reason, Message: message, ObservedGeneration: m.Generation,
 	})

@@ -22,6 +22,9 @@ func Kind(o podspec.Options) registry.Kind[pod] {
 			AllowUnconditionalUpdate: true,
 			Default: func(p pod) {
 				podspec.DefaultPod(p)
+				if o.EarlyPodResources {
+					podspec.DefaultPodLevelResources(&p.Spec)
+				}
 				firstIP(&p.Status)
 			},
 			PrepareForCreate: func(ctx context.Context, p pod) { prepareForCreate(ctx, o, p) },

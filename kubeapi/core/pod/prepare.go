@@ -16,6 +16,7 @@ import (
 // prepareForCreate sets what the server decides of a new pod.
 func prepareForCreate(ctx context.Context, o podspec.Options, p pod) {
 	shortestForNegative(p)
+	podspec.DefaultPodLevelResources(&p.Spec)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{

@@ -31,7 +31,7 @@ func (c Proxy) Resource() *rest.Resource {
 	return proxy.Resource(func() runtime.Object { return &corev1.ServiceProxyOptions{} }, c.connect)
 }
 
-// connect finds the endpoints before the service: a service that has none is as good as not found.
+// connect finds the endpoints before the service.
 func (c Proxy) connect(ctx context.Context, r rest.ConnectRequest) (http.Handler, error) {
 	scheme, name, port, ok := utilnet.SplitSchemeNamePort(r.Name)
 	if !ok {
@@ -44,17 +44,21 @@ func (c Proxy) connect(ctx context.Context, r rest.ConnectRequest) (http.Handler
 	}
 	e, err := group.Get[*corev1.Endpoints](ctx, c.Stores, corev1.Resource("endpoints"), namespace, name, group.Cached)
 	if apierrors.IsNotFound(err) {
-		return nil, apierrors.NewNotFound(corev1.Resource("services"), name)
+		return nil, noEndpoints(name)
 	}
 	if err != nil {
 		return nil, err
 	}
 	ip, number, ok := c.endpoint(ctx, e, port)
 	if !ok {
-		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
+		return nil, noEndpoints(name)
 	}
 	x, _ := r.Query.(*corev1.ServiceProxyOptions)
 	return proxy.To(c.Dial, scheme, ip, strconv.Itoa(int(number)), x.Path, r.Responder)
+}
+
+func noEndpoints(name string) error {
+	return apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 }
 
 // portName is the name of a port of a service; a number is that of the service's
