@@ -212,7 +212,7 @@ subsets: [{addresses: [{ip: 192.0.2.9, targetRef: {kind: Pod, namespace: victim,
 	}
 	// A name for an address, which the owner of the name chooses.
 	s.apply("apiVersion: v1\nkind: Service\nmetadata: {name: outside, namespace: default}\nspec: {type: ExternalName, externalName: localhost, ports: [{port: 80}]}\n")
-	s.as("mallory").refused(404, "not found", "GET", "/api/v1/namespaces/default/services/outside:80/proxy/", "")
+	s.as("mallory").refused(503, "no endpoints available", "GET", "/api/v1/namespaces/default/services/outside:80/proxy/", "")
 }
 
 // Endpoints at addresses of the node itself. The attacker would reach, by a

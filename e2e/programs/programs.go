@@ -81,7 +81,7 @@ func All() []Program {
 
 // link has no symbols for debuggers, which take most of the linker's time, and has kubectl's version:
 // without one, it refuses to compare itself with a server.
-const link = "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.2 -X k8s.io/client-go/pkg/version.gitVersion=v1.36.2"
+const link = "-s -w -X k8s.io/component-base/version.gitVersion=v1.37.2 -X k8s.io/client-go/pkg/version.gitVersion=v1.37.2"
 
 // building has a mutex for each file that is, or was, built in this process.
 var building sync.Map

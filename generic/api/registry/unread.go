@@ -26,6 +26,9 @@ func (d *deletion[T]) removeUnread(ctx context.Context, why error) (runtime.Obje
 		if err != nil {
 			return nil, false, err
 		}
+		if d.dryRun {
+			return d.unreadRemoved(ctx), true, nil
+		}
 		_, err = s.options.Backend.Delete(ctx, d.key, revision)
 		if errors.As(err, new(*storage.ConflictError)) || errors.As(err, new(*storage.TransformError)) {
 			continue
@@ -36,13 +39,18 @@ func (d *deletion[T]) removeUnread(ctx context.Context, why error) (runtime.Obje
 		audit.RecordFrom(ctx).Annotate(unreadDeletion, "")
 		klog.FromContext(ctx).Info("An object that cannot be read was deleted", "key", d.key, "revision", revision,
 			"reason", why)
-		r := s.requested(ctx)
-		return &metav1.Status{
-			Status:  metav1.StatusSuccess,
-			Details: &metav1.StatusDetails{Name: d.name, Group: r.Group, Kind: r.Resource},
-		}, true, nil
+		return d.unreadRemoved(ctx), true, nil
 	}
 	return nil, false, errContended(s.requested(ctx))
+}
+
+// unreadRemoved is the response, which cannot have the object.
+func (d *deletion[T]) unreadRemoved(ctx context.Context) *metav1.Status {
+	r := d.store.requested(ctx)
+	return &metav1.Status{
+		Status:  metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{Name: d.name, Group: r.Group, Kind: r.Resource},
+	}
 }
 
 // unreadRevision is the revision of the object, which must be unreadable at it.
