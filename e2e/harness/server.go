@@ -109,6 +109,24 @@ func (s *Server) Restart(t testing.TB) {
 	s.WaitReady(t)
 }
 
+// Upgrade terminates the server and starts it again as a release, the program's own if it is empty.
+func (s *Server) Upgrade(t testing.TB, release string) {
+	t.Helper()
+	if err := s.Terminate(t); err != nil {
+		t.Fatal(err)
+	}
+	s.Emulate(release)
+	s.Restart(t)
+}
+
+// Emulate has the server be started as a release, the program's own if it is empty.
+func (s *Server) Emulate(release string) {
+	s.args = slices.DeleteFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, "--emulated-version=") })
+	if release != "" {
+		s.args = append(s.args, "--emulated-version="+release)
+	}
+}
+
 // Begin is Restart that does not wait for anything.
 func (s *Server) Begin(t testing.TB) {
 	t.Helper()

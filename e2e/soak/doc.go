@@ -17,6 +17,7 @@
 //	LeaderLost          for how long writes stand still when the leader is killed, or suspended
 //	ClusterOverwrites   what members take in memory while large objects are overwritten
 //	WithoutMajority     what the last member responds with, while it runs and when it starts
+//	Upgrade…            what clients see while servers become those of the next release in turn, and go back
 //	KilledRestores      what killed restores of a snapshot leave, and what comes of the next restore
 //	Endings             among others, how a server ends on a database file that is damaged
 package soak

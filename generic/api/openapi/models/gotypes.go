@@ -158,14 +158,12 @@ func (d *describer) schema(t reflect.Type, needs map[string]bool) (s spec.Schema
 			return *spec.StrFmtProperty("byte"), nil
 		}
 		items, err := d.schema(t.Elem(), needs)
-		items.Default = defaultOf(t.Elem(), false)
 		return *spec.ArrayProperty(&items), err
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String {
 			return s, fmt.Errorf("the keys of %s are no strings", t)
 		}
 		values, err := d.schema(t.Elem(), needs)
-		values.Default = defaultOf(t.Elem(), false)
 		return *spec.MapProperty(&values), err
 	case reflect.Interface:
 		s.AddExtension("x-kubernetes-preserve-unknown-fields", true)

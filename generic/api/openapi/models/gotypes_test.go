@@ -60,9 +60,9 @@ func TestDescribe(t *testing.T) {
 	for name, want := range map[string]string{
 		"kind": `"type":"string"`, "metadata": `{"default":{},"$ref":"#/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}`,
 		"shade": `{"description":"How dark it is below.","type":"string"}`, "height": `{"type":"integer","format":"int32","default":0}`, "alive": `{"type":"boolean"}`,
-		"branches": `{"type":"array","items":{"default":{},"$ref":"` + branches + `"},"x-kubernetes-list-map-keys":["name"],"x-kubernetes-list-type":"map","x-kubernetes-patch-merge-key":"name","x-kubernetes-patch-strategy":"merge"}`,
-		"birds":    `{"type":"array","items":{"type":"string","default":""},"x-kubernetes-list-type":"set"}`,
-		"marks":    `{"type":"object","additionalProperties":{"type":"string","default":""}}`, "bark": `{"type":"string","format":"byte"}`,
+		"branches": `{"type":"array","items":{"$ref":"` + branches + `"},"x-kubernetes-list-map-keys":["name"],"x-kubernetes-list-type":"map","x-kubernetes-patch-merge-key":"name","x-kubernetes-patch-strategy":"merge"}`,
+		"birds":    `{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"}`,
+		"marks":    `{"type":"object","additionalProperties":{"type":"string"}}`, "bark": `{"type":"string","format":"byte"}`,
 		"ports": `"$ref":"#/io.k8s.api.core.v1.ServicePort"`, "felled": `{"$ref":"#/io.k8s.apimachinery.pkg.apis.meta.v1.Time"}`,
 		"other": `{"x-kubernetes-preserve-unknown-fields":true}`, "odd": `{"type":"object","default":{},"properties":{"float":{"type":"number","format":"double"}}}`,
 	} {
