@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"regexp"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	openapierrors "k8s.io/kube-openapi/pkg/validation/errors"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 
 	"triplane/generic/api/rest"
+	"triplane/internal/pattern"
 )
 
 const (
@@ -117,6 +120,13 @@ func (n *runNode) whole(value, old any, found bool) (result *validate.Result) {
 		}
 	}()
 	s := n.schema
+	if text, ok := value.(string); ok && pattern.Long(text, s.Pattern) {
+		plain := *s
+		plain.Pattern = ""
+		c := *n
+		c.schema = &plain
+		return n.validateLong(text, c.whole(value, old, found))
+	}
 	if value == nil || len(s.AnyOf)+len(s.OneOf)+len(s.AllOf) == 0 && s.Not == nil {
 		return validate.NewSchemaValidator(s, n.root, n.path, n.formats, n.below(parts, old, found)).Validate(value)
 	}
@@ -171,21 +181,45 @@ func (n *runNode) below(parts *siblings, old any, found bool) validate.Option {
 	}
 }
 
-// few reports whether a value has no more than the number of values in it, which it counts down.
-func few(v any, left *int) bool {
+// validateLong validates a string against a schema whose pattern can take longer than a request.
+func (n *runNode) validateLong(value string, others *validate.Result) *validate.Result {
+	s := n.schema
+	runes := int64(utf8.RuneCountInString(value))
+	if s.MaxLength != nil && runes > *s.MaxLength || s.MinLength != nil && runes < *s.MinLength {
+		return others // the library does not match a pattern then
+	}
+	re, err := regexp.Compile(s.Pattern)
+	if err != nil {
+		return others // the schema was stored by another server, which validated it
+	}
+	matched, err := pattern.Match(re, value, func() bool { return n.ctx.Err() != nil })
+	if err != nil {
+		panic(expired{n.ctx.Err()})
+	}
+	if !matched {
+		others.AddErrors(openapierrors.FailedPattern(n.path, "body", s.Pattern, value))
+	}
+	return others
+}
+
+// few reports whether a value has no more than the number of values in it, which it counts down, and no
+// string that is longer than longText.
+func few(v any, left *int, longText int) bool {
 	if *left--; *left < 0 {
 		return false
 	}
 	switch x := v.(type) {
+	case string:
+		return len(x) <= longText
 	case map[string]any:
 		for _, e := range x {
-			if !few(e, left) {
+			if !few(e, left, longText) {
 				return false
 			}
 		}
 	case []any:
 		for _, e := range x {
-			if !few(e, left) {
+			if !few(e, left, longText) {
 				return false
 			}
 		}

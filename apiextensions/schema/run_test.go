@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
@@ -164,6 +166,35 @@ func TestValidationEndsWithItsContext(t *testing.T) {
 		if len(errs) != 1 || !strings.Contains(errs[0].Error(), context.DeadlineExceeded.Error()) {
 			t.Errorf("%s: %.300v", schema, errs)
 		}
+	}
+}
+
+func byText(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) }
+
+// TestLongTexts expects the library's errors for texts whose patterns are matched interruptibly, and that matching
+// ends with its context. The last pattern takes minutes.
+func TestLongTexts(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	for _, schema := range []string{
+		`{"type":"string","pattern":"^x+$"}`, `{"type":"string","pattern":"y"}`, `{"pattern":"^[a-z]+y$"}`,
+		`{"type":"string","maxLength":10,"pattern":"y"}`, `{"type":"string","minLength":1000000,"pattern":"y"}`,
+		`{"type":"integer","pattern":"y"}`, `{"type":"string","pattern":"y","enum":["a"]}`,
+		`{"type":"string","anyOf":[{"pattern":"y"},{"pattern":"x$"}],"not":{"pattern":"z"}}`,
+	} {
+		v := validatorOf(t, schema)
+		got, want := v.Validate(t.Context(), nil, long), fieldErrors(nil, v.openapi.Validate(long))
+		slices.SortFunc(got, byText)
+		slices.SortFunc(want, byText)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %.300v, want %.300v", schema, got, want)
+		}
+	}
+	v := validatorOf(t, `{"properties":{"a":{"pattern":"`+strings.Repeat("(x?){500}", 20)+`$y"}}}`)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	errs := v.Validate(ctx, nil, map[string]any{"a": long})
+	if len(errs) != 1 || !strings.Contains(errs[0].Error(), context.DeadlineExceeded.Error()) {
+		t.Errorf("%.300v", errs)
 	}
 }
 

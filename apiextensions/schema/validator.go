@@ -12,12 +12,16 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
+
+	"triplane/internal/pattern"
 )
 
 // Validator validates values by an OpenAPI schema.
 type Validator struct {
 	schema  *spec.Schema
 	openapi *validate.SchemaValidator
+	// longText is the length from which on a string can take long to match a pattern of the schema.
+	longText int
 }
 
 // NewValidator compiles a schema. Formats that mean nothing for their types are left out.
@@ -37,6 +41,12 @@ func NewValidator(props *apiextensionsv1.JSONSchemaProps) (*Validator, error) {
 	})
 }
 
+// longestPattern returns the length of the longest pattern in a schema.
+func longestPattern(props *apiextensionsv1.JSONSchemaProps) (n int) {
+	Walk(props, func(p *apiextensionsv1.JSONSchemaProps) { n = max(n, len(p.Pattern)) })
+	return n
+}
+
 func newValidator(props *apiextensionsv1.JSONSchemaProps, edit func(*spec.Schema)) (*Validator, error) {
 	s, err := ToOpenAPI(props, edit)
 	if err != nil {
@@ -45,7 +55,8 @@ func newValidator(props *apiextensionsv1.JSONSchemaProps, edit func(*spec.Schema
 	if s == nil {
 		return &Validator{}, nil
 	}
-	return &Validator{schema: s, openapi: validate.NewSchemaValidator(s, nil, "", strfmt.Default)}, nil
+	return &Validator{schema: s, openapi: validate.NewSchemaValidator(s, nil, "", strfmt.Default),
+		longText: pattern.Limit(longestPattern(props))}, nil
 }
 
 // Of returns the validator of a property's values, nil where the schema does not name it.
@@ -57,7 +68,7 @@ func (v *Validator) Of(property string) *Validator {
 	if !ok {
 		return nil
 	}
-	return &Validator{schema: &s, openapi: validate.NewSchemaValidator(&s, nil, "", strfmt.Default)}
+	return &Validator{schema: &s, openapi: validate.NewSchemaValidator(&s, nil, "", strfmt.Default), longText: v.longText}
 }
 
 // Validate returns what is wrong with a value at the path, or that ctx ended before it was known.
@@ -65,7 +76,7 @@ func (v *Validator) Validate(ctx context.Context, path *field.Path, value any) f
 	if v.openapi == nil {
 		return nil
 	}
-	if left := fewValues; few(value, &left) {
+	if left := fewValues; few(value, &left, v.longText) {
 		return fieldErrors(path, v.openapi.Validate(value))
 	}
 	return (&runNode{run: &run{ctx: ctx, formats: strfmt.Default}, schema: v.schema}).validate(path, value)

@@ -109,7 +109,7 @@ func validateSelector(source string, path *field.Path) *field.Error {
 		!t.IsExactType(types.DynType) {
 		return field.Invalid(path, source, "must evaluate to bool or the unknown type, not "+t.String())
 	}
-	if _, err := env.Program(ast, shared.ProgramOptions()...); err != nil {
+	if _, err := shared.NewProgram(env, ast); err != nil {
 		return field.Invalid(path, source, "program instantiation failed: "+err.Error())
 	}
 	cost, err := env.EstimateCost(ast, deviceSizes{}, checker.PresenceTestHasCost(false))

@@ -49,7 +49,7 @@ func (n *node) environment(e *cel.Env) environment {
 
 // program is a compiled expression.
 type program struct {
-	cel.Program
+	*shared.Program
 	ast *cel.Ast
 	// usesOld says that the expression speaks of oldSelf.
 	usesOld bool
@@ -64,7 +64,7 @@ func compile(e *cel.Env, expression string, want *types.Type, wrongType string) 
 	if !ast.OutputType().IsExactType(want) {
 		return nil, fmt.Errorf("%s", wrongType)
 	}
-	p, err := e.Program(ast, shared.ProgramOptions()...)
+	p, err := shared.NewProgram(e, ast)
 	if err != nil {
 		return nil, fmt.Errorf("program instantiation failed: %w", err)
 	}

@@ -255,9 +255,9 @@ func (w *walk) rules(path *field.Path, j *ruleTree, v any, old predecessor) {
 // rule; the client is warned.
 func (w *walk) rule(path *field.Path, j *ruleTree, r *rule, v any, vars map[string]any, stays bool) {
 	begun := time.Now()
-	out, details, err := r.program.ContextEval(w.ctx, vars)
+	out, cost, err := r.program.Eval(w.ctx, vars)
 	w.metrics.Evaluated(begun)
-	w.charge(details)
+	w.charge(cost)
 	if err != nil {
 		w.errs = append(w.errs, evaluationError(path, j.node.schema.Type, r, err))
 	}
@@ -292,14 +292,7 @@ func (w *walk) rule(path *field.Path, j *ruleTree, r *rule, v any, vars map[stri
 	w.errs = append(w.errs, broken)
 }
 
-func (w *walk) charge(details *cel.EvalDetails) {
-	if details == nil {
-		return
-	}
-	if cost := details.ActualCost(); cost != nil {
-		w.left -= int64(min(*cost, perCallLimit))
-	}
-}
+func (w *walk) charge(cost uint64) { w.left -= int64(min(cost, perCallLimit)) }
 
 // message is what the rule's messageExpression says, if it says one line. The error is that it
 // costs too much, which ends the validation.
@@ -307,8 +300,8 @@ func (w *walk) message(path *field.Path, typ string, r *rule, vars map[string]an
 	if r.message == nil {
 		return r.text(), nil
 	}
-	out, details, err := r.message.ContextEval(w.ctx, vars)
-	w.charge(details)
+	out, cost, err := r.message.Eval(w.ctx, vars)
+	w.charge(cost)
 	switch {
 	case dearCall(err):
 		return "", field.Invalid(path, typ, fmt.Sprintf(

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,6 +76,9 @@ func WriteErrorAs(w http.ResponseWriter, r *http.Request, err error, rules negot
 	if len(r.URL.Path)+len(r.URL.RawQuery) > longQuestion {
 		shorten(status)
 	}
+	if len(status.Message) > maxMessage {
+		status.Message = strings.ToValidUTF8(status.Message[:maxMessage], "") + "..."
+	}
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
@@ -88,6 +92,10 @@ func WriteErrorAs(w http.ResponseWriter, r *http.Request, err error, rules negot
 // longQuestion is the length from which on an error does not repeat what was asked
 // for, in bytes of its path and query.
 const longQuestion = 4096
+
+// maxMessage is the length of a message in bytes. Errors of decoding name each wrong field of a body, and errors of
+// patches have both documents, which is a multiple of what the client sent.
+const maxMessage = 256 << 10
 
 // shorten cuts what is in a Status of the names in a long path or query.
 func shorten(s *metav1.Status) {

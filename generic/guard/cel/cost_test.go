@@ -48,16 +48,16 @@ func TestActualCosts(t *testing.T) {
 		if issues.Err() != nil {
 			t.Fatal(issues.Err())
 		}
-		program, err := env.Program(ast, shared.ProgramOptions()...)
+		program, err := shared.NewProgram(env, ast)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, details, err := program.ContextEval(t.Context(), vars)
+		_, got, err := program.Eval(t.Context(), vars)
 		if err != nil {
 			t.Errorf("%s: %v", expression, err)
 			continue
 		}
-		if got := *details.ActualCost(); got != want {
+		if got != want {
 			t.Errorf("%s costs %d, want %d", expression, got, want)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
-	"github.com/google/cel-go/interpreter"
 
 	"triplane/generic/guard/cel/library"
 )
@@ -32,12 +31,3 @@ var Base = sync.OnceValues(func() (*cel.Env, error) {
 		library.Kubernetes(),
 	)
 })
-
-// ProgramOptions limit an evaluation: by cost, and by the context that is passed to it.
-func ProgramOptions() []cel.ProgramOption {
-	return []cel.ProgramOption{
-		cel.CostLimit(PerCallLimit), cel.InterruptCheckFrequency(100),
-		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostTracking(library.ActualCosts{}),
-		cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
-	}
-}

@@ -60,10 +60,7 @@ func (l *leases) get(ctx context.Context, ttl time.Duration) (int64, error) {
 			s.objects++
 			return s.id, nil
 		}
-		if l.opts.Observe != nil {
-			l.opts.Observe(s.objects)
-		}
-		delete(l.current, ttl)
+		l.retire(ttl, s)
 	}
 	return l.grant(ctx, ttl)
 }
@@ -77,8 +74,8 @@ func (l *leases) grant(ctx context.Context, ttl time.Duration) (int64, error) {
 	if err != nil {
 		return 0, translate(ctx, err)
 	}
-	l.current[ttl] = &sharedLease{id: resp.ID, reuseUntil: granted.Add(reuse), objects: 1}
 	l.dropExpired()
+	l.current[ttl] = &sharedLease{id: resp.ID, reuseUntil: granted.Add(reuse), objects: 1}
 	return resp.ID, nil
 }
 
@@ -115,8 +112,16 @@ func (l *leases) withLease(ctx context.Context, ttl time.Duration, txn func(leas
 func (l *leases) dropExpired() {
 	now := l.now()
 	for ttl, s := range l.current {
-		if !now.Before(s.reuseUntil) && s.objects > 1 {
-			delete(l.current, ttl)
+		if !now.Before(s.reuseUntil) {
+			l.retire(ttl, s)
 		}
 	}
+}
+
+// retire drops a lease and reports the number of its keys. The caller holds l.mu.
+func (l *leases) retire(ttl time.Duration, s *sharedLease) {
+	if l.opts.Observe != nil {
+		l.opts.Observe(s.objects)
+	}
+	delete(l.current, ttl)
 }

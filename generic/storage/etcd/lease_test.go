@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ func TestLeasesAreShared(t *testing.T) {
 			t.Errorf("granted ttls %v", g.ttls)
 		}
 	}
-	if len(counted) != 2 || counted[0] != 3 || counted[1] != 1 {
+	if !slices.Equal(counted, []int{3, 1, 1}) {
 		t.Errorf("counted %v", counted)
 	}
 }
@@ -82,5 +83,23 @@ func TestRevokedLeaseIsReplaced(t *testing.T) {
 	}
 	if len(kv.ttls) != 2 {
 		t.Errorf("%d leases were granted", len(kv.ttls))
+	}
+}
+
+// TestLeasesOfManyTTLs expects that leases of ttls that do not come back are dropped and counted, also those of a
+// single key.
+func TestLeasesOfManyTTLs(t *testing.T) {
+	var counted int
+	l := newLeases(&granting{}, LeaseOptions{Observe: func(n int) { counted += n }})
+	now := time.Now()
+	l.now = func() time.Time { return now }
+	for i := range 1000 {
+		if _, err := l.get(t.Context(), time.Hour+time.Duration(i)*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Second)
+	}
+	if n := len(l.current); n > 61 || n+counted != 1000 {
+		t.Errorf("%d leases are kept, and %d keys were counted", n, counted)
 	}
 }

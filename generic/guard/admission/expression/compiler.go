@@ -21,7 +21,7 @@ type Scope struct {
 // Expression is a compiled expression, or the error of its compilation.
 type Expression struct {
 	Source  string
-	program cel.Program
+	program *shared.Program
 	err     error
 }
 
@@ -131,7 +131,7 @@ func (c *Compiler) compile(s Scope, source string, want []*types.Type) (*Express
 		x.err = fmt.Errorf("%s but got %s", wanted(want), typ)
 		return x, typ
 	}
-	if x.program, err = e.Program(ast, shared.ProgramOptions()...); err != nil {
+	if x.program, err = shared.NewProgram(e, ast); err != nil {
 		x.err = fmt.Errorf("program instantiation failed: %w", err)
 	}
 	return x, typ

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -96,21 +95,12 @@ func (e *Evaluation) run(ctx context.Context, x *Expression) (ref.Val, error) {
 	if e.left < 0 {
 		return nil, ErrBudget
 	}
-	out, details, err := x.program.ContextEval(ctx, e)
-	e.charge(details)
+	out, cost, err := x.program.Eval(ctx, e)
+	e.left -= int64(min(cost, PolicyBudget+1)) //nolint:gosec // bounded
 	if e.left < 0 {
 		return nil, ErrBudget
 	}
 	return out, err
-}
-
-func (e *Evaluation) charge(details *cel.EvalDetails) {
-	if details == nil {
-		return
-	}
-	if cost := details.ActualCost(); cost != nil {
-		e.left -= int64(min(*cost, PolicyBudget+1)) //nolint:gosec // bounded
-	}
 }
 
 // Variable is a variable of a policy.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 )
 
@@ -75,13 +76,28 @@ func (c *catalogue[P, B, C]) all() []C {
 	return nil
 }
 
+// revision identifies the spec of a stored object.
+type revision struct {
+	uid        types.UID
+	generation int64
+}
+
+func revisionOf(o metav1.Object) revision { return revision{o.GetUID(), o.GetGeneration()} }
+
 // update compiles new objects and drops deleted ones from known. It also returns the objects that compile,
-// ordered by name.
+// ordered by name. After a change of metadata or status alone, an object keeps what was compiled.
 func update[O stored, C any](known map[O]C, list []O, compile func(O) (C, error)) (map[O]C, []O) {
 	next := make(map[O]C, len(list))
+	same := make(map[revision]C, len(known))
+	for o, c := range known {
+		same[revisionOf(o)] = c
+	}
 	var good []O
 	for _, o := range list {
 		c, ok := known[o]
+		if r := revisionOf(o); !ok && r.uid != "" && r.generation > 0 {
+			c, ok = same[r]
+		}
 		if !ok {
 			var err error
 			if c, err = compile(o); err != nil {

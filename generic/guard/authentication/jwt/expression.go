@@ -45,7 +45,7 @@ var environments = sync.OnceValues(func() (map[string]*cel.Env, error) {
 type expression struct {
 	source   string
 	variable string
-	program  cel.Program
+	program  *shared.Program
 	ast      *cel.Ast
 }
 
@@ -64,7 +64,7 @@ func compile(variable, source string, want ...*cel.Type) (*expression, error) {
 	if !returns(ast.OutputType(), want) {
 		return nil, fmt.Errorf("must evaluate to %s, not to %s", oneOf(want), ast.OutputType())
 	}
-	program, err := env.Program(ast, shared.ProgramOptions()...)
+	program, err := shared.NewProgram(env, ast)
 	if err != nil {
 		return nil, fmt.Errorf("program instantiation failed: %w", err)
 	}
@@ -100,7 +100,7 @@ func oneOf(want []*cel.Type) string {
 
 // eval evaluates the expression with a value of its variable.
 func (e *expression) eval(ctx context.Context, value any) (ref.Val, error) {
-	result, _, err := e.program.ContextEval(ctx, map[string]any{e.variable: value})
+	result, _, err := e.program.Eval(ctx, map[string]any{e.variable: value})
 	return result, err
 }
 

@@ -18,7 +18,7 @@ import (
 // Condition is a compiled match condition. The webhook is only called if all conditions are true.
 type Condition struct {
 	source  string
-	program cel.Program
+	program *shared.Program
 }
 
 // conditionEnvironment returns the CEL environment of conditions. Its variable "request" is the spec of a
@@ -46,7 +46,7 @@ func CompileCondition(source string) (*Condition, error) {
 	if ast.OutputType().Kind() != types.BoolKind {
 		return nil, fmt.Errorf("must evaluate to bool, not to %s", ast.OutputType())
 	}
-	program, err := env.Program(ast, shared.ProgramOptions()...)
+	program, err := shared.NewProgram(env, ast)
 	if err != nil {
 		return nil, fmt.Errorf("program instantiation failed: %w", err)
 	}
@@ -57,7 +57,7 @@ func CompileCondition(source string) (*Condition, error) {
 func match(ctx context.Context, conditions []*Condition, spec *authorizationv1.SubjectAccessReviewSpec) (bool, error) {
 	var errs []error
 	for _, c := range conditions {
-		result, _, err := c.program.ContextEval(ctx, map[string]any{"request": spec})
+		result, _, err := c.program.Eval(ctx, map[string]any{"request": spec})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("match condition %q: %w", c.source, err))
 			continue
