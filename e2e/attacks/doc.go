@@ -14,7 +14,7 @@
 //	patches, documents, resets, owners, names     bodies_test.go    CVE-2019-1002100, CVE-2019-11253, CVE-2019-11254, CVE-2023-44487
 //	levels, expressions, insertions, paths        work_test.go
 //	many values of one object                     values_test.go
-//	errors, patterns, variables                   errors_test.go
+//	errors, patterns                              errors_test.go
 //	nodes, mirror pods, tokens of pods            nodes_test.go     CVE-2021-25735, CVE-2022-3294, CVE-2025-4563, CVE-2025-5187
 //	devices                                       claims_test.go
 //	containers and secrets                        containers_test.go CVE-2023-2728, CVE-2024-3177
@@ -67,8 +67,7 @@
 //	time of a webhook's patch                     generic/guard/admission/webhook PatchesOutlastTheirWebhooks
 //	paths of values                               wrong values below a long name; generic/storage/wire Paths
 //	length of messages                            fields that are wrong by the hundred thousand
-//	searches that end with their context          patterns of long texts; generic/guard/cel InterruptedSearch; apiextensions/schema LongTexts
-//	memory of compiled expressions                policies of thousands of variables; generic/guard/cel SizeOfPrograms
+//	searches that end with their context          patterns of long texts; apiextensions/schema LongTexts
 //	errors, items, fields and defaults of a value  custom resources of a million values; apiextensions/schema
 //	                                              ManyErrorsAreBounded, ValidationEndsWithItsContext, DefaultsAreBounded;
 //	                                              generic/api/managedfields ApplyOfLargeObjectsEnds, UnorderedSetsAreDropped

@@ -23,10 +23,6 @@ func (ActualCosts) CallCost(function, overload string, args []ref.Val, result re
 		total := c(overload, args, result)
 		return &total
 	}
-	if c := listCosts[overload]; c != nil {
-		total := c(args, result)
-		return &total
-	}
 	c := costs[overload]
 	if c == nil {
 		return nil
