@@ -39,6 +39,8 @@ func userRoles(on Features) []*rbacv1.ClusterRole {
 			rule("create delete deletecollection patch update", "resource.k8s.io", "resourceclaims resourceclaimtemplates"),
 			on.with("GenericWorkload", rule("create delete deletecollection patch update", "scheduling.k8s.io",
 				"podgroups workloads")),
+			on.with("CompositePodGroup", rule("create delete deletecollection patch update", "scheduling.k8s.io", "compositepodgroups")),
+			on.with("EvictionRequestAPI", rule("create delete deletecollection patch update", "lifecycle.k8s.io", "evictionrequests")),
 		), "edit"),
 		aggregateTo(clusterRole("system:aggregate-to-view",
 			rule("get list watch", "core", "configmaps endpoints persistentvolumeclaims persistentvolumeclaims/status pods replicationcontrollers replicationcontrollers/scale serviceaccounts services services/status"),
@@ -54,6 +56,8 @@ func userRoles(on Features) []*rbacv1.ClusterRole {
 			rule("get list watch", "networking.k8s.io", "ingresses ingresses/status networkpolicies"),
 			rule("get list watch", "resource.k8s.io", "resourceclaims resourceclaims/status resourceclaimtemplates"),
 			on.with("GenericWorkload", rule("get list watch", "scheduling.k8s.io", "podgroups podgroups/status workloads")),
+			on.with("CompositePodGroup", rule("get list watch", "scheduling.k8s.io", "compositepodgroups compositepodgroups/status")),
+			on.with("EvictionRequestAPI", rule("get list watch", "lifecycle.k8s.io", "evictionrequests evictions")),
 		), "view"),
 		aggregateTo(aggregated(clusterRole("view"), "view"), "edit"),
 	}

@@ -67,8 +67,8 @@ type checker struct {
 	privileged bool
 	// mirror is as Options has it.
 	mirror bool
-	// comparedTolerations and hostNetworkUsers are as Options has them.
-	comparedTolerations, hostNetworkUsers bool
+	// emptyImages, comparedTolerations and hostNetworkUsers are as Options has them.
+	emptyImages, comparedTolerations, hostNetworkUsers bool
 	oneRestarts                           bool // OneContainerRestarts
 	anyHostname                           bool // AnyHostname
 	addresses                             check.Addresses
@@ -80,7 +80,7 @@ type checker struct {
 func newChecker(o Options, s *corev1.PodSpec) *checker {
 	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: o.AllowPrivileged, mirror: o.Mirror,
 		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers, oneRestarts: o.OneContainerRestarts, anyHostname: o.AnyHostname, addresses: o.Addresses,
-		selinuxMounts: o.SELinuxMounts}
+		selinuxMounts: o.SELinuxMounts, emptyImages: o.EmptyImages}
 }
 
 func (v *checker) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }

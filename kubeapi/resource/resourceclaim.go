@@ -28,7 +28,14 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 		Representation: registry.Typed[claim]{Versions: claimVersions()},
 		Names:          registry.Names{Plural: "resourceclaims"},
 		Write: registry.Write[claim]{
-			Default: func(c claim) { defaultClaim(&c.Spec) },
+			Default: func(c claim) {
+				defaultClaim(&c.Spec)
+				if a := c.Status.Allocation; a != nil {
+					for i := range a.Devices.Results {
+						defaultTolerations(a.Devices.Results[i].Tolerations)
+					}
+				}
+			},
 			Validate: func(ctx context.Context, c claim) field.ErrorList {
 				path := field.NewPath("spec")
 				errs := append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
@@ -101,6 +108,10 @@ func defaultRequest(mode *resourcev1.DeviceAllocationMode, count *int64, tolerat
 	if *mode == resourcev1.DeviceAllocationModeExactCount && *count == 0 {
 		*count = 1
 	}
+	defaultTolerations(tolerations)
+}
+
+func defaultTolerations(tolerations []resourcev1.DeviceToleration) {
 	for i := range tolerations {
 		if tolerations[i].Operator == "" {
 			tolerations[i].Operator = resourcev1.DeviceTolerationOpEqual
