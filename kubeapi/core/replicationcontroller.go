@@ -41,7 +41,7 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 				}
 				return validateRC(o, r)
 			},
-			Warnings:                 rcWarnings,
+			Warnings: rcWarnings,
 		},
 		Delete: registry.Delete[rc]{GarbageCollection: registry.OrphanDependents},
 		Show: registry.Show[rc]{

@@ -122,7 +122,6 @@ func validateLevel(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
 			errs = append(errs, validateLimited(s.Limited, path.Child("limited"))...)
 		}
 	case "":
-		errs = append(errs, field.Required(path.Child("type"), ""))
 	default:
 		errs = append(errs, check.OneOf(s.Type, path.Child("type"), flowv1.PriorityLevelEnablementExempt,
 			flowv1.PriorityLevelEnablementLimited)...)
@@ -141,11 +140,12 @@ func validateMembers(s *flowv1.PriorityLevelConfigurationSpec, path *field.Path)
 		if s.Type == flowv1.PriorityLevelEnablementLimited {
 			errs = append(errs, field.Required(limited, ""))
 		}
-		return errs
+		return append(errs, typeIn(s.Type == "", path)...)
 	}
 	if s.Type != flowv1.PriorityLevelEnablementLimited {
 		errs = append(errs, field.Forbidden(limited, ""))
 	}
+	errs = append(errs, typeIn(s.Type == "", path)...)
 	r, at := &s.Limited.LimitResponse, limited.Child("limitResponse")
 	switch queues := r.Type == flowv1.LimitResponseTypeQueue; {
 	case queues && r.Queuing == nil:
@@ -153,10 +153,15 @@ func validateMembers(s *flowv1.PriorityLevelConfigurationSpec, path *field.Path)
 	case !queues && r.Queuing != nil:
 		errs = append(errs, field.Forbidden(at.Child("queuing"), ""))
 	}
-	if r.Type == "" {
-		errs = append(errs, field.Required(at.Child("type"), ""))
+	return append(errs, typeIn(r.Type == "", at)...)
+}
+
+// typeIn requires the type of a union.
+func typeIn(empty bool, path *field.Path) field.ErrorList {
+	if empty {
+		return field.ErrorList{field.Required(path.Child("type"), "")}
 	}
-	return errs
+	return nil
 }
 
 func validateMandatory(l *flowv1.PriorityLevelConfiguration) field.ErrorList {

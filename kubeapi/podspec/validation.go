@@ -69,10 +69,10 @@ type checker struct {
 	mirror bool
 	// emptyImages, comparedTolerations and hostNetworkUsers are as Options has them.
 	emptyImages, comparedTolerations, hostNetworkUsers bool
-	oneRestarts                           bool // OneContainerRestarts
-	anyHostname                           bool // AnyHostname
-	addresses                             check.Addresses
-	selinuxMounts                         bool // SELinuxMounts
+	oneRestarts                                        bool // OneContainerRestarts
+	anyHostname                                        bool // AnyHostname
+	addresses                                          check.Addresses
+	selinuxMounts                                      bool // SELinuxMounts
 	// template is set for a template, whose images may be named later
 	template bool
 }

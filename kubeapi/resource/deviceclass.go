@@ -22,10 +22,10 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 			ValidateName:     check.SubdomainName,
 			CountsGeneration: true,
 			Validate: func(ctx context.Context, c class) field.ErrorList {
-				return declared(ctx, validateClass(c), resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"), &c.Spec, nil)
+				return check.Declared(ctx, validateClass(c), resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"), &c.Spec, nil)
 			},
 			ValidateUpdate: func(ctx context.Context, c, old class) field.ErrorList {
-				return declared(ctx, validateClass(c), resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"), &c.Spec, &old.Spec)
+				return check.Declared(ctx, validateClass(c), resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"), &c.Spec, &old.Spec)
 			},
 			AllowUnconditionalUpdate: true,
 		},

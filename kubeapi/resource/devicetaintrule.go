@@ -34,10 +34,10 @@ func taintRuleKind() registry.Kind[*resourcev1.DeviceTaintRule] {
 				renewTimeAdded(&r.Spec.Taint, &old.Spec.Taint)
 			},
 			Validate: func(ctx context.Context, r rule) field.ErrorList {
-				return declared(ctx, validateTaintRule(r), resourcev1.Validate_DeviceTaintRuleSpec, field.NewPath("spec"), &r.Spec, nil)
+				return check.Declared(ctx, validateTaintRule(r), resourcev1.Validate_DeviceTaintRuleSpec, field.NewPath("spec"), &r.Spec, nil)
 			},
 			ValidateUpdate: func(ctx context.Context, r, old rule) field.ErrorList {
-				return declared(ctx, validateTaintRule(r), resourcev1.Validate_DeviceTaintRuleSpec, field.NewPath("spec"), &r.Spec, &old.Spec)
+				return check.Declared(ctx, validateTaintRule(r), resourcev1.Validate_DeviceTaintRuleSpec, field.NewPath("spec"), &r.Spec, &old.Spec)
 			},
 		},
 		Show: registry.Show[rule]{

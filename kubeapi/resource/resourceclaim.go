@@ -39,7 +39,7 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 			Validate: func(ctx context.Context, c claim) field.ErrorList {
 				path := field.NewPath("spec")
 				errs := append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
-				return declared(ctx, errs, resourcev1.Validate_ResourceClaimSpec, path, &c.Spec, nil)
+				return check.Declared(ctx, errs, resourcev1.Validate_ResourceClaimSpec, path, &c.Spec, nil)
 			},
 			ValidateUpdate: func(_ context.Context, c, old claim) field.ErrorList {
 				return check.Fixed(c.Spec, old.Spec, field.NewPath("spec"))
@@ -63,7 +63,7 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 			ValidateUpdate: func(ctx context.Context, c, old claim) field.ErrorList {
 				errs := append(access.validate(ctx, c, old), validateAdminResults(ctx, stores, c, old)...)
 				errs = append(errs, validateClaimStatus(c, old)...)
-				return declared(ctx, errs, resourcev1.Validate_ResourceClaimStatus, field.NewPath("status"), &c.Status, &old.Status, "status")
+				return check.Declared(ctx, errs, resourcev1.Validate_ResourceClaimStatus, field.NewPath("status"), &c.Status, &old.Status, "status")
 			},
 			NoTable: true,
 		},

@@ -1,4 +1,4 @@
-package resource
+package check
 
 import (
 	"context"
@@ -9,19 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// rules are validation that k8s.io/api generates from the markers of a type.
-type rules[T any] func(context.Context, operation.Operation, *field.Path, *T, *T) field.ErrorList
+// Rules are validation that k8s.io/api generates from the markers of a type.
+type Rules[T any] func(context.Context, operation.Operation, *field.Path, *T, *T) field.ErrorList
 
-// declared adds what the markers of a type find to the errors of rules written here, and drops those of the same
+// Declared adds what the markers of a type find to the errors of rules written here, and drops those of the same
 // kind about the same field: they are said by the markers. A nil old is that of a new object.
-func declared[T any](ctx context.Context, errs field.ErrorList, check rules[T], path *field.Path, obj, old *T, subresources ...string) field.ErrorList {
+func Declared[T any](ctx context.Context, errs field.ErrorList, rules Rules[T], path *field.Path, obj, old *T, subresources ...string) field.ErrorList {
 	op := operation.Operation{Type: operation.Create, Request: operation.Request{Subresources: subresources},
 		// Fields of features that are off are dropped before.
-		Options: map[string]bool{"DRAPartitionableDevicesType": true}}
+		Options: map[string]bool{"CompositePodGroup": true, "DRAPartitionableDevicesType": true,
+			"PodGroupPreemptionPolicy": true, "TopologyAwareWorkloadScheduling": true}}
 	if old != nil {
 		op.Type = operation.Update
 	}
-	found := validate.FilterEnforcedDeclarativeErrors(ctx, check(ctx, op, path, obj, old), true)
+	found := validate.FilterEnforcedDeclarativeErrors(ctx, rules(ctx, op, path, obj, old), true)
 	if len(found) == 0 {
 		return errs
 	}
