@@ -152,7 +152,7 @@ func (p *parts) makeAdmission() error {
 	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("informer-sync", func() error {
 		return errors.Join(p.store.Following(), plugins.Following())
 	}))
-	c.PostStartHooks = append(c.PostStartHooks, plugins.StartHook())
+	c.PostStartHooks = slices.Insert(c.PostStartHooks, 0, plugins.StartHook())
 	return nil
 }
 

@@ -233,11 +233,11 @@ func (s *Server) addHooks() error {
 		name string
 		hook server.PostStartHookFunc
 	}{
-		{"start-kube-aggregator-informers", s.startInformers},
 		{"aggregator-reload-proxy-client-cert", func(server.HookContext) error {
 			_, err := s.config.ProxyClientCert()
 			return err
 		}},
+		{"start-kube-aggregator-informers", s.startInformers},
 		{"apiservice-status-local-available-controller", s.awaitRegistered},
 		{"apiservice-status-remote-available-controller", func(ctx server.HookContext) error {
 			ctx.Go(s.available.run)
@@ -247,6 +247,8 @@ func (s *Server) addHooks() error {
 			ctx.Go(s.followLocal)
 			return s.awaitDelivered(ctx)
 		}},
+		// The directory and the documents are event handlers of APIServices.
+		{"apiservice-discovery-controller", s.awaitDelivered},
 		{"kube-apiserver-autoregistration", func(ctx server.HookContext) error {
 			if err := s.awaitDelivered(ctx); err != nil {
 				return err
@@ -254,9 +256,6 @@ func (s *Server) addHooks() error {
 			ctx.Go(s.register.run)
 			return s.awaitRegistered(ctx)
 		}},
-		// The directory and the documents are event handlers of APIServices.
-		{"apiservice-wait-for-first-sync", s.awaitDelivered},
-		{"apiservice-discovery-controller", s.awaitDelivered},
 		{"apiservice-openapi-controller", s.awaitDelivered},
 		{"apiservice-openapiv3-controller", s.awaitDelivered},
 	} {

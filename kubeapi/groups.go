@@ -14,6 +14,7 @@ import (
 	"triplane/kubeapi/events"
 	"triplane/kubeapi/flowcontrol"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/lifecycle"
 	"triplane/kubeapi/networking"
 	"triplane/kubeapi/node"
 	"triplane/kubeapi/policy"
@@ -43,6 +44,7 @@ func groups() []group.Func {
 		scheduling.Group,
 		storage.Group,
 		storagemigration.Group,
+		lifecycle.Group,
 		flowcontrol.Group,
 		// apps: behind all others, so that its kinds win over what other groups
 		// served before (extensions)

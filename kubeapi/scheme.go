@@ -23,6 +23,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	networkingv1 "k8s.io/api/networking/v1"
 	networkingv1beta1 "k8s.io/api/networking/v1beta1"
 	nodev1 "k8s.io/api/node/v1"
@@ -76,6 +77,7 @@ func addBetas(s *runtime.Scheme) error {
 		certificatesv1beta1.AddToScheme,
 		coordinationv1alpha2.AddToScheme,
 		coordinationv1beta1.AddToScheme,
+		lifecyclev1alpha1.AddToScheme,
 		networkingv1beta1.AddToScheme,
 		resourcev1alpha3.AddToScheme,
 		resourcev1beta1.AddToScheme,

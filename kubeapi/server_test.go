@@ -33,7 +33,7 @@ import (
 
 // kindGates are the features that are kinds of their own, or fields that stories show.
 var kindGates = []string{
-	"ClusterTrustBundle", "PodCertificateRequest", "CoordinatedLeaderElection", "StorageVersionMigrator", "GenericWorkload",
+	"ClusterTrustBundle", "PodCertificateRequest", "CoordinatedLeaderElection", "StorageVersionMigrator", "GenericWorkload", "CompositePodGroup", "EvictionRequestAPI",
 }
 
 // enabled is how features are where all kinds are served.

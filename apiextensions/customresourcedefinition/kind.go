@@ -41,7 +41,7 @@ func Kind(kept Storage) *registry.Kind[Object] {
 			ValidateUpdate:   validator.ValidateUpdate,
 			Warnings:         crdWarnings,
 		},
-		Delete: registry.Delete[Object]{Mark: markDeletion},
+		Delete: registry.Delete[Object]{Mark: markDeletion, UnmetPrecondition: "precondition failed"},
 		Show:   registry.Show[Object]{Columns: crdColumns(), Cells: crdCells},
 		Status: &registry.StatusSubresource[Object]{
 			ValidateUpdate: validator.ValidateStatusUpdate,

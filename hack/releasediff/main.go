@@ -51,6 +51,11 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if present := requiredVersion(*root); present != "" && present != *to {
+		if known.present, err = readRelease(present); err != nil {
+			return err
+		}
+	}
 	if !*all {
 		both[0].countMarkers(both[1])
 	}

@@ -22,7 +22,7 @@ func TestDifferences(t *testing.T) {
 	from, to := readTestdata(t, "old"), readTestdata(t, "new")
 	from.countMarkers(to)
 	var out strings.Builder
-	if err := printDifferences(&out, from, to, project{"gardenbeds": true}); err != nil {
+	if err := printDifferences(&out, from, to, project{words: map[string]bool{"gardenbeds": true}}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `## Lifecycle
@@ -93,7 +93,7 @@ func TestServers(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := printDifferences(&out, from, to, project{"scale": true, "gardener": true}); err != nil {
+	if err := printDifferences(&out, from, to, project{words: map[string]bool{"scale": true, "gardener": true}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"+ /apis/apps/v1/gardens/scale: Scale[get] []\n", "+ Garden.beds: array[] <nil> false (missing)\n",

@@ -1,4 +1,4 @@
-// Package pattern searches regular expressions in long texts of clients, and stops when nobody needs the result.
+// Package pattern searches regular expressions in long texts of clients, and stops when the result is no longer needed.
 //
 // The time of a search is proportional to the length of the text and to the number of states of the expression,
 // of which a megabyte of source can have a million. Package regexp cannot be interrupted, but it reads its text

@@ -110,9 +110,7 @@ func Table() []Plugin {
 		{"DefaultIngressClass", on, newDefaultIngressClass, nil},
 		{"DenyServiceExternalIPs", off, newDenyExternalIPs, nil},
 		{"PodTopologyLabels", on, newPodTopology, nil},
-		{"PodGroupWorkloadExists", on, newPodGroupWorkload, nil},
 		{"NodeDeclaredFeatureValidator", on, newNodeFeatures, nil},
-		{"JobValidation", on, newJobValidation, nil},
 		{"PodResizeValidator", on, newPodResize, nil},
 		{firstDynamic, on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
 			return d.configured.MutatingPolicies(raw)

@@ -3,7 +3,7 @@ package admission
 import (
 	"context"
 
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 
 	"triplane/generic/guard/admission"
 )
@@ -26,7 +26,7 @@ func newPodGroupProtection(d *Dependencies) admission.Interface {
 
 // Admit implements admission.MutatingInterface.
 func (podGroupProtection) Admit(_ context.Context, a *admission.Attributes) error {
-	if g, ok := a.Object.(*schedulingv1beta1.PodGroup); ok && a.Subresource == "" {
+	if g, ok := a.Object.(*schedulingv1alpha3.PodGroup); ok && a.Subresource == "" {
 		addFinalizer(&g.ObjectMeta, "scheduling.k8s.io/podgroup-protection")
 	}
 	return nil

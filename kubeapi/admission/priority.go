@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,8 +15,8 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// priority sets the priority and preemption policy of a pod from its priority class, and rejects a second default
-// class.
+// priority sets the priority and preemption policy of a pod from its priority class, and those of pod groups, and
+// rejects a second default class.
 //
 // Options: none. Metrics: none. Order: before ResourceQuota, whose scopes select by priority class.
 type priority struct{ stores *group.Stores }
@@ -35,7 +36,7 @@ func (*priority) Handles(op admission.Operation) bool {
 func (p *priority) Admit(ctx context.Context, a *admission.Attributes) error {
 	pod := podOf(a)
 	if pod == nil {
-		return nil
+		return p.admitGroup(ctx, a)
 	}
 	if a.Operation == admission.Update {
 		old, ok := a.OldObject.(*corev1.Pod)
@@ -47,7 +48,7 @@ func (p *priority) Admit(ctx context.Context, a *admission.Attributes) error {
 		}
 		return nil
 	}
-	value, policy, err := p.of(ctx, a, pod)
+	value, policy, err := p.of(ctx, a, &pod.Spec.PriorityClassName)
 	if err != nil {
 		return err
 	}
@@ -66,13 +67,44 @@ func (p *priority) Admit(ctx context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// of returns the values of the pod's class, or of the default class.
-func (p *priority) of(
-	ctx context.Context, a *admission.Attributes, pod *corev1.Pod,
-) (int32, corev1.PreemptionPolicy, error) {
-	class, err := p.class(ctx, pod.Spec.PriorityClassName)
+// admitGroup sets the priority of a new pod group or composite pod group.
+func (p *priority) admitGroup(ctx context.Context, a *admission.Attributes) error {
+	if a.Operation != admission.Create || a.Subresource != "" {
+		return nil
+	}
+	switch g := a.Object.(type) {
+	case *schedulingv1alpha3.PodGroup:
+		return p.ofGroup(ctx, a, "pod group", &g.Spec.PriorityClassName, &g.Spec.Priority, g.Spec.PreemptionPolicy)
+	case *schedulingv1alpha3.CompositePodGroup:
+		return p.ofGroup(ctx, a, "composite pod group", &g.Spec.PriorityClassName, &g.Spec.Priority, g.Spec.PreemptionPolicy)
+	}
+	return nil
+}
+
+func (p *priority) ofGroup(ctx context.Context, a *admission.Attributes, what string, class *string, value **int32,
+	preemption *schedulingv1alpha3.PreemptionPolicy) error {
+	computed, policy, err := p.of(ctx, a, class)
+	if err != nil {
+		return err
+	}
+	if *value != nil && **value != computed {
+		return forbidden(a, "priority set in the %s (%d) must match the priority computed (%d) based on the priority "+
+			"class set in the spec", what, **value, computed)
+	}
+	*value = &computed
+	if preemption != nil && string(*preemption) != string(policy) {
+		return forbidden(a, "the string value of PreemptionPolicy (%s) must not be provided in %s spec; priority "+
+			"admission controller computed %s from the given PriorityClass name", *preemption, what, policy)
+	}
+	return nil
+}
+
+// of returns the values of the class, or of the default class, whose name it sets.
+func (p *priority) of(ctx context.Context, a *admission.Attributes,
+	name *string) (int32, corev1.PreemptionPolicy, error) {
+	class, err := p.class(ctx, *name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
-		return 0, "", forbidden(a, "no PriorityClass with name %v was found", pod.Spec.PriorityClassName)
+		return 0, "", forbidden(a, "no PriorityClass with name %v was found", *name)
 	}
 	if err != nil {
 		return 0, "", err
@@ -81,7 +113,7 @@ func (p *priority) of(
 	if class == nil {
 		return 0, policy, nil
 	}
-	pod.Spec.PriorityClassName = class.Name
+	*name = class.Name
 	if class.PreemptionPolicy != nil {
 		policy = *class.PreemptionPolicy
 	}

@@ -10,7 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,15 +48,6 @@ var stock = map[string]map[string]string{
 		"linux":   `{metadata: {name: linux, labels: {kubernetes.io/os: linux, topology.kubernetes.io/zone: z, topology.kubernetes.io/region: r, other: x}}, status: {allocatable: {cpu: "2", memory: 1Gi}}}`,
 		"windows": `{metadata: {name: windows, labels: {kubernetes.io/os: windows}}}`,
 	},
-	"workloads": {
-		"n/w":     `{metadata: {name: w}, spec: {podGroupTemplates: [{name: workers}]}}`,
-		"n/going": `{metadata: {name: going, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {podGroupTemplates: [{name: workers}]}}`,
-	},
-	"podgroups": {
-		"n/g":     `{metadata: {name: g, ownerReferences: [{kind: Job, name: j, uid: j-gang, controller: true}]}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}`,
-		"n/basic": `{metadata: {name: basic, ownerReferences: [{kind: Job, name: j, uid: j-basic, controller: true}]}, spec: {schedulingPolicy: {basic: {}}}}`,
-		"n/owned": `{metadata: {name: owned, ownerReferences: [{kind: Job, name: j, uid: j-owner}]}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}`,
-	},
 }
 
 func stocked(t *testing.T) *group.Stores {
@@ -67,11 +58,7 @@ func stocked(t *testing.T) *group.Stores {
 		for name, text := range byName {
 			found[name] = parsed(t, resource, text)
 		}
-		gr := core(resource)
-		if resource == "workloads" || resource == "podgroups" {
-			gr.Group = schedulingv1beta1.GroupName
-		}
-		stores.Put(gr, found.listed())
+		stores.Put(core(resource), found.listed())
 	}
 	return stores
 }
@@ -111,8 +98,7 @@ func parsed(t *testing.T, resource, text string) runtime.Object {
 		"configmaps":          func() runtime.Object { return &corev1.ConfigMap{} },
 		"events":              func() runtime.Object { return &corev1.Event{} },
 		"jobs":                func() runtime.Object { return &batchv1.Job{} },
-		"workloads":           func() runtime.Object { return &schedulingv1beta1.Workload{} },
-		"podgroups":           func() runtime.Object { return &schedulingv1beta1.PodGroup{} },
+		"podgroups":           func() runtime.Object { return &schedulingv1alpha3.PodGroup{} },
 		"clustertrustbundles": func() runtime.Object { return &certificatesv1.ClusterTrustBundle{} },
 		"bindings":            func() runtime.Object { return &corev1.Binding{} },
 	}[plural]()
@@ -181,12 +167,8 @@ func (c *pluginCase) run(t *testing.T) (*admission.Attributes, error) {
 
 func TestPlugins(t *testing.T) {
 	const (
-		limits  = "{apiVersion: eventratelimit.admission.k8s.io/v1alpha1, kind: Configuration, limits: "
-		jobOf   = `{metadata: {name: j, namespace: "n", uid: `
-		two     = "spec: {template: {}, parallelism: 2}}"
-		three   = "spec: {template: {}, parallelism: 3}}"
-		bound   = "{spec: {nodeName: linux, containers: [{name: c, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}"
-		ofGroup = "{spec: {schedulingPolicy: {}, workloadRef: {workloadName: "
+		limits = "{apiVersion: eventratelimit.admission.k8s.io/v1alpha1, kind: Configuration, limits: "
+		bound  = "{spec: {nodeName: linux, containers: [{name: c, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}"
 	)
 	for _, c := range []pluginCase{
 		{name: "admits", plugin: "AlwaysAdmit", object: "{}"},
@@ -243,21 +225,6 @@ func TestPlugins(t *testing.T) {
 		{name: "too long", plugin: "ImagePolicyWebhook", config: "{imagePolicy: {allowTTL: 9999}}",
 			refused: "allowTTL: valid value is between 1 and 1800, got 9999"},
 
-		{name: "a gang of another size", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-gang}, " +
-			three, old: jobOf + "j-gang}, " + two,
-			refused: `cannot change parallelism for a Job referencing gang-scheduled PodGroup "g"`},
-		{name: "a gang", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-gang, labels: {a: b}}, " + two,
-			old: jobOf + "j-gang}, " + two},
-		{name: "a group but no gang", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-basic}, " + three,
-			old: jobOf + "j-basic}, " + two},
-		{name: "a gang that has another controller", plugin: "JobValidation", resource: "jobs", object: jobOf +
-			"j-owner}, " + three, old: jobOf + "j-owner}, " + two},
-		{name: "no group", plugin: "JobValidation", resource: "jobs", object: jobOf + "j}, " + three, old: jobOf +
-			"j}, " + two},
-		{name: "a group of its own", plugin: "JobValidation", resource: "jobs", object: jobOf +
-			"j-gang}, spec: {template: {}, parallelism: 3}}",
-			old: jobOf + "j-gang}, spec: {template: {spec: {schedulingGroup: {podGroupName: x}}}, parallelism: 2}}"},
-
 		{name: "apart by node", plugin: "LimitPodHardAntiAffinityTopology",
 			object: "{spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
 				"[{topologyKey: kubernetes.io/hostname}]}}}}"},
@@ -290,14 +257,6 @@ func TestPlugins(t *testing.T) {
 		{name: "protected", plugin: "PodGroupProtection", resource: "podgroups",
 			object:  "{spec: {schedulingPolicy: {}}}",
 			changed: `"finalizers":["scheduling.k8s.io/podgroup-protection"]`},
-		{name: "of a template", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
-			"w, templateName: workers}}}"},
-		{name: "of no template", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
-			"w, templateName: x}}}", refused: `workload "w" has no pod group template "x"`},
-		{name: "of no workload", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
-			"x, templateName: workers}}}", refused: `workload "x" does not exist in namespace "n"`},
-		{name: "of one that goes", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup +
-			"going, templateName: workers}}}", refused: `workload "going" is being deleted`},
 
 		{name: "the namespace's selector", plugin: "PodNodeSelector", object: "{spec: {nodeSelector: {disk: ssd}}}",
 			changed: `"nodeSelector":{"disk":"ssd","zone":"a"}`},

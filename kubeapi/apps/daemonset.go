@@ -49,7 +49,7 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 			},
 			ValidateUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
 				errs := check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))
-				return append(errs, validateDaemonSetSpec(o, d)...)
+				return append(errs, validateDaemonSetSpec(o.Ratchet(&old.Spec.Template.Spec), d)...)
 			},
 			Warnings: func(_ context.Context, d, old *appsv1.DaemonSet) []string {
 				if old != nil && templateGeneration(d) == templateGeneration(old) {

@@ -39,7 +39,7 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 				return validateDeploymentSpec(o, d)
 			},
 			ValidateUpdate: func(_ context.Context, d, old *appsv1.Deployment) field.ErrorList {
-				errs := validateDeploymentSpec(o, d)
+				errs := validateDeploymentSpec(o.Ratchet(&old.Spec.Template.Spec), d)
 				return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
 			},
 			Warnings: func(_ context.Context, d, old *appsv1.Deployment) []string {

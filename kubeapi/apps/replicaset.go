@@ -36,7 +36,7 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 				return validateReplicaSetSpec(o, r)
 			},
 			ValidateUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) field.ErrorList {
-				errs := validateReplicaSetSpec(o, r)
+				errs := validateReplicaSetSpec(o.Ratchet(&old.Spec.Template.Spec), r)
 				return append(errs, check.Immutable(r.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
 			},
 			Warnings: func(_ context.Context, r, old *appsv1.ReplicaSet) []string {

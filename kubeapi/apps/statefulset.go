@@ -213,7 +213,7 @@ func validateStatefulSetRolling(r *appsv1.RollingUpdateStatefulSetStrategy, path
 }
 
 func validateStatefulSetUpdate(o podspec.Options, s, old *appsv1.StatefulSet) field.ErrorList {
-	errs := validateStatefulSetSpec(o, s, old)
+	errs := validateStatefulSetSpec(o.Ratchet(&old.Spec.Template.Spec), s, old)
 	path := field.NewPath("spec")
 	errs = append(errs, check.Immutable(s.Spec.ServiceName, old.Spec.ServiceName, path.Child("serviceName"))...)
 	errs = append(errs, check.Immutable(s.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy,

@@ -48,7 +48,8 @@ func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 				return errs
 			},
 			ValidateUpdate: func(_ context.Context, c, old *batchv1.CronJob) field.ErrorList {
-				return validateCronJobSpec(o, &c.Spec, &old.Spec, field.NewPath("spec"))
+				return validateCronJobSpec(o.Ratchet(&old.Spec.JobTemplate.Spec.Template.Spec), &c.Spec, &old.Spec,
+					field.NewPath("spec"))
 			},
 			Warnings:                 cronJobWarnings,
 			AllowUnconditionalUpdate: true,

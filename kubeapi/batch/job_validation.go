@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +35,7 @@ func indexed(s *batchv1.JobSpec) bool {
 }
 
 func validateJob(o podspec.Options, j *batchv1.Job) field.ErrorList {
-	errs := validateGeneratedSelector(j, true)
+	errs := validateGeneratedSelector(j)
 	errs = append(errs, validateJobSpec(o, &j.Spec, field.NewPath("spec"))...)
 	if n := ptr.Deref(j.Spec.Completions, 0); indexed(&j.Spec) && n > 0 {
 		if host := fmt.Sprintf("%s-%d", j.Name, n-1); len(validation.IsDNS1123Label(host)) > 0 {
@@ -45,9 +46,9 @@ func validateJob(o podspec.Options, j *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-// validateGeneratedSelector validates the labels and the selector that the server generates.
-// Jobs from before 1.27 have no labels with a prefix.
-func validateGeneratedSelector(j *batchv1.Job, prefixed bool) field.ErrorList {
+// validateGeneratedSelector validates the labels and the selector that the server generates for a new Job. Updates
+// may change those labels that the selector does not need.
+func validateGeneratedSelector(j *batchv1.Job) field.ErrorList {
 	if ptr.Deref(j.Spec.ManualSelector, false) || j.Spec.Selector == nil {
 		return nil
 	}
@@ -56,17 +57,11 @@ func validateGeneratedSelector(j *batchv1.Job, prefixed bool) field.ErrorList {
 		errs = append(errs, field.Required(field.NewPath("metadata", "uid"), ""))
 	}
 	path := field.NewPath("spec", "template", "metadata", "labels")
-	for _, l := range []struct {
-		label, want string
-		required    bool
-	}{
-		{legacyControllerUID, string(j.UID), true}, {legacyJobName, j.Name, true},
-		{batchv1.ControllerUidLabel, string(j.UID), prefixed}, {batchv1.JobNameLabel, j.Name, prefixed},
+	for _, l := range []struct{ label, want string }{
+		{legacyControllerUID, string(j.UID)}, {legacyJobName, j.Name},
+		{batchv1.ControllerUidLabel, string(j.UID)}, {batchv1.JobNameLabel, j.Name},
 	} {
 		have := j.Spec.Template.Labels
-		if !l.required {
-			continue
-		}
 		if v, ok := have[l.label]; !ok {
 			errs = append(errs, field.Required(path.Key(l.label), fmt.Sprintf("must be '%s'", l.want)))
 		} else if v != l.want {
@@ -203,13 +198,10 @@ func validatePodReplacementPolicy(s *batchv1.JobSpec, path *field.Path) field.Er
 func validateJobUpdate(opts podspec.Options, j, old *batchv1.Job) field.ErrorList {
 	path := field.NewPath("spec")
 	s, o := &j.Spec, &old.Spec
-	_, byName := o.Template.Labels[batchv1.JobNameLabel]
-	_, byUID := o.Template.Labels[batchv1.ControllerUidLabel]
-	errs := validateGeneratedSelector(j, byName && byUID)
 	// kube-apiserver validates the spec of a job that changes twice, and reports
 	// each fault twice in the causes.
-	spec := validateJobSpec(opts, s, path)
-	errs = append(append(errs, spec...), spec...)
+	spec := validateJobSpec(opts.Ratchet(&o.Template.Spec), s, path)
+	errs := slices.Concat(spec, spec)
 	errs = append(errs, validateCompletionsUpdate(s, o, path)...)
 	errs = append(errs, check.Immutable(s.Selector, o.Selector, path.Child("selector"))...)
 	errs = append(errs, validateJobPodUpdate(opts, j, old, path.Child("template"))...)

@@ -48,7 +48,12 @@ func TestRulesOfFeatures(t *testing.T) {
 		{"DRADeviceTaintRules", "system:kube-scheduler", "get list watch", "devicetaintrules"},
 		{"DRADeviceTaintRules", "system:controller:device-taint-eviction-controller", "patch update", "devicetaintrules/status"},
 		{"DRAWorkloadResourceClaims", "system:controller:resource-claim-controller", "get list watch", "podgroups"},
-		{"WorkloadWithJob", "system:controller:job-controller", "create get list watch", "podgroups workloads"},
+		{"WorkloadWithJob", "system:controller:job-controller", "create get list patch update watch", "podgroups workloads"},
+		{"CompositePodGroup", "system:aggregate-to-edit", "create delete deletecollection patch update", "compositepodgroups"},
+		{"CompositePodGroup", "system:kube-scheduler", "patch update", "compositepodgroups/status"},
+		{"EvictionRequestAPI", "system:aggregate-to-edit", "create delete deletecollection patch update", "evictionrequests"},
+		{"EvictionRequestAPI", "system:aggregate-to-view", "get list watch", "evictionrequests evictions"},
+		{"CSIVolumeHealth", "system:node", "get patch update", "csinodes/status"},
 	} {
 		has := func(on Features) bool {
 			return slices.ContainsFunc(rulesOf(on, c.role), func(r rbacv1.PolicyRule) bool {

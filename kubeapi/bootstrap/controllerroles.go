@@ -132,7 +132,8 @@ func controllerRoles(on Features) []*rbacv1.ClusterRole {
 			rule("update", "batch", "jobs/finalizers"),
 			rule("create delete list patch watch", "core", "pods"),
 			rule("create patch update", "core events.k8s.io", "events"),
-			on.with("WorkloadWithJob", rule("create get list watch", "scheduling.k8s.io", "podgroups workloads")),
+			on.with("WorkloadWithJob", rule("create get list patch update watch", "scheduling.k8s.io",
+				"podgroups workloads")),
 		),
 		controllerRole("legacy-service-account-token-cleaner",
 			named("get", "core", "configmaps", "kube-apiserver-legacy-service-account-token-tracking"),
@@ -149,6 +150,7 @@ func controllerRoles(on Features) []*rbacv1.ClusterRole {
 			rule("patch update", "core", "pods/status"),
 			rule("delete get list watch", "core", "pods"),
 			rule("create patch update", "core events.k8s.io", "events"),
+			rule("get list watch", "coordination.k8s.io", "leases"),
 		),
 		controllerRole("persistent-volume-binder",
 			rule("create delete get list update watch", "core", "persistentvolumes"),
@@ -286,6 +288,7 @@ func rolesOfFeatures(on Features) []*rbacv1.ClusterRole {
 			rule("patch update", "resource.k8s.io", "resourcepoolstatusrequests/status"),
 			rule("get list watch", "resource.k8s.io", "resourceslices"),
 			rule("get list watch", "resource.k8s.io", "resourceclaims"),
+			rule("get list watch", "resource.k8s.io", "devicetaintrules"),
 			rule("create patch update", "core events.k8s.io", "events"),
 		)),
 		onlyWith(on, "GenericWorkload", controllerRole("podgroup-protection-controller",
@@ -304,14 +307,13 @@ func rolesOfFeatures(on Features) []*rbacv1.ClusterRole {
 	)
 }
 
-// storageVersionMigratorRole is that of the controller of StorageVersionMigrations. It
-// escalates and binds, since whoever writes a role or a binding has to, even where
-// that changes nothing.
+// storageVersionMigratorRole is that of the controller of StorageVersionMigrations, which lists and patches all
+// objects, and sets the stored versions of CustomResourceDefinitions.
 func storageVersionMigratorRole() *rbacv1.ClusterRole {
 	return controllerRole("storage-version-migrator-controller",
-		rule("get list patch watch", "*", "*"),
-		rule("bind escalate", "rbac.authorization.k8s.io", "clusterroles roles"),
+		rule("list patch", "*", "*"),
+		rule("get", "apiextensions.k8s.io", "customresourcedefinitions"),
+		rule("patch", "apiextensions.k8s.io", "customresourcedefinitions/status"),
 		rule("update", "storagemigration.k8s.io", "storageversionmigrations/status"),
-		rule("update", "apiextensions.k8s.io", "customresourcedefinitions/status"),
 	)
 }

@@ -28,8 +28,8 @@ func podTemplateKind(o podspec.Options) registry.Kind[*corev1.PodTemplate] {
 			Validate: func(_ context.Context, t *corev1.PodTemplate) field.ErrorList {
 				return podspec.ValidateTemplate(o, &t.Template, field.NewPath("template"))
 			},
-			ValidateUpdate: func(_ context.Context, t, _ *corev1.PodTemplate) field.ErrorList {
-				return podspec.ValidateTemplate(o, &t.Template, field.NewPath("template"))
+			ValidateUpdate: func(_ context.Context, t, old *corev1.PodTemplate) field.ErrorList {
+				return podspec.ValidateTemplate(o.Ratchet(&old.Template.Spec), &t.Template, field.NewPath("template"))
 			},
 			Warnings: func(_ context.Context, t, old *corev1.PodTemplate) []string {
 				return workload.TemplateWarnings(t, old, &t.Template, field.NewPath("template"))

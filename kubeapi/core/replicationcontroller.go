@@ -35,8 +35,13 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 			Default:                  defaultReplicationController,
 			CountsGeneration:         true,
 			Validate:                 func(_ context.Context, r rc) field.ErrorList { return validateRC(o, r) },
-			ValidateUpdate:           func(_ context.Context, r, _ rc) field.ErrorList { return validateRC(o, r) },
-			Warnings:                 rcWarnings,
+			ValidateUpdate: func(_ context.Context, r, old rc) field.ErrorList {
+				if t := old.Spec.Template; t != nil {
+					return validateRC(o.Ratchet(&t.Spec), r)
+				}
+				return validateRC(o, r)
+			},
+			Warnings: rcWarnings,
 		},
 		Delete: registry.Delete[rc]{GarbageCollection: registry.OrphanDependents},
 		Show: registry.Show[rc]{

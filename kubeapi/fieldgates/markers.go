@@ -25,6 +25,7 @@ var otherwise = []string{
 	"core/v1 VolumeProjection.PodCertificate",
 	"core/v1 Container.RestartPolicyRules",
 	"core/v1 VolumeStatus.Image",
+	"core/v1 ContainerStatus.StopSignal",
 	"core/v1 EphemeralContainerCommon.ResizePolicy",
 	"core/v1 EphemeralContainerCommon.RestartPolicyRules",
 	"core/v1 PodLogOptions.Stream",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,30 +113,55 @@ func validateLevel(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
 	}
 	switch s.Type {
 	case flowv1.PriorityLevelEnablementExempt:
-		if s.Limited != nil {
-			errs = append(errs, field.Forbidden(path.Child("limited"), ""))
-			errs = append(errs, validateResponse(&s.Limited.LimitResponse, path.Child("limited", "limitResponse"))...)
-		}
 		if s.Exempt != nil {
 			errs = append(errs, validateShares(s.Exempt.NominalConcurrencyShares, s.Exempt.LendablePercent,
 				path.Child("exempt"))...)
 		}
 	case flowv1.PriorityLevelEnablementLimited:
-		if s.Exempt != nil {
-			errs = append(errs, field.Forbidden(path.Child("exempt"), ""))
-		}
-		if s.Limited == nil {
-			errs = append(errs, field.Required(path.Child("limited"), ""))
-		} else {
+		if s.Limited != nil {
 			errs = append(errs, validateLimited(s.Limited, path.Child("limited"))...)
 		}
 	case "":
-		errs = append(errs, field.Required(path.Child("type"), ""))
 	default:
 		errs = append(errs, check.OneOf(s.Type, path.Child("type"), flowv1.PriorityLevelEnablementExempt,
 			flowv1.PriorityLevelEnablementLimited)...)
 	}
-	return check.DeclaredLast(append(errs, validateMandatory(l)...))
+	return check.DeclaredLast(slices.Concat(validateMembers(s, path), errs, validateMandatory(l)))
+}
+
+// validateMembers validates the unions of a level: the type decides which members are set, known or not.
+func validateMembers(s *flowv1.PriorityLevelConfigurationSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.Exempt != nil && s.Type != flowv1.PriorityLevelEnablementExempt {
+		errs = append(errs, field.Forbidden(path.Child("exempt"), ""))
+	}
+	limited := path.Child("limited")
+	if s.Limited == nil {
+		if s.Type == flowv1.PriorityLevelEnablementLimited {
+			errs = append(errs, field.Required(limited, ""))
+		}
+		return append(errs, typeIn(s.Type == "", path)...)
+	}
+	if s.Type != flowv1.PriorityLevelEnablementLimited {
+		errs = append(errs, field.Forbidden(limited, ""))
+	}
+	errs = append(errs, typeIn(s.Type == "", path)...)
+	r, at := &s.Limited.LimitResponse, limited.Child("limitResponse")
+	switch queues := r.Type == flowv1.LimitResponseTypeQueue; {
+	case queues && r.Queuing == nil:
+		errs = append(errs, field.Required(at.Child("queuing"), ""))
+	case !queues && r.Queuing != nil:
+		errs = append(errs, field.Forbidden(at.Child("queuing"), ""))
+	}
+	return append(errs, typeIn(r.Type == "", at)...)
+}
+
+// typeIn requires the type of a union.
+func typeIn(empty bool, path *field.Path) field.ErrorList {
+	if empty {
+		return field.ErrorList{field.Required(path.Child("type"), "")}
+	}
+	return nil
 }
 
 func validateMandatory(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
@@ -181,19 +207,12 @@ func validateLimited(x *flowv1.LimitedPriorityLevelConfiguration, path *field.Pa
 }
 
 func validateResponse(r *flowv1.LimitResponse, path *field.Path) field.ErrorList {
-	queuing := path.Child("queuing")
 	switch r.Type {
-	case flowv1.LimitResponseTypeReject:
-		if r.Queuing != nil {
-			return field.ErrorList{field.Forbidden(queuing, "")}
-		}
+	case flowv1.LimitResponseTypeReject, "":
 	case flowv1.LimitResponseTypeQueue:
-		if r.Queuing == nil {
-			return field.ErrorList{field.Required(queuing, "")}
+		if r.Queuing != nil {
+			return validateQueuing(r.Queuing, path.Child("queuing"))
 		}
-		return validateQueuing(r.Queuing, queuing)
-	case "":
-		return field.ErrorList{field.Required(path.Child("type"), "")}
 	default:
 		return check.OneOf(r.Type, path.Child("type"), flowv1.LimitResponseTypeQueue, flowv1.LimitResponseTypeReject)
 	}

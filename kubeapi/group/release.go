@@ -102,7 +102,8 @@ func (d *Deps) storageVersion(kinds []schema.GroupVersionKind) schema.GroupVersi
 		least = previousRelease
 	}
 	for _, k := range kinds {
-		if Has(least, d.Scheme, k) {
+		// An alpha version is stored only if there is no other.
+		if Has(least, d.Scheme, k) && !strings.Contains(k.Version, "alpha") {
 			return k
 		}
 	}

@@ -27,7 +27,8 @@ func runtimeClassKind(compared bool) registry.Kind[*nodev1.RuntimeClass] {
 		Write: registry.Write[*nodev1.RuntimeClass]{
 			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c, compared) },
 			ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
-				return append(validate(c, compared), check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))...)
+				fixed := check.Fixed(c.Handler, old.Handler, field.NewPath("handler"))
+				return check.DeclaredLast(append(validate(c, compared), fixed...))
 			},
 			AllowCreateOnUpdate: true,
 		},

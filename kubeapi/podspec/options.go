@@ -1,6 +1,10 @@
 package podspec
 
 import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 )
@@ -39,6 +43,8 @@ type Options struct {
 	EarlyPodResources bool
 	// SELinuxMounts permits the change policy MountOption (SELinuxMount).
 	SELinuxMounts bool
+	// EmptyImages accepts image volumes without a reference.
+	EmptyImages bool
 	// AnyHostname accepts every hostname and subdomain, as those of a template whose
 	// pods get others.
 	AnyHostname bool
@@ -64,4 +70,14 @@ func OptionsOf(d *group.Deps) Options {
 		OneContainerRestarts:   !d.Gate("RestartAllContainersOnContainerExits"),
 		SpreadSelectorsAsGiven: !d.Gate("MatchLabelKeysInPodTopologySpreadSelectorMerge"),
 	}
+}
+
+// Ratchet returns the options for the update of a template, which may keep what former releases accepted: image
+// volumes without a reference.
+func (o Options) Ratchet(old *corev1.PodSpec) Options {
+	o.EmptyImages = slices.ContainsFunc(old.Volumes, func(v corev1.Volume) bool {
+		return v.Image != nil &&
+			v.Image.Reference == ""
+	})
+	return o
 }

@@ -67,12 +67,12 @@ type checker struct {
 	privileged bool
 	// mirror is as Options has it.
 	mirror bool
-	// comparedTolerations and hostNetworkUsers are as Options has them.
-	comparedTolerations, hostNetworkUsers bool
-	oneRestarts                           bool // OneContainerRestarts
-	anyHostname                           bool // AnyHostname
-	addresses                             check.Addresses
-	selinuxMounts                         bool // SELinuxMounts
+	// emptyImages, comparedTolerations and hostNetworkUsers are as Options has them.
+	emptyImages, comparedTolerations, hostNetworkUsers bool
+	oneRestarts                                        bool // OneContainerRestarts
+	anyHostname                                        bool // AnyHostname
+	addresses                                          check.Addresses
+	selinuxMounts                                      bool // SELinuxMounts
 	// template is set for a template, whose images may be named later
 	template bool
 }
@@ -82,7 +82,7 @@ func newChecker(o Options, s *corev1.PodSpec) *checker {
 		privileged: o.AllowPrivileged, mirror: o.Mirror,
 		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers, oneRestarts: o.OneContainerRestarts,
 		anyHostname: o.AnyHostname, addresses: o.Addresses,
-		selinuxMounts: o.SELinuxMounts}
+		selinuxMounts: o.SELinuxMounts, emptyImages: o.EmptyImages}
 }
 
 func (v *checker) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }

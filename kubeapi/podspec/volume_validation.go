@@ -110,7 +110,7 @@ func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
 		{"csi", s.CSI != nil, func(p *field.Path) { v.csi(s.CSI, p) }},
 		{"ephemeral", s.Ephemeral != nil, func(p *field.Path) { v.ephemeral(s.Ephemeral, p) }},
 		{"image", s.Image != nil, func(p *field.Path) {
-			if !v.template {
+			if !v.emptyImages {
 				v.require(p, "reference", s.Image.Reference)
 			}
 			oneOf(v, s.Image.PullPolicy, p.Child("pullPolicy"), corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)

@@ -22,12 +22,12 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 			ValidateName:     check.SubdomainName,
 			CountsGeneration: true,
 			Validate: func(ctx context.Context, c class) field.ErrorList {
-				return declared[resourcev1.DeviceClassSpec]{rules: resourcev1.Validate_DeviceClassSpec, path: field.NewPath("spec"),
-					obj: &c.Spec}.add(ctx, validateClass(c))
+				return check.Declared(ctx, validateClass(c), resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"),
+					&c.Spec, nil)
 			},
 			ValidateUpdate: func(ctx context.Context, c, old class) field.ErrorList {
-				return declared[resourcev1.DeviceClassSpec]{rules: resourcev1.Validate_DeviceClassSpec, path: field.NewPath("spec"),
-					obj: &c.Spec, old: &old.Spec}.add(ctx, validateClass(c))
+				return check.Declared(ctx, validateClass(c), resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"),
+					&c.Spec, &old.Spec)
 			},
 			AllowUnconditionalUpdate: true,
 		},

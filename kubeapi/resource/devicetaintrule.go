@@ -34,14 +34,12 @@ func taintRuleKind() registry.Kind[*resourcev1.DeviceTaintRule] {
 				renewTimeAdded(&r.Spec.Taint, &old.Spec.Taint)
 			},
 			Validate: func(ctx context.Context, r rule) field.ErrorList {
-				return declared[resourcev1.DeviceTaintRuleSpec]{rules: resourcev1.Validate_DeviceTaintRuleSpec,
-					path: field.NewPath("spec"),
-					obj:  &r.Spec}.add(ctx, validateTaintRule(r))
+				return check.Declared(ctx, validateTaintRule(r), resourcev1.Validate_DeviceTaintRuleSpec, field.NewPath("spec"),
+					&r.Spec, nil)
 			},
 			ValidateUpdate: func(ctx context.Context, r, old rule) field.ErrorList {
-				return declared[resourcev1.DeviceTaintRuleSpec]{rules: resourcev1.Validate_DeviceTaintRuleSpec,
-					path: field.NewPath("spec"),
-					obj:  &r.Spec, old: &old.Spec}.add(ctx, validateTaintRule(r))
+				return check.Declared(ctx, validateTaintRule(r), resourcev1.Validate_DeviceTaintRuleSpec, field.NewPath("spec"),
+					&r.Spec, &old.Spec)
 			},
 		},
 		Show: registry.Show[rule]{

@@ -28,12 +28,18 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 		Representation: registry.Typed[claim]{Versions: claimVersions()},
 		Names:          registry.Names{Plural: "resourceclaims"},
 		Write: registry.Write[claim]{
-			Default: func(c claim) { defaultClaim(&c.Spec) },
+			Default: func(c claim) {
+				defaultClaim(&c.Spec)
+				if a := c.Status.Allocation; a != nil {
+					for i := range a.Devices.Results {
+						defaultTolerations(a.Devices.Results[i].Tolerations)
+					}
+				}
+			},
 			Validate: func(ctx context.Context, c claim) field.ErrorList {
 				path := field.NewPath("spec")
 				errs := append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
-				return declared[resourcev1.ResourceClaimSpec]{rules: resourcev1.Validate_ResourceClaimSpec, path: path,
-					obj: &c.Spec}.add(ctx, errs)
+				return check.Declared(ctx, errs, resourcev1.Validate_ResourceClaimSpec, path, &c.Spec, nil)
 			},
 			ValidateUpdate: func(_ context.Context, c, old claim) field.ErrorList {
 				return check.Fixed(c.Spec, old.Spec, field.NewPath("spec"))
@@ -57,9 +63,8 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 			ValidateUpdate: func(ctx context.Context, c, old claim) field.ErrorList {
 				errs := append(access.validate(ctx, c, old), validateAdminResults(ctx, stores, c, old)...)
 				errs = append(errs, validateClaimStatus(c, old)...)
-				return declared[resourcev1.ResourceClaimStatus]{rules: resourcev1.Validate_ResourceClaimStatus,
-					path: field.NewPath("status"),
-					obj:  &c.Status, old: &old.Status, subresources: []string{"status"}}.add(ctx, errs)
+				return check.Declared(ctx, errs, resourcev1.Validate_ResourceClaimStatus, field.NewPath("status"), &c.Status,
+					&old.Status, "status")
 			},
 			NoTable: true,
 		},
@@ -104,6 +109,10 @@ func defaultRequest(mode *resourcev1.DeviceAllocationMode, count *int64, tolerat
 	if *mode == resourcev1.DeviceAllocationModeExactCount && *count == 0 {
 		*count = 1
 	}
+	defaultTolerations(tolerations)
+}
+
+func defaultTolerations(tolerations []resourcev1.DeviceToleration) {
 	for i := range tolerations {
 		if tolerations[i].Operator == "" {
 			tolerations[i].Operator = resourcev1.DeviceTolerationOpEqual

@@ -24,9 +24,8 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 			Validate: func(ctx context.Context, t template) field.ErrorList {
 				// Administrators' access is refused as in the claim that comes of it.
 				errs := validateAdminAccess(ctx, stores, &t.Spec.Spec, field.NewPath("spec"))
-				return declared[resourcev1.ResourceClaimTemplateSpec]{rules: resourcev1.Validate_ResourceClaimTemplateSpec,
-					path: field.NewPath("spec"),
-					obj:  &t.Spec}.add(ctx, append(errs, validateTemplate(t)...))
+				return check.Declared(ctx, append(errs, validateTemplate(t)...), resourcev1.Validate_ResourceClaimTemplateSpec,
+					field.NewPath("spec"), &t.Spec, nil)
 			},
 			ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {
 				return append(validateTemplate(t), check.Fixed(t.Spec, old.Spec, field.NewPath("spec"))...)

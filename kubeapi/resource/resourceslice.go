@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/api/registry"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
 )
 
@@ -22,14 +23,12 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 			Default:          defaultSlice,
 			CountsGeneration: true,
 			Validate: func(ctx context.Context, s slice) field.ErrorList {
-				return declared[resourcev1.ResourceSliceSpec]{rules: resourcev1.Validate_ResourceSliceSpec,
-					path: field.NewPath("spec"),
-					obj:  &s.Spec}.add(ctx, validateSlice(s, nil))
+				return check.Declared(ctx, validateSlice(s, nil), resourcev1.Validate_ResourceSliceSpec, field.NewPath("spec"),
+					&s.Spec, nil)
 			},
 			ValidateUpdate: func(ctx context.Context, s, old slice) field.ErrorList {
-				return declared[resourcev1.ResourceSliceSpec]{rules: resourcev1.Validate_ResourceSliceSpec,
-					path: field.NewPath("spec"),
-					obj:  &s.Spec, old: &old.Spec}.add(ctx, validateSlice(s, old))
+				return check.Declared(ctx, validateSlice(s, old), resourcev1.Validate_ResourceSliceSpec, field.NewPath("spec"),
+					&s.Spec, &old.Spec)
 			},
 			DropDisabledLast:         true,
 			AllowUnconditionalUpdate: true,

@@ -13,5 +13,6 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	group.Add(b, priorityClassKind())
 	group.AddGated(b, gateWorkload, workloadKind())
 	group.AddGated(b, gateWorkload, podGroupKind())
+	group.AddGated(b, "CompositePodGroup", compositePodGroupKind())
 	return b.Info()
 }

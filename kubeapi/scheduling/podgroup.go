@@ -2,8 +2,10 @@ package scheduling
 
 import (
 	"context"
+	"slices"
 
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -14,82 +16,101 @@ import (
 	"triplane/kubeapi/show"
 )
 
-const (
-	alpha3         = "scheduling.k8s.io/v1alpha3"
-	maxConstraints = 1
-	// maxGroupClaims is how many resource claims a group has at most.
-	maxGroupClaims = 4
-)
+// The hub of workloads and groups is v1alpha3, whose types have validation generated from their markers. They are
+// stored in v1beta1.
+const beta1 = "scheduling.k8s.io/v1beta1"
 
-func podGroupKind() registry.Kind[*schedulingv1beta1.PodGroup] {
-	type group = *schedulingv1beta1.PodGroup
-	gv := schedulingv1beta1.SchemeGroupVersion
+func podGroupKind() registry.Kind[*schedulingv1alpha3.PodGroup] {
+	type group = *schedulingv1alpha3.PodGroup
 	return registry.Kind[group]{
-		Hub: gv.WithKind("PodGroup"), Namespaced: true,
-		Representation: registry.Typed[group]{Versions: registry.SameFields[group]("PodGroup", alpha3)},
+		Hub: schedulingv1alpha3.SchemeGroupVersion.WithKind("PodGroup"), Namespaced: true,
+		Representation: registry.Typed[group]{Versions: registry.SameFields[group]("PodGroup", beta1)},
 		Names:          registry.Names{Plural: "podgroups"},
 		Write: registry.Write[group]{
 			Default: func(g group) {
 				defaults.Set(&g.Spec.DisruptionMode,
-					schedulingv1beta1.DisruptionMode{Single: &schedulingv1beta1.SingleDisruptionMode{}})
+					schedulingv1alpha3.DisruptionMode{Single: &schedulingv1alpha3.SingleDisruptionMode{}})
+				defaults.Set(&g.Spec.PreemptionPolicy, schedulingv1alpha3.PreemptLowerPriority)
 			},
-			Validate: func(_ context.Context, g group) field.ErrorList { return validatePodGroup(&g.Spec) },
-			ValidateUpdate: func(_ context.Context, g, old group) field.ErrorList {
-				return append(validatePodGroup(&g.Spec), validatePodGroupUpdate(&g.Spec, &old.Spec)...)
+			Validate: func(ctx context.Context, g group) field.ErrorList { return validatePodGroup(ctx, &g.Spec, nil) },
+			ValidateUpdate: func(ctx context.Context, g, old group) field.ErrorList {
+				return validatePodGroup(ctx, &g.Spec, &old.Spec)
 			},
 		},
 		Show: registry.Show[group]{
-			Columns: []registry.Column{show.Name(), show.Age()},
-			Cells:   func(g group, since func(metav1.Time) string) []any { return []any{g.Name, since(g.CreationTimestamp)} },
+			Columns: []registry.Column{
+				show.Name(), show.Text("Policy", show.Doc(schedulingv1alpha3.PodGroupSpec{}, "schedulingPolicy")),
+				show.Text("Workload", workloadColumn), show.Text("Status", "Status of the PodGroup"), show.Age(),
+			},
+			Cells: func(g group, since func(metav1.Time) string) []any {
+				return []any{g.Name, policyName(g.Spec.SchedulingPolicy.Gang != nil, g.Spec.SchedulingPolicy.Basic != nil),
+					workloadName(g.Spec.WorkloadRef), podGroupState(g.Status.Conditions), since(g.CreationTimestamp)}
+			},
 		},
 		Status: &registry.StatusSubresource[group]{
-			ValidateUpdate: func(_ context.Context, g, _ group) field.ErrorList {
-				return metavalidation.ValidateConditions(g.Status.Conditions, field.NewPath("status", "conditions"))
+			Metadata: registry.ClientMetadata,
+			ValidateUpdate: func(ctx context.Context, g, old group) field.ErrorList {
+				path := field.NewPath("status")
+				errs := metavalidation.ValidateConditions(g.Status.Conditions, path.Child("conditions"))
+				errs = append(errs, validateClaimStatuses(g, path.Child("resourceClaimStatuses"))...)
+				return check.Declared(ctx, errs, schedulingv1alpha3.Validate_PodGroupStatus, path, &g.Status, &old.Status, "status")
 			},
 		},
 	}
 }
 
-func validatePodGroup(s *schedulingv1beta1.PodGroupSpec) field.ErrorList {
-	path := field.NewPath("spec")
-	errs := validatePolicy(&s.SchedulingPolicy, path.Child("schedulingPolicy"))
-	if r := s.WorkloadRef; r != nil {
-		at := path.Child("workloadRef")
-		errs = append(errs, requiredName(check.Subdomain, r.WorkloadName, at.Child("workloadName"))...)
-		errs = append(errs, requiredName(check.Label, r.TemplateName, at.Child("templateName"))...)
+const workloadColumn = "Name of the referenced Workload object"
+
+func policyName(gang, basic bool) string {
+	switch {
+	case gang:
+		return "Gang"
+	case basic:
+		return "Basic"
 	}
-	if p := s.ParentCompositePodGroupName; p != nil {
-		at := path.Child("parentCompositePodGroupName")
-		errs = append(errs, check.Subdomain(*p, at)...)
-		if s.WorkloadRef == nil {
-			errs = append(errs, field.Required(path.Child("workloadRef"),
-				"must be specified when `parentCompositePodGroupName` is specified"))
-		}
-	}
-	return append(errs, validateMembers(&members{
-		constraints: s.SchedulingConstraints, claims: s.ResourceClaims, mode: s.DisruptionMode,
-		class: s.PriorityClassName, priority: s.Priority, preemption: s.PreemptionPolicy,
-	}, path)...)
+	return "<none>"
 }
 
-// validatePodGroupUpdate keeps all of a group but the size of its gang.
-func validatePodGroupUpdate(s, old *schedulingv1beta1.PodGroupSpec) field.ErrorList {
+func workloadName(ref *schedulingv1alpha3.WorkloadReference) string {
+	if ref == nil {
+		return "<none>"
+	}
+	return ref.WorkloadName
+}
+
+// podGroupState is the reason of a disruption, or whether the group was scheduled.
+func podGroupState(conditions []metav1.Condition) string {
+	if c := meta.FindStatusCondition(conditions, schedulingv1alpha3.DisruptionTarget); c != nil &&
+		c.Status == metav1.ConditionTrue {
+		return c.Reason
+	}
+	switch c := meta.FindStatusCondition(conditions, schedulingv1alpha3.PodGroupInitiallyScheduled); {
+	case c == nil:
+		return "Pending"
+	case c.Status == metav1.ConditionTrue:
+		return "Scheduled"
+	}
+	return "Unschedulable"
+}
+
+func validatePodGroup(ctx context.Context, s, old *schedulingv1alpha3.PodGroupSpec) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := validatePolicyUpdate(&s.SchedulingPolicy, &old.SchedulingPolicy, path.Child("schedulingPolicy"))
-	for _, f := range []struct {
-		name     string
-		now, was any
-	}{
-		{"parentCompositePodGroupName", s.ParentCompositePodGroupName, old.ParentCompositePodGroupName},
-		{"workloadRef", s.WorkloadRef, old.WorkloadRef},
-		{"schedulingConstraints", s.SchedulingConstraints, old.SchedulingConstraints},
-		{"resourceClaims", s.ResourceClaims, old.ResourceClaims},
-		{"disruptionMode", s.DisruptionMode, old.DisruptionMode},
-		{"priorityClassName", s.PriorityClassName, old.PriorityClassName},
-		{"priority", s.Priority, old.Priority},
-		{"preemptionPolicy", s.PreemptionPolicy, old.PreemptionPolicy},
-	} {
-		errs = append(errs, check.Immutable(f.now, f.was, path.Child(f.name))...)
+	var errs field.ErrorList
+	if s.ParentCompositePodGroupName != nil && s.WorkloadRef == nil {
+		errs = append(errs, field.Required(path.Child("workloadRef"), "must be set when parentCompositePodGroupName is set"))
+	}
+	return check.Declared(ctx, errs, schedulingv1alpha3.Validate_PodGroupSpec, path, s, old)
+}
+
+// validateClaimStatuses requires that the claims of the status are those of the spec.
+func validateClaimStatuses(g *schedulingv1alpha3.PodGroup, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, s := range g.Status.ResourceClaimStatuses {
+		if !slices.ContainsFunc(g.Spec.ResourceClaims,
+			func(c schedulingv1alpha3.PodGroupResourceClaim) bool { return c.Name == s.Name }) {
+			errs = append(errs, field.Invalid(path.Index(i).Child("name"), s.Name,
+				"must match the name of an entry in `spec.resourceClaims`"))
+		}
 	}
 	return errs
 }

@@ -2,8 +2,9 @@ package scheduling
 
 import (
 	"context"
+	"fmt"
 
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -15,16 +16,16 @@ import (
 // gateWorkload serves workloads and pod groups.
 const gateWorkload = "GenericWorkload"
 
-func workloadKind() registry.Kind[*schedulingv1beta1.Workload] {
-	type workload = *schedulingv1beta1.Workload
+func workloadKind() registry.Kind[*schedulingv1alpha3.Workload] {
+	type workload = *schedulingv1alpha3.Workload
 	return registry.Kind[workload]{
-		Hub: schedulingv1beta1.SchemeGroupVersion.WithKind("Workload"), Namespaced: true,
-		Representation: registry.Typed[workload]{Versions: registry.SameFields[workload]("Workload", alpha3)},
+		Hub: schedulingv1alpha3.SchemeGroupVersion.WithKind("Workload"), Namespaced: true,
+		Representation: registry.Typed[workload]{Versions: registry.SameFields[workload]("Workload", beta1)},
 		Names:          registry.Names{Plural: "workloads"},
 		Write: registry.Write[workload]{
-			Validate: func(_ context.Context, w workload) field.ErrorList { return validateWorkload(&w.Spec) },
-			ValidateUpdate: func(_ context.Context, w, old workload) field.ErrorList {
-				return append(validateWorkload(&w.Spec), validateWorkloadUpdate(&w.Spec, &old.Spec)...)
+			Validate: func(ctx context.Context, w workload) field.ErrorList { return validateWorkload(ctx, &w.Spec, nil) },
+			ValidateUpdate: func(ctx context.Context, w, old workload) field.ErrorList {
+				return validateWorkload(ctx, &w.Spec, &old.Spec)
 			},
 		},
 		Show: registry.Show[workload]{
@@ -36,124 +37,95 @@ func workloadKind() registry.Kind[*schedulingv1beta1.Workload] {
 	}
 }
 
-func validateWorkload(s *schedulingv1beta1.WorkloadSpec) field.ErrorList {
-	path := field.NewPath("spec")
-	var errs field.ErrorList
-	if r := s.ControllerRef; r != nil {
-		at := path.Child("controllerRef")
-		if r.APIGroup != "" {
-			errs = append(errs, check.Subdomain(r.APIGroup, at.Child("apiGroup"))...)
-		}
-		errs = append(errs, requiredName(check.PathSegment, r.Kind, at.Child("kind"))...)
-		errs = append(errs, requiredName(check.PathSegment, r.Name, at.Child("name"))...)
+func validateWorkload(ctx context.Context, s, old *schedulingv1alpha3.WorkloadSpec) field.ErrorList {
+	path, t := field.NewPath("spec"), newTemplates()
+	for i := range s.PodGroupTemplates {
+		t.group(&s.PodGroupTemplates[i], nil)
 	}
-	errs = append(errs, oneMember(path, member{"podGroupTemplates", len(s.PodGroupTemplates) > 0},
-		member{"compositePodGroupTemplates", len(s.CompositePodGroupTemplates) > 0})...)
-	errs = append(errs, validateTemplates(s.PodGroupTemplates, path.Child("podGroupTemplates"))...)
-	return append(errs, validateComposites(s.CompositePodGroupTemplates, path.Child("compositePodGroupTemplates"), 2)...)
+	t.composites(s.CompositePodGroupTemplates, path.Child("compositePodGroupTemplates"), true)
+	if len(t.priorities) > 1 {
+		message := "detected multiple priority configurations"
+		if len(s.CompositePodGroupTemplates) > 0 {
+			message = "all priority and priorityClassName values must be identical, detected multiple values"
+		}
+		t.errs = append(t.errs, field.Invalid(path, nil, message))
+	}
+	return check.Declared(ctx, t.errs, schedulingv1alpha3.Validate_WorkloadSpec, path, s, old)
 }
 
-func validateTemplates(templates []schedulingv1beta1.PodGroupTemplate, path *field.Path) field.ErrorList {
-	if n := len(templates); n > schedulingv1beta1.WorkloadMaxPodGroupTemplates {
-		return field.ErrorList{field.TooMany(path, n, schedulingv1beta1.WorkloadMaxPodGroupTemplates)}
-	}
-	var errs field.ErrorList
-	seen := map[string]bool{}
-	for i := range templates {
-		t, at := &templates[i], path.Index(i)
-		errs = append(errs, validateTemplateName(t.Name, seen, at)...)
-		errs = append(errs, validatePolicy(&t.SchedulingPolicy, at.Child("schedulingPolicy"))...)
-		errs = append(errs, validateMembers(&members{
-			constraints: t.SchedulingConstraints, claims: t.ResourceClaims, mode: t.DisruptionMode,
-			class: t.PriorityClassName, priority: t.Priority, preemption: t.PreemptionPolicy,
-		}, at)...)
-	}
-	return errs
+// priority is how a template says which pods come first.
+type priority struct {
+	class string
+	set   bool
+	value int32
 }
 
-// validateComposites validates templates of composite groups, of which depth stand above each other at least.
-func validateComposites(templates []schedulingv1beta1.CompositePodGroupTemplate, path *field.Path,
-	depth int) field.ErrorList {
-	switch n := len(templates); {
-	case n == 0:
-		return nil
-	case n > schedulingv1beta1.WorkloadMaxPodGroupTemplates:
-		return field.ErrorList{field.TooMany(path, n, schedulingv1beta1.WorkloadMaxPodGroupTemplates)}
-	case depth > schedulingv1beta1.WorkloadMaxTreeDepth:
-		return field.ErrorList{field.Forbidden(path, "exceeds the maximum depth of the tree of templates")}
-	}
-	var errs field.ErrorList
-	seen := map[string]bool{}
-	for i := range templates {
-		t, at := &templates[i], path.Index(i)
-		errs = append(errs, validateTemplateName(t.Name, seen, at)...)
-		p := &t.SchedulingPolicy
-		errs = append(errs, oneMember(at.Child("schedulingPolicy"), member{"basic", p.Basic != nil},
-			member{"gang", p.Gang != nil})...)
-		if p.Gang != nil {
-			errs = append(errs, positive(p.Gang.MinGroupCount, at.Child("schedulingPolicy", "gang", "minGroupCount"))...)
-		}
-		if c := t.SchedulingConstraints; c != nil {
-			errs = append(errs, validateTopology(c.Topology, at.Child("schedulingConstraints", "topology"))...)
-		}
-		if d := t.DisruptionMode; d != nil {
-			errs = append(errs, oneMember(at.Child("disruptionMode"), member{"single", d.Single != nil},
-				member{"all", d.All != nil})...)
-		}
-		errs = append(errs, validatePriority(t.PriorityClassName, t.Priority, t.PreemptionPolicy, at)...)
-		if len(t.PodGroupTemplates) == 0 && len(t.CompositePodGroupTemplates) == 0 {
-			errs = append(errs, field.Required(at,
-				"at least one of podGroupTemplates and compositePodGroupTemplates must be set"))
-		}
-		errs = append(errs, validateTemplates(t.PodGroupTemplates, at.Child("podGroupTemplates"))...)
-		errs = append(errs, validateComposites(t.CompositePodGroupTemplates, at.Child("compositePodGroupTemplates"),
-			depth+1)...)
-	}
-	return errs
+// templates validates what a tree of templates has in common.
+type templates struct {
+	names      map[string]bool
+	priorities map[priority]bool
+	errs       field.ErrorList
 }
 
-func validateTemplateName(name string, seen map[string]bool, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if seen[name] {
-		errs = append(errs, field.Duplicate(path, name))
-	}
-	seen[name] = true
-	return append(errs, requiredName(check.Label, name, path.Child("name"))...)
+func newTemplates() *templates {
+	return &templates{names: map[string]bool{}, priorities: map[priority]bool{}}
 }
 
-// validateWorkloadUpdate keeps the templates but the sizes of their gangs.
-func validateWorkloadUpdate(s, old *schedulingv1beta1.WorkloadSpec) field.ErrorList {
-	path := field.NewPath("spec")
-	errs := check.Immutable(s.ControllerRef, old.ControllerRef, path.Child("controllerRef"))
-	errs = append(errs, check.Immutable(s.CompositePodGroupTemplates, old.CompositePodGroupTemplates,
-		path.Child("compositePodGroupTemplates"))...)
-	return append(errs, validateTemplatesUpdate(s.PodGroupTemplates, old.PodGroupTemplates,
-		path.Child("podGroupTemplates"))...)
+func (t *templates) priority(class string, value *int32) {
+	p := priority{class: class}
+	if value != nil {
+		p.set, p.value = true, *value
+	}
+	t.priorities[p] = true
 }
 
-func validateTemplatesUpdate(templates, old []schedulingv1beta1.PodGroupTemplate, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	was := map[string]*schedulingv1beta1.PodGroupTemplate{}
-	for i := range old {
-		was[old[i].Name] = &old[i]
+// group adds a template. Duplicates at the root, where path is nil, are those of a list.
+func (t *templates) group(g *schedulingv1alpha3.PodGroupTemplate, path *field.Path) {
+	t.priority(g.PriorityClassName, g.Priority)
+	t.name(g.Name, path)
+}
+
+func (t *templates) name(name string, path *field.Path) {
+	if path != nil && name != "" && t.names[name] {
+		t.errs = append(t.errs, field.Duplicate(path.Child("name"), name))
 	}
-	for i := range templates {
-		t, at := &templates[i], path.Index(i)
-		before, ok := was[t.Name]
-		if !ok {
-			errs = append(errs, field.Forbidden(at, "item may not be added"))
-			continue
+	t.names[name] = true
+}
+
+// composites adds a list of templates of composite groups.
+func (t *templates) composites(list []schedulingv1alpha3.CompositePodGroupTemplate, path *field.Path, root bool) {
+	for i := range list {
+		c, at := &list[i], path.Index(i)
+		if root {
+			if levels(c) > schedulingv1alpha3.WorkloadMaxTreeDepth {
+				t.errs = append(t.errs, field.Invalid(at, c.Name,
+					fmt.Sprintf("maximum template hierarchy depth is %d", schedulingv1alpha3.WorkloadMaxTreeDepth)))
+				continue
+			}
+			t.name(c.Name, nil)
+		} else {
+			t.name(c.Name, at)
 		}
-		delete(was, t.Name)
-		errs = append(errs, validatePolicyUpdate(&t.SchedulingPolicy, &before.SchedulingPolicy,
-			at.Child("schedulingPolicy"))...)
-		rest, restBefore := *t, *before
-		rest.SchedulingPolicy, restBefore.SchedulingPolicy = schedulingv1beta1.PodGroupSchedulingPolicy{},
-			schedulingv1beta1.PodGroupSchedulingPolicy{}
-		errs = append(errs, check.Immutable(rest, restBefore, at)...)
+		t.priority(c.PriorityClassName, c.Priority)
+		if len(c.PodGroupTemplates) == 0 && len(c.CompositePodGroupTemplates) == 0 {
+			t.errs = append(t.errs, field.Invalid(at, c.Name,
+				"must have at least one child PodGroupTemplate or CompositePodGroupTemplate"))
+		}
+		for k := range c.PodGroupTemplates {
+			t.group(&c.PodGroupTemplates[k], at.Child("podGroupTemplates").Index(k))
+		}
+		t.composites(c.CompositePodGroupTemplates, at.Child("compositePodGroupTemplates"), false)
 	}
-	for range was {
-		errs = append(errs, field.Forbidden(path, "item may not be removed"))
+}
+
+// levels returns how many levels of templates a composite one has.
+func levels(c *schedulingv1alpha3.CompositePodGroupTemplate) int {
+	below := 0
+	if len(c.PodGroupTemplates) > 0 {
+		below = 1
 	}
-	return errs
+	for i := range c.CompositePodGroupTemplates {
+		below = max(below, levels(&c.CompositePodGroupTemplates[i]))
+	}
+	return below + 1
 }

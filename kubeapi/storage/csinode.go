@@ -16,17 +16,7 @@ import (
 
 const maxNodeID = 256
 
-// csiNodeKind declares CSINodes, which have a status since 1.37.
-func csiNodeKind(status bool) registry.Kind[*storagev1.CSINode] {
-	kind := csiNode()
-	if !status {
-		return kind
-	}
-	kind.Status = &registry.StatusSubresource[*storagev1.CSINode]{}
-	return kind
-}
-
-func csiNode() registry.Kind[*storagev1.CSINode] {
+func csiNodeKind() registry.Kind[*storagev1.CSINode] {
 	return registry.Kind[*storagev1.CSINode]{
 		Hub: v1.WithKind("CSINode"),
 		Representation: registry.Typed[*storagev1.CSINode]{Former: registry.SameFields[*storagev1.CSINode]("CSINode",
@@ -47,6 +37,7 @@ func csiNode() registry.Kind[*storagev1.CSINode] {
 				return []any{n.Name, int64(len(n.Spec.Drivers)), since(n.CreationTimestamp)}
 			},
 		},
+		Status: &registry.StatusSubresource[*storagev1.CSINode]{},
 	}
 }
 

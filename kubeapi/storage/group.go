@@ -18,7 +18,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	group.Add(b, storageClassKind())
 	group.Add(b, volumeAttributesClassKind())
 	group.Add(b, volumeAttachmentKind())
-	group.Add(b, csiNodeKind(d.Release.AtLeast(1, 37)))
+	group.Add(b, csiNodeKind())
 	group.Add(b, csiDriverKind(d.Gate("VolumeLimitScaling")))
 	group.Add(b, csiStorageCapacityKind())
 	return b.Info()

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common/types"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
 
 	"triplane/apiextensions/schema"
 	"triplane/generic/base/metrics"
@@ -106,17 +108,31 @@ func (t *tree) object(n *node, name string, resource bool) {
 		}
 	}
 	if resource {
-		text := &node{schema: &schema.Schema{Type: "string"}, typ: types.StringType}
+		text := textNode(nil)
 		n.fields["apiVersion"] = &fieldNode{"apiVersion", text}
 		n.fields["kind"] = &fieldNode{"kind", text}
 		meta := &node{schema: &schema.Schema{Type: "object"}, typ: types.NewObjectType(name + ".metadata"),
 			fields: map[string]*fieldNode{
-				"name": {"name", text}, "generateName": {"generateName", text},
+				"name":         {"name", textNode(ptr.To[int64](maxName))},
+				"generateName": {"generateName", textNode(ptr.To[int64](maxName - 1))},
 			}}
 		t.structs[name+".metadata"] = meta
 		n.fields["metadata"] = &fieldNode{"metadata", meta}
 	}
 	t.structs[name] = n
+}
+
+// maxName is the length of the longest name of an object. That which is generated is longer than what it is made
+// from.
+const maxName = 253
+
+// textNode is a string of so many characters; nil is any number.
+func textNode(most *int64) *node {
+	s := &schema.Schema{Type: "string"}
+	if most != nil {
+		s.Props = &apiextensionsv1.JSONSchemaProps{Type: "string", MaxLength: most}
+	}
+	return &node{schema: s, typ: types.StringType}
 }
 
 func stringType(format string) *types.Type {

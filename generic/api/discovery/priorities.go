@@ -33,14 +33,29 @@ var groupPriorities = map[string]int32{
 	"discovery.k8s.io":             16200,
 	"resource.k8s.io":              16200,
 	"flowcontrol.apiserver.k8s.io": 16100,
+	"internal.apiserver.k8s.io":    16000,
+	"storagemigration.k8s.io":      15800,
+	"lifecycle.k8s.io":             15700,
 }
 
 // versionPriorities are those that are not 15.
 var versionPriorities = map[schema.GroupVersion]int32{
-	{Version: "v1"}:                                        1,
-	{Group: "autoscaling", Version: "v2"}:                  30,
-	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}: 21,
-	{Group: "resource.k8s.io", Version: "v1"}:              21,
+	{Version: "v1"}: 1,
+	{Group: "admissionregistration.k8s.io", Version: "v1beta1"}:  12,
+	{Group: "admissionregistration.k8s.io", Version: "v1alpha1"}: 9,
+	{Group: "autoscaling", Version: "v2"}:                        30,
+	{Group: "certificates.k8s.io", Version: "v1beta1"}:           9,
+	{Group: "coordination.k8s.io", Version: "v1beta1"}:           13,
+	{Group: "coordination.k8s.io", Version: "v1alpha2"}:          12,
+	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}:       21,
+	{Group: "internal.apiserver.k8s.io", Version: "v1alpha1"}:    9,
+	{Group: "lifecycle.k8s.io", Version: "v1alpha1"}:             1,
+	{Group: "resource.k8s.io", Version: "v1"}:                    21,
+	{Group: "resource.k8s.io", Version: "v1beta1"}:               9,
+	{Group: "resource.k8s.io", Version: "v1alpha3"}:              1,
+	{Group: "scheduling.k8s.io", Version: "v1beta1"}:             9,
+	{Group: "scheduling.k8s.io", Version: "v1alpha3"}:            3,
+	{Group: "storagemigration.k8s.io", Version: "v1beta1"}:       9,
 }
 
 // DefaultPriority returns the priorities of a built-in group version, which its

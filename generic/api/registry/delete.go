@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,15 +146,14 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 	if p := opts.Preconditions; p != nil {
 		uid, version := obj.GetUID(), obj.GetResourceVersion()
 		if s.kind.Delete.Mark != nil {
+			unmet := cmp.Or(s.kind.Delete.UnmetPrecondition, "Precondition failed")
 			if p.UID != nil && *p.UID != uid {
 				return apierrors.NewConflict(s.requested(ctx), d.name,
-					//nolint:staticcheck // a message of the API
-					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, uid))
+					fmt.Errorf("%s: UID in precondition: %v, UID in object meta: %v", unmet, *p.UID, uid))
 			}
 			if p.ResourceVersion != nil && *p.ResourceVersion != version {
 				return apierrors.NewConflict(s.requested(ctx), d.name,
-					//nolint:staticcheck // a message of the API
-					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v",
+					fmt.Errorf("%s: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", unmet,
 						*p.ResourceVersion, version))
 			}
 		}

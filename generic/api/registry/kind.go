@@ -163,6 +163,9 @@ type Delete[T Object] struct {
 	// marked and kept, whatever its finalizers, until a later deletion or update
 	// finds nothing that holds it. obj is a copy.
 	Mark func(ctx context.Context, obj T) bool
+	// UnmetPrecondition begins the message about preconditions that an object with Mark does not meet; "" is
+	// "Precondition failed".
+	UnmetPrecondition string
 	// MarkPropagates adds the finalizers of the wanted propagation to a marked object.
 	MarkPropagates bool
 	// Warnings for the client of a deletion, of one object or of a collection,

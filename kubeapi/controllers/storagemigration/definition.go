@@ -2,11 +2,13 @@ package storagemigration
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // definition returns the CustomResourceDefinition of the migrated resource; nil if it has none.
@@ -29,8 +31,7 @@ func (c *controller) announce(ctx context.Context, m *migration) error {
 		return err
 	}
 	setMigrating(crd, apiextensionsv1.ConditionTrue, running, runs(m))
-	_, err = c.definitions.UpdateStatus(ctx, crd, metav1.UpdateOptions{})
-	return err
+	return c.patchStatus(ctx, crd)
 }
 
 // settleDefinition resets the condition StorageMigrating. If all objects were written and the definition has not
@@ -58,7 +59,19 @@ func (c *controller) settleDefinition(ctx context.Context, m *migration, written
 		}
 	}
 	setMigrating(crd, apiextensionsv1.ConditionFalse, reason, message)
-	_, err = c.definitions.UpdateStatus(ctx, crd, metav1.UpdateOptions{})
+	return c.patchStatus(ctx, crd)
+}
+
+// patchStatus writes the conditions and the stored versions of a definition, unless it has changed since it was read.
+func (c *controller) patchStatus(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": crd.ResourceVersion},
+		"status":   map[string]any{"conditions": crd.Status.Conditions, "storedVersions": crd.Status.StoredVersions},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = c.definitions.Patch(ctx, crd.Name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
 	return err
 }
 

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"math"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,7 +57,9 @@ func containerUser(u *corev1.ContainerUser, windows bool, path *field.Path) fiel
 			errs = append(errs, field.Invalid(path, n, m))
 		}
 	}
-	id(u.Linux.UID, utilvalidation.IsValidUserID(u.Linux.UID), path.Child("uid"))
+	if n := u.Linux.UID; n < 0 || n > math.MaxUint32 {
+		id(n, []string{utilvalidation.InclusiveRangeError(0, math.MaxUint32)}, path.Child("uid"))
+	}
 	id(u.Linux.GID, utilvalidation.IsValidGroupID(u.Linux.GID), path.Child("gid"))
 	for i, g := range u.Linux.SupplementalGroups {
 		id(g, utilvalidation.IsValidGroupID(g), path.Child("supplementalGroups").Index(i))

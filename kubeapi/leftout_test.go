@@ -1,0 +1,106 @@
+package kubeapi_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"triplane/generic/api/openapi/models"
+	"triplane/kubeapi"
+)
+
+// leftOut are the versions and kinds of k8s.io/api that the server does not have, with the reasons.
+var leftOut = map[string]string{
+	"apps/v1beta1":                         "removed in 1.16",
+	"apps/v1beta2":                         "removed in 1.16",
+	"authentication.k8s.io/v1alpha1":       "removed in 1.33",
+	"authentication.k8s.io/v1beta1":        "removed in 1.33",
+	"authorization.k8s.io/v1beta1":         "removed in 1.22",
+	"autoscaling/v2beta1":                  "removed in 1.25",
+	"autoscaling/v2beta2":                  "removed in 1.26",
+	"batch/v1beta1":                        "removed in 1.25",
+	"certificates.k8s.io/v1alpha1":         "removed in 1.37",
+	"discovery.k8s.io/v1beta1":             "removed in 1.25",
+	"events.k8s.io/v1beta1":                "removed in 1.25",
+	"extensions/v1beta1":                   "removed in 1.22",
+	"flowcontrol.apiserver.k8s.io/v1beta1": "removed in 1.26",
+	"flowcontrol.apiserver.k8s.io/v1beta2": "removed in 1.29",
+	"flowcontrol.apiserver.k8s.io/v1beta3": "removed in 1.32",
+	"networking.k8s.io/v1beta1":            "removed in 1.37",
+	"node.k8s.io/v1alpha1":                 "removed in 1.25",
+	"node.k8s.io/v1beta1":                  "removed in 1.25",
+	"policy/v1beta1":                       "removed in 1.25",
+	"rbac.authorization.k8s.io/v1alpha1":   "removed in 1.23",
+	"rbac.authorization.k8s.io/v1beta1":    "removed in 1.22",
+	"scheduling.k8s.io/v1alpha1":           "removed in 1.23",
+	"storage.k8s.io/v1alpha1":              "removed in 1.37",
+	"coordination.k8s.io/v1alpha1":         "removed in 1.32",
+}
+
+// TestLibraryTypesAreServed: a new release of k8s.io/api has no kind that the server does not know, and no field that
+// its documents leave out. What kube-apiserver does not serve either is listed with the reason.
+func TestLibraryTypesAreServed(t *testing.T) {
+	served := kubeapi.NewScheme()
+	documented, err := new(models.Source).Models()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for kind, of := range scheme.Scheme.AllKnownTypes() {
+		if kind.Version == "__internal" || !strings.HasPrefix(of.PkgPath(), "k8s.io/api/") {
+			continue
+		}
+		if !served.Recognizes(kind) {
+			known := kind.GroupVersion().String()
+			if leftOut[known] == "" {
+				t.Errorf("%s is neither served nor left out", kind)
+			}
+			seen[known] = true
+			continue
+		}
+		wantDocumented(t, documented, of, map[reflect.Type]bool{})
+	}
+	for version := range leftOut {
+		gv, err := schema.ParseGroupVersion(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !seen[version] && !served.IsVersionRegistered(gv) {
+			t.Errorf("%s is left out, but k8s.io/api does not have it", version)
+		}
+	}
+}
+
+// wantDocumented requires that the model of a type has all fields, and those of their types.
+func wantDocumented(t *testing.T, documented *models.Models, of reflect.Type, seen map[reflect.Type]bool) {
+	t.Helper()
+	for slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, of.Kind()) {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct || !strings.HasPrefix(of.PkgPath(), "k8s.io/api/") || seen[of] {
+		return
+	}
+	seen[of] = true
+	name := models.Name(of.PkgPath() + "." + of.Name())
+	if !documented.Has(name) {
+		return // the lists and options that no document shows
+	}
+	schemas, err := documented.Schemas("", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range reflect.VisibleFields(of) {
+		property, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if property == "" || property == "-" {
+			continue
+		}
+		if _, ok := schemas[name].Properties[property]; !ok {
+			t.Errorf("%s has no field %s", name, property)
+		}
+		wantDocumented(t, documented, f.Type, seen)
+	}
+}

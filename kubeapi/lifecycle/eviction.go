@@ -1,0 +1,126 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/api/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+func evictionKind() registry.Kind[*lifecyclev1alpha1.Eviction] {
+	type eviction = *lifecyclev1alpha1.Eviction
+	target := show.Doc(lifecyclev1alpha1.EvictionSpec{}, "target")
+	status, responder := lifecyclev1alpha1.EvictionStatus{}, lifecyclev1alpha1.ResponderStatus{}
+	return registry.Kind[eviction]{
+		Hub: lifecyclev1alpha1.SchemeGroupVersion.WithKind("Eviction"), Namespaced: true,
+		Representation: registry.Typed[eviction]{},
+		Names:          registry.Names{Plural: "evictions"},
+		Write: registry.Write[eviction]{
+			CountsGeneration: true,
+			Validate: func(_ context.Context, e eviction) field.ErrorList {
+				return validateTarget(e.Spec.Target.Pod, field.NewPath("spec", "target"))
+			},
+			ValidateUpdate: func(_ context.Context, e, old eviction) field.ErrorList {
+				return check.Fixed(e.Spec.Target, old.Spec.Target, field.NewPath("spec", "target"))
+			},
+		},
+		Show: registry.Show[eviction]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Target", target), show.Text("Target Type", target),
+				show.Text("Status", show.Doc(status, "conditions")),
+				show.Text("Active Responder", show.Doc(lifecyclev1alpha1.TargetResponder{}, "state")),
+				show.Text("Responder Status", show.Doc(responder, "")),
+				show.Text("Responder Expected Finish", show.Doc(responder, "expectedCompletionTime")),
+				show.Text("Requesters", show.Doc(status, "requesters")), show.Age(),
+				show.Wide(show.Text("Responder Heartbeat", show.Doc(responder, "heartbeatTime"))),
+				show.Wide(show.Text("Responder Status Message", show.Doc(responder, "message"))),
+			},
+			Cells: func(e eviction, since func(metav1.Time) string) []any { return evictionCells(e, since, time.Now()) },
+		},
+		Status: &registry.StatusSubresource[eviction]{
+			Metadata: registry.ClientMetadata,
+			ValidateUpdate: func(_ context.Context, e, old eviction) field.ErrorList {
+				return validateEvictionStatus(&e.Status, &old.Status)
+			},
+		},
+	}
+}
+
+const unset = "<unset>"
+
+func evictionCells(e *lifecyclev1alpha1.Eviction, since func(metav1.Time) string, now time.Time) []any {
+	pod := ""
+	if e.Spec.Target.Pod != nil {
+		pod = e.Spec.Target.Pod.Name
+	}
+	s := &e.Status
+	name, place := active(s.TargetResponders)
+	r := ptr.Deref(find(s.Responders, responderName, name), lifecyclev1alpha1.ResponderStatus{})
+	return []any{e.Name, pod, "Pod", state(s.Conditions, s.ObservedGeneration),
+		fmt.Sprintf("%s (%d/%d)", cmp.Or(name, unset), place, len(s.TargetResponders)),
+		responderState(&r, since), finish(r.ExpectedCompletionTime, now), requesters(s.Requesters),
+		since(e.CreationTimestamp),
+		ago(r.HeartbeatTime, since), cmp.Or(ptr.Deref(r.Message, ""), unset)}
+}
+
+// active returns the name of the responder that is active, and its place in the order of priorities; "" and 0 if there
+// is none.
+func active(list []lifecyclev1alpha1.TargetResponder) (name string, place int) {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b lifecyclev1alpha1.TargetResponder) int {
+		return cmp.Compare(ptr.Deref(b.Priority, 0), ptr.Deref(a.Priority, 0))
+	})
+	for i := range list {
+		if list[i].State == lifecyclev1alpha1.ResponderStateActive {
+			return list[i].Name, i + 1
+		}
+	}
+	return "", 0
+}
+
+func responderState(r *lifecyclev1alpha1.ResponderStatus, since func(metav1.Time) string) string {
+	switch {
+	case r.CompletionTime != nil:
+		return "Completed (" + since(*r.CompletionTime) + " ago)"
+	case r.StartTime != nil:
+		return "Started (" + since(*r.StartTime) + " ago)"
+	}
+	return unset
+}
+
+func finish(t *metav1.Time, now time.Time) string {
+	if t == nil {
+		return "<unknown>"
+	}
+	return "in " + duration.HumanDuration(t.Sub(now))
+}
+
+func ago(t *metav1.Time, since func(metav1.Time) string) string {
+	if t == nil {
+		return unset
+	}
+	return since(*t) + " ago"
+}
+
+// requesters are the names of those that have requested the eviction.
+func requesters(list []lifecyclev1alpha1.Requester) string {
+	var names []string
+	for _, r := range list {
+		if r.Intent == lifecyclev1alpha1.RequesterIntentEviction {
+			names = append(names, r.Name)
+		}
+	}
+	return show.OrNone(strings.Join(names, ","))
+}

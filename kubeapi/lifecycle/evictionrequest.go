@@ -1,0 +1,113 @@
+package lifecycle
+
+import (
+	"context"
+	"strings"
+
+	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/api/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+func evictionRequestKind() registry.Kind[*lifecyclev1alpha1.EvictionRequest] {
+	type request = *lifecyclev1alpha1.EvictionRequest
+	spec := lifecyclev1alpha1.EvictionRequestSpec{}
+	return registry.Kind[request]{
+		Hub: lifecyclev1alpha1.SchemeGroupVersion.WithKind("EvictionRequest"), Namespaced: true,
+		Representation: registry.Typed[request]{},
+		Names:          registry.Names{Plural: "evictionrequests"},
+		Write: registry.Write[request]{
+			CountsGeneration: true,
+			Validate:         func(_ context.Context, r request) field.ErrorList { return validateRequest(&r.Spec, nil) },
+			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
+				return validateRequest(&r.Spec,
+					&old.Spec)
+			},
+		},
+		Show: registry.Show[request]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Target", show.Doc(spec, "target")), show.Text("Target Type", show.Doc(spec, "target")),
+				show.Text("Status", show.Doc(lifecyclev1alpha1.EvictionRequestStatus{}, "conditions")),
+				show.Text("Requester", show.Doc(spec, "requester")), show.Text("Intent", show.Doc(spec, "intent")), show.Age(),
+			},
+			Cells: func(r request, since func(metav1.Time) string) []any {
+				pod := ""
+				if r.Spec.Target.Pod != nil {
+					pod = r.Spec.Target.Pod.Name
+				}
+				return []any{r.Name, pod, "Pod", state(r.Status.Conditions, r.Status.ObservedGeneration), r.Spec.Requester,
+					string(r.Spec.Intent), since(r.CreationTimestamp)}
+			},
+		},
+		Status: &registry.StatusSubresource[request]{
+			Metadata: registry.ClientMetadata,
+			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
+				return validateProgress(r.Status.Conditions, r.Status.ObservedGeneration, old.Status.ObservedGeneration)
+			},
+		},
+	}
+}
+
+// state summarizes the conditions.
+func state(conditions []metav1.Condition, observed *int64) string {
+	for _, kind := range []lifecyclev1alpha1.EvictionConditionType{
+		lifecyclev1alpha1.EvictionConditionTargetEvicted, lifecyclev1alpha1.EvictionConditionFailed,
+	} {
+		if c := meta.FindStatusCondition(conditions, string(kind)); c != nil && c.Status == metav1.ConditionTrue {
+			return c.Type + " (" + c.Reason + ")"
+		}
+	}
+	if observed != nil {
+		return "Progressing"
+	}
+	return "Pending"
+}
+
+// validateRequest validates the spec of a request; old is nil for a new one.
+func validateRequest(s, old *lifecyclev1alpha1.EvictionRequestSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	var errs field.ErrorList
+	if old == nil || check.Differs(s.Target, old.Target) {
+		errs = fixedOr(old != nil, path.Child("target"), func() field.ErrorList {
+			return validateTarget((*lifecyclev1alpha1.EvictionPodReference)(s.Target.Pod), path.Child("target"))
+		})
+	}
+	if old == nil || s.Requester != old.Requester {
+		errs = append(errs, fixedOr(old != nil, path.Child("requester"), func() field.ErrorList {
+			return validateRequester(s.Requester, path.Child("requester"))
+		})...)
+	}
+	return append(errs, validateIntent(s.Intent, path.Child("intent"))...)
+}
+
+// fixedOr reports the change of a field that is fixed, or what is wrong with a new one.
+func fixedOr(changed bool, path *field.Path, validate func() field.ErrorList) field.ErrorList {
+	if changed {
+		return field.ErrorList{field.Invalid(path, nil, check.ImmutableMsg)}
+	}
+	return validate()
+}
+
+func validateRequester(name string, path *field.Path) field.ErrorList {
+	if errs := prefixedKey(name, path); len(errs) > 0 {
+		return errs
+	}
+	domain, _, _ := strings.Cut(name, "/")
+	if ofKubernetes(domain) || domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io") {
+		return field.ErrorList{field.Invalid(path, name, "domain names *.k8s.io, *.kubernetes.io are reserved")}
+	}
+	return nil
+}
+
+func validateIntent[T ~string](intent T, path *field.Path) field.ErrorList {
+	if intent == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	return check.OneOf(intent, path, T(lifecyclev1alpha1.EvictionRequestIntentEviction),
+		T(lifecyclev1alpha1.EvictionRequestIntentWithdrawn))
+}

@@ -1,0 +1,58 @@
+package scheduling
+
+import (
+	"context"
+
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/api/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
+	"triplane/kubeapi/show"
+)
+
+func compositePodGroupKind() registry.Kind[*schedulingv1alpha3.CompositePodGroup] {
+	type group = *schedulingv1alpha3.CompositePodGroup
+	return registry.Kind[group]{
+		Hub: schedulingv1alpha3.SchemeGroupVersion.WithKind("CompositePodGroup"), Namespaced: true,
+		Representation: registry.Typed[group]{},
+		Names:          registry.Names{Plural: "compositepodgroups"},
+		Write: registry.Write[group]{
+			Default: func(g group) {
+				defaults.Set(&g.Spec.DisruptionMode,
+					schedulingv1alpha3.CompositeDisruptionMode{Single: &schedulingv1alpha3.SingleCompositeDisruptionMode{}})
+				defaults.Set(&g.Spec.PreemptionPolicy, schedulingv1alpha3.PreemptLowerPriority)
+			},
+			Validate: func(ctx context.Context, g group) field.ErrorList { return validateComposite(ctx, &g.Spec, nil) },
+			ValidateUpdate: func(ctx context.Context, g, old group) field.ErrorList {
+				return validateComposite(ctx, &g.Spec, &old.Spec)
+			},
+		},
+		Show: registry.Show[group]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Policy", show.Doc(schedulingv1alpha3.CompositePodGroupSpec{}, "schedulingPolicy")),
+				show.Text("Workload", workloadColumn), show.Age(),
+			},
+			Cells: func(g group, since func(metav1.Time) string) []any {
+				return []any{g.Name, policyName(g.Spec.SchedulingPolicy.Gang != nil, g.Spec.SchedulingPolicy.Basic != nil),
+					workloadName(g.Spec.WorkloadRef), since(g.CreationTimestamp)}
+			},
+		},
+		Status: &registry.StatusSubresource[group]{
+			Metadata: registry.ClientMetadata,
+			ValidateUpdate: func(ctx context.Context, g, old group) field.ErrorList {
+				path := field.NewPath("status")
+				errs := metavalidation.ValidateConditions(g.Status.Conditions, path.Child("conditions"))
+				return check.Declared(ctx, errs, schedulingv1alpha3.Validate_CompositePodGroupStatus, path, &g.Status,
+					&old.Status, "status")
+			},
+		},
+	}
+}
+
+func validateComposite(ctx context.Context, s, old *schedulingv1alpha3.CompositePodGroupSpec) field.ErrorList {
+	return check.Declared(ctx, nil, schedulingv1alpha3.Validate_CompositePodGroupSpec, field.NewPath("spec"), s, old)
+}
