@@ -2,6 +2,7 @@ package expression
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -20,8 +21,10 @@ type Scope struct {
 
 // Expression is a compiled expression, or the error of its compilation.
 type Expression struct {
-	Source  string
-	program *shared.Program
+	Source string
+	// program plans the expression on its first use: a plan keeps the functions of the whole environment, and a
+	// policy may have tens of thousands of variables that no expression of it uses.
+	program func() (*shared.Program, error)
 	err     error
 }
 
@@ -131,9 +134,13 @@ func (c *Compiler) compile(s Scope, source string, want []*types.Type) (*Express
 		x.err = fmt.Errorf("%s but got %s", wanted(want), typ)
 		return x, typ
 	}
-	if x.program, err = shared.NewProgram(e, ast); err != nil {
-		x.err = fmt.Errorf("program instantiation failed: %w", err)
-	}
+	x.program = sync.OnceValues(func() (*shared.Program, error) {
+		p, err := shared.NewProgram(e, ast)
+		if err != nil {
+			return nil, fmt.Errorf("program instantiation failed: %w", err)
+		}
+		return p, nil
+	})
 	return x, typ
 }
 
@@ -158,4 +165,10 @@ func wanted(want []*types.Type) string {
 }
 
 // Err returns the compile error in kube-apiserver's wording, or nil.
-func (x *Expression) Err() error { return x.err }
+func (x *Expression) Err() error {
+	if x.err != nil {
+		return x.err
+	}
+	_, err := x.program()
+	return err
+}

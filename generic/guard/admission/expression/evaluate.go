@@ -78,8 +78,8 @@ func (e *Evaluation) Parent() activation { return nil }
 // Evaluate evaluates an expression. The error names the expression and the cause. After ErrBudget every further
 // call fails.
 func (e *Evaluation) Evaluate(ctx context.Context, x *Expression) (ref.Val, error) {
-	if x.err != nil {
-		return nil, compileError{x.err}
+	if err := x.Err(); err != nil {
+		return nil, compileError{err}
 	}
 	out, err := e.run(ctx, x)
 	switch {
@@ -95,7 +95,11 @@ func (e *Evaluation) run(ctx context.Context, x *Expression) (ref.Val, error) {
 	if e.left < 0 {
 		return nil, ErrBudget
 	}
-	out, cost, err := x.program.Eval(ctx, e)
+	p, err := x.program()
+	if err != nil {
+		return nil, err
+	}
+	out, cost, err := p.Eval(ctx, e)
 	e.left -= int64(min(cost, PolicyBudget+1)) //nolint:gosec // bounded
 	if e.left < 0 {
 		return nil, ErrBudget
@@ -141,8 +145,8 @@ func (v *variables) Get(key ref.Val) ref.Val {
 }
 
 func (v *variables) evaluate(x *Variable) ref.Val {
-	if x.err != nil {
-		return types.NewErr("composited variable %q fails to compile: %v", x.Name, x.err)
+	if err := x.Err(); err != nil {
+		return types.NewErr("composited variable %q fails to compile: %v", x.Name, err)
 	}
 	out, err := v.evaluation.run(v.ctx, x.Expression)
 	if err != nil {
