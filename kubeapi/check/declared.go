@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/operation"
 	"k8s.io/apimachinery/pkg/api/validate"
@@ -27,8 +28,33 @@ func Declared[T any](ctx context.Context, errs field.ErrorList, rules Rules[T], 
 	if len(found) == 0 {
 		return errs
 	}
+	sortEntries(found)
 	errs = slices.DeleteFunc(errs, func(e *field.Error) bool {
 		return slices.ContainsFunc(found, func(d *field.Error) bool { return d.Type == e.Type && d.Field == e.Field })
 	})
 	return append(errs, found...)
+}
+
+// sortEntries orders errors about the entries of a map by their keys; they come in no order.
+func sortEntries(errs field.ErrorList) {
+	for i := 0; i < len(errs); {
+		at, end := entriesOf(errs[i].Field), i+1
+		for at != "" && end < len(errs) && entriesOf(errs[end].Field) == at {
+			end++
+		}
+		if at != "" {
+			slices.SortStableFunc(errs[i:end], func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+		}
+		i = end
+	}
+}
+
+// entriesOf returns the path of the map that a field is in; "" if it is in none.
+func entriesOf(path string) string {
+	for i := range len(path) - 1 {
+		if path[i] == '[' && (path[i+1] < '0' || path[i+1] > '9') {
+			return path[:i]
+		}
+	}
+	return ""
 }

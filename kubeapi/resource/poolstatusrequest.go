@@ -20,8 +20,9 @@ func poolRequestKind() registry.Kind[*resourcev1alpha3.ResourcePoolStatusRequest
 	type request = *resourcev1alpha3.ResourcePoolStatusRequest
 	gv := resourcev1alpha3.SchemeGroupVersion
 	return registry.Kind[request]{
-		Hub:   gv.WithKind("ResourcePoolStatusRequest"),
-		Names: registry.Names{Plural: "resourcepoolstatusrequests"},
+		Hub:    gv.WithKind("ResourcePoolStatusRequest"),
+		Names:  registry.Names{Plural: "resourcepoolstatusrequests"},
+		Delete: registry.Delete[request]{ReturnsObject: true},
 		Write: registry.Write[request]{
 			Default:  func(r request) { defaults.Set(&r.Spec.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitDefault) },
 			Validate: func(_ context.Context, r request) field.ErrorList { return validatePoolRequest(&r.Spec) },
