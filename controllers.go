@@ -17,6 +17,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"triplane/generic/api/discovery"
+	"triplane/generic/run/options"
 	"triplane/generic/serve/server"
 	"triplane/kubeapi/controllers"
 	"triplane/kubeapi/controllers/certificates"
@@ -99,30 +100,30 @@ func (c *Controllers) selection(embedded bool) []string {
 	return c.Selection
 }
 
-// makeControllers creates the selected controllers, if any, and registers their start and stop. ready returns a
-// channel that is closed when they may start.
-func (p *parts) makeControllers(outermost *server.GenericAPIServer, ready func() <-chan struct{}) error {
-	o := p.options
+// addControllers creates the selected controllers, if any, and registers their start and stop. They start when all
+// post-start hooks have succeeded.
+func addControllers(f *foundation, g *guards, outermost *server.GenericAPIServer) error {
+	o := f.options
 	selection := o.Controllers.selection(o.Etcd.Embedded())
 	if !controllers.Selects(selection) {
 		return nil
 	}
-	given, err := p.controllerOptions(selection)
+	given, err := newControllerOptions(f, g.authn, selection)
 	if err != nil {
 		return err
 	}
 	m, err := controllers.New(controllers.Config{
 		Options: given,
-		Stores:  p.stores, Storages: p.config.RESTOptionsGetter, Multiplexers: p.store.Multiplexers(),
-		Public: outermost.Config().Discovery, Local: localIn(p.config.Discovery), Scheme: p.scheme,
-		Loopback: p.config.LoopbackClientConfig, Elect: !o.Etcd.Embedded() || o.Etcd.MayHavePeers(),
+		Stores:  f.stores, Storages: f.config.RESTOptionsGetter, Multiplexers: f.store.Multiplexers(),
+		Public: outermost.Config().Discovery, Local: localIn(f.config.Discovery), Scheme: f.kinds.scheme,
+		Loopback: f.config.LoopbackClientConfig, Elect: !o.Etcd.Embedded() || o.Etcd.MayHavePeers(),
 		ID:     controllersID(),
-		Queues: p.config.Metrics.Queues,
+		Queues: f.config.Metrics.Queues,
 	})
 	if err != nil {
 		return fmt.Errorf("controllers: %w", err)
 	}
-	if err := p.config.Metrics.Register(m.Metrics()); err != nil {
+	if err := f.config.Metrics.Register(m.Metrics()); err != nil {
 		return err
 	}
 	outermost.AddHealthChecks(server.NamedCheck(controllersHook, m.Check))
@@ -130,20 +131,21 @@ func (p *parts) makeControllers(outermost *server.GenericAPIServer, ready func()
 		return err
 	}
 	return outermost.AddPostStartHook("start-controllers", func(hook server.HookContext) error {
-		hook.Go(func(ctx context.Context) { m.Run(ctx, ready()) })
+		hook.Go(func(ctx context.Context) { m.Run(ctx, hook.HooksDone) })
 		return nil
 	})
 }
 
-// controllerOptions reads the files that the flags name.
-func (p *parts) controllerOptions(selection []string) (controllers.Options, error) {
-	c := p.options.Controllers
+// newControllerOptions reads the files that the flags name.
+func newControllerOptions(f *foundation, authn *options.Authenticators, selection []string) (controllers.Options,
+	error) {
+	c := f.options.Controllers
 	o := controllers.Options{Selection: selection, LegacyTokenCleanUpPeriod: c.LegacyTokenCleanUpPeriod,
 		TerminatedPods: c.TerminatedPods}
 	cert, key := c.SigningCertFile, c.SigningKeyFile
 	// The generated CA is trusted for client certificates.
-	if cert == "" && p.options.Authentication.ClientCAFile == p.files.CACert {
-		cert, key = p.files.CACert, p.files.CAKey
+	if cert == "" && f.options.Authentication.ClientCAFile == f.files.CACert {
+		cert, key = f.files.CACert, f.files.CAKey
 	}
 	if cert != "" {
 		o.SigningAuthority = func() (*certificates.Authority,
@@ -154,10 +156,10 @@ func (p *parts) controllerOptions(selection []string) (controllers.Options, erro
 			return o, fmt.Errorf("--cluster-signing-cert-file: %w", err)
 		}
 	}
-	if p.options.Authentication.ServiceAccount.SigningEndpoint == "" {
-		o.TokenSigner = p.authn.Signer
+	if f.options.Authentication.ServiceAccount.SigningEndpoint == "" {
+		o.TokenSigner = authn.Signer
 	}
-	name := cmp.Or(c.RootCAFile, p.options.SecureServing.CertFile, p.files.CACert)
+	name := cmp.Or(c.RootCAFile, f.options.SecureServing.CertFile, f.files.CACert)
 	if name == "" {
 		return o, nil
 	}

@@ -43,21 +43,21 @@ func (l lookups) RecordTokenUse(ctx context.Context, namespace, name, day string
 
 // GetServiceAccount implements serviceaccount.Getter.
 func (l lookups) GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
-	return group.GetNew[*corev1.ServiceAccount](ctx, l.stores, corev1.Resource("serviceaccounts"), namespace, name)
+	return l.stores.ServiceAccounts().Get(ctx, namespace, name)
 }
 
 // GetPod implements serviceaccount.Getter.
 func (l lookups) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
-	return group.GetNew[*corev1.Pod](ctx, l.stores, corev1.Resource("pods"), namespace, name)
+	return l.stores.Pods().Get(ctx, namespace, name)
 }
 
 // GetSecret implements serviceaccount.Getter. It reads only the cache, because any client can send tokens with names
 // of Secrets.
 func (l lookups) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	return group.Get[*corev1.Secret](ctx, l.stores, corev1.Resource("secrets"), namespace, name, group.Cached)
+	return l.stores.Secrets().GetCached(ctx, namespace, name)
 }
 
 // GetNode implements serviceaccount.Getter.
 func (l lookups) GetNode(ctx context.Context, name string) (*corev1.Node, error) {
-	return group.GetNew[*corev1.Node](ctx, l.stores, corev1.Resource("nodes"), "", name)
+	return l.stores.Nodes().Get(ctx, "", name)
 }

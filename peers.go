@@ -1,7 +1,6 @@
 package triplane
 
 import (
-	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -47,14 +46,14 @@ func (o *Peers) Validate() []error {
 	return errs
 }
 
-// advertisedToPeers returns the address for other servers; its IP is nil if there is none.
-func (p *parts) advertisedToPeers() *net.TCPAddr {
-	o := p.options.Kube.Peers
-	addr := &net.TCPAddr{IP: net.ParseIP(o.AdvertiseIP), Port: p.advertisedPort()}
+// advertisedToPeers returns the address for other servers, with a default port; nil if there is none.
+func (o *Options) advertisedToPeers(port int) *net.TCPAddr {
+	peers := o.Kube.Peers
+	addr := &net.TCPAddr{IP: net.ParseIP(peers.AdvertiseIP), Port: port}
 	if addr.IP == nil {
-		addr.IP = p.options.advertised()
+		addr.IP = o.advertised()
 	}
-	if port, err := strconv.Atoi(o.AdvertisePort); err == nil {
+	if port, err := strconv.Atoi(peers.AdvertisePort); err == nil {
 		addr.Port = port
 	}
 	if addr.IP == nil {
@@ -63,15 +62,10 @@ func (p *parts) advertisedToPeers() *net.TCPAddr {
 	return addr
 }
 
-// advertisedPort returns the port that is published to members of the cluster.
-func (p *parts) advertisedPort() int {
-	return cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port())
-}
-
-// peers returns the configuration of peers; nil if proxying to them is disabled.
-func (p *parts) peers() (*aggregator.Peers, error) {
-	file := p.options.Kube.Peers.CAFile
-	if file == "" || !p.options.Compatibility.Enabled(gatePeers) {
+// newPeers returns the configuration of peers; nil if proxying to them is disabled.
+func newPeers(f *foundation) (*aggregator.Peers, error) {
+	file := f.options.Kube.Peers.CAFile
+	if file == "" || !f.options.Compatibility.Enabled(gatePeers) {
 		return nil, nil
 	}
 	pem, err := os.ReadFile(file)
@@ -82,8 +76,8 @@ func (p *parts) peers() (*aggregator.Peers, error) {
 	if !authorities.AppendCertsFromPEM(pem) {
 		return nil, errors.New("--peer-ca-file: " + file + " contains no certificate in PEM")
 	}
-	others := &bootstrap.PeerFollower{Backend: p.store.Backend(), Multiplexer: p.store.Multiplexers()[0],
-		Prefix: p.options.Etcd.AbsolutePrefix(), Self: p.serverID()}
+	others := &bootstrap.PeerFollower{Backend: f.store.Backend(), Multiplexer: f.store.Multiplexers()[0],
+		Prefix: f.options.Etcd.AbsolutePrefix(), Self: f.serverID}
 	return &aggregator.Peers{Follow: others.Run, Authorities: authorities}, nil
 }
 

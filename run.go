@@ -14,11 +14,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane/console"
-	"triplane/generic/base/metrics"
 	"triplane/generic/base/tracing"
 	"triplane/generic/run/host"
 	"triplane/generic/run/pki"
-	"triplane/generic/serve/filters"
 	"triplane/generic/serve/server"
 	"triplane/internal/worker"
 	"triplane/kubeapi"
@@ -113,8 +111,11 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	undo.Add(func() { host.FlushTraces(traces) })
-	p := &parts{options: o, store: st, files: files, egress: selector, undo: &undo}
-	prepared, err := p.assemble(ctx, listener, traces)
+	f, err := newFoundation(o, opened{listener: listener, store: st, files: files, egress: selector, traces: traces})
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := assemble(ctx, f, &undo)
 	if err != nil {
 		return nil, err
 	}
@@ -177,86 +178,6 @@ func (o *Options) unavailable(listener net.Listener, files pki.Files, err error)
 		return func() {} // the start fails with the same error
 	}
 	return serving.ServeUnavailable("the server is starting and waits for its storage")
-}
-
-// assemble creates the servers and prepares the outermost one. undo closes what it opens.
-func (p *parts) assemble(
-	ctx context.Context, listener net.Listener, traces *tracing.Provider,
-) (*server.PreparedServer, error) {
-	if err := p.configure(listener, traces); err != nil {
-		return nil, err
-	}
-	if err := p.makeShared(ctx); err != nil {
-		return nil, err
-	}
-	shown := newConsole(p.options, newLookups(p.stores, p.config.LoopbackClientConfig))
-	if err := p.options.Audit.ApplyTo(p.config, p.egress, shown.auditors()...); err != nil {
-		return nil, err
-	}
-	shown.configure(p.config)
-	prepared, err := p.prepare(shown)
-	if err != nil && p.config.Audit != nil {
-		p.config.Audit.Close(context.Background()) // nothing was recorded
-	}
-	return prepared, err
-}
-
-// configure creates the servers' configuration from options.
-func (p *parts) configure(listener net.Listener, traces *tracing.Provider) error {
-	o, c := p.options, server.NewConfig()
-	if o.Compatibility.Enabled("NativeHistograms") {
-		c.Metrics = metrics.NewNative()
-	}
-	c.Tracing = traces
-	o.ServerRun.ApplyTo(c)
-	if err := o.Features.ApplyTo(c); err != nil {
-		return err
-	}
-	o.Compatibility.ApplyTo(c)
-	o.Ignored.Note()
-	if o.Compatibility.Enabled("ComponentFlagz") {
-		c.Flags = o.line.Values()
-	}
-	var err error
-	if c.Serving, err = o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: p.files.ServingCert,
-		KeyFile: p.files.ServingKey}); err != nil {
-		return err
-	}
-	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(host.Port(listener)))
-	stored, err := p.store.InstallIn(c, o.Etcd)
-	if err != nil {
-		return err
-	}
-	if err := c.Metrics.RegisterGates(o.Compatibility.Stages(), o.Compatibility.Enabled); err != nil {
-		return err
-	}
-	c.FlowControl = o.ServerRun.FlowControl(stored)
-	c.Metrics.MustRegister(p.egress.Collectors()...)
-	p.config = c
-	return nil
-}
-
-// prepare chains the servers, installs additional endpoints, and prepares the outermost server.
-func (p *parts) prepare(shown *consoleParts) (*server.PreparedServer, error) {
-	outermost, err := p.build()
-	if err != nil {
-		return nil, err
-	}
-	// These endpoints contain all Secrets and keys: only the administrator's role allows their paths.
-	mux := outermost.Handler.NonGoRestfulMux
-	if handler := p.store.Snapshots(); handler != nil {
-		mux.UnlistedHandle(filters.SnapshotPath, handler)
-	}
-	if handler := p.store.Members(); handler != nil {
-		mux.UnlistedHandle(filters.MembersPath, handler)
-	}
-	shown.install(outermost)
-	var prepared *server.PreparedServer
-	if err := p.makeControllers(outermost, func() <-chan struct{} { return prepared.HooksDone() }); err != nil {
-		return nil, err
-	}
-	prepared = outermost.PrepareRun()
-	return prepared, nil
 }
 
 func (o *Options) externalHost() string {

@@ -26,8 +26,8 @@ type reader struct {
 
 // checkServed returns an error that names the parts of the server whose resources --runtime-config turns off. With such
 // a part, a server would start and never be ready.
-func (p *parts) checkServed() error {
-	plugins := p.options.Admission.Enabled()
+func checkServed(o *Options, authorizers []string) error {
+	plugins := o.Admission.Enabled()
 	plugin := func(name string, resources ...string) reader {
 		return reader{"the admission plugin " + name, slices.Contains(plugins, name),
 			admissionregistrationv1.SchemeGroupVersion, resources,
@@ -36,7 +36,7 @@ func (p *parts) checkServed() error {
 	var errs []error
 	for _, r := range []reader{
 		{"the aggregator", true, apiregistrationv1.SchemeGroupVersion, []string{"apiservices"}, ""},
-		{"RBAC", slices.Contains(p.authorizers, authzconfig.RBAC), rbacv1.SchemeGroupVersion,
+		{"RBAC", slices.Contains(authorizers, authzconfig.RBAC), rbacv1.SchemeGroupVersion,
 			[]string{"clusterroles", "clusterrolebindings", "roles", "rolebindings"},
 			"--authorization-mode without RBAC"},
 		plugin(configured.MutatingWebhook, "mutatingwebhookconfigurations"),
@@ -44,7 +44,7 @@ func (p *parts) checkServed() error {
 		plugin(configured.ValidatingPolicy, "validatingadmissionpolicies", "validatingadmissionpolicybindings"),
 	} {
 		if r.runs {
-			errs = append(errs, r.check(p.options.Kube.RuntimeConfig.Serves))
+			errs = append(errs, r.check(o.Kube.RuntimeConfig.Serves))
 		}
 	}
 	return errors.Join(errs...)

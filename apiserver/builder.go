@@ -139,8 +139,8 @@ func (b *builder) authorize(context.Context) (err error) {
 }
 
 // build creates the server and prepares it.
-func (b *builder) build(context.Context) (*server.PreparedServer, error) {
-	if err := b.options.Audit.ApplyTo(b.config, b.egress); err != nil {
+func (b *builder) build(context.Context) (_ *server.PreparedServer, err error) {
+	if b.config.Audit, err = b.options.Audit.Build(b.config.Metrics.Audit, b.egress); err != nil {
 		return nil, err
 	}
 	s, err := b.install()

@@ -9,7 +9,6 @@ import (
 	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	flowv1 "k8s.io/api/flowcontrol/v1"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/base/request"
@@ -19,7 +18,6 @@ import (
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/controllers/leadership"
 	"triplane/kubeapi/flowcontrol"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/scheduling"
 )
 
@@ -149,8 +147,7 @@ func (s *Server) objectCountHook(ctx context.Context) error {
 		return nil
 	}
 	namespaces := corev1.Resource("namespaces")
-	if _, err := group.List[*corev1.Namespace](request.SkippingUnreadable(ctx), s.Stores, namespaces, "",
-		&metainternalversion.ListOptions{ResourceVersion: group.Cached}); err != nil {
+	if _, err := s.Stores.Namespaces().ListCached(request.SkippingUnreadable(ctx), ""); err != nil {
 		return err
 	}
 	if !flow.Counted(namespaces.Group, namespaces.Resource) {

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
@@ -16,7 +15,6 @@ import (
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/core/service"
 	"triplane/kubeapi/core/service/allocator"
-	"triplane/kubeapi/group"
 )
 
 // kubernetesService keeps the Service "kubernetes". A server that is killed between the allocation of
@@ -61,8 +59,7 @@ func (k *kubernetesService) write(ctx context.Context) error {
 
 // releaseLeft releases the IP and the node port if there is no Service.
 func (k *kubernetesService) releaseLeft(ctx context.Context) error {
-	_, err := group.Get[*corev1.Service](ctx, k.Stores, corev1.Resource("services"), metav1.NamespaceDefault, "kubernetes",
-		group.Consistent)
+	_, err := k.Stores.Services().GetConsistent(ctx, metav1.NamespaceDefault, "kubernetes")
 	if !apierrors.IsNotFound(err) {
 		return err
 	}

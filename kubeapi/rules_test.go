@@ -3,10 +3,7 @@ package kubeapi_test
 import (
 	"context"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
+	"triplane/generic/api/registry"
 	"triplane/generic/base/authorizer"
 	"triplane/generic/base/user"
 	"triplane/generic/guard/authorization/rbac"
@@ -37,20 +34,20 @@ func (r storedRules) RulesFor(ctx context.Context, u *user.Info, namespace strin
 
 func (r storedRules) now(ctx context.Context) (*rbac.Authorizer, error) {
 	a := rbac.New()
-	if err := feed[*rbacv1.ClusterRole](ctx, r.stores, a, "clusterroles"); err != nil {
+	if err := feed(ctx, r.stores.ClusterRoles(), a); err != nil {
 		return nil, err
 	}
-	if err := feed[*rbacv1.ClusterRoleBinding](ctx, r.stores, a, "clusterrolebindings"); err != nil {
+	if err := feed(ctx, r.stores.ClusterRoleBindings(), a); err != nil {
 		return nil, err
 	}
-	if err := feed[*rbacv1.Role](ctx, r.stores, a, "roles"); err != nil {
+	if err := feed(ctx, r.stores.Roles(), a); err != nil {
 		return nil, err
 	}
-	return a, feed[*rbacv1.RoleBinding](ctx, r.stores, a, "rolebindings")
+	return a, feed(ctx, r.stores.RoleBindings(), a)
 }
 
-func feed[T group.Object](ctx context.Context, stores *group.Stores, a *rbac.Authorizer, plural string) error {
-	objects, err := group.List[T](ctx, stores, schema.GroupResource{Group: rbacv1.GroupName, Resource: plural}, "", &metainternalversion.ListOptions{})
+func feed[T registry.Object](ctx context.Context, of group.Handle[T], a *rbac.Authorizer) error {
+	objects, err := of.ListConsistent(ctx, "")
 	for _, o := range objects {
 		a.Handler().OnAdd(o, false)
 	}

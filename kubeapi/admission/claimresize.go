@@ -4,8 +4,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
@@ -43,8 +41,7 @@ func (r *claimResize) Validate(ctx context.Context, a *admission.Attributes) err
 		name = *c.Spec.StorageClassName
 	}
 	if name != "" {
-		class, err := group.GetNew[*storagev1.StorageClass](ctx, r.stores,
-			schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", name)
+		class, err := r.stores.StorageClasses().Get(ctx, "", name)
 		if err == nil && class.AllowVolumeExpansion != nil && *class.AllowVolumeExpansion {
 			return nil
 		}

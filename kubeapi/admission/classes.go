@@ -1,13 +1,11 @@
 package admission
 
 import (
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
-
-	"triplane/kubeapi/group"
+	"triplane/generic/api/registry"
 )
 
 // newest returns the newest of the objects for which pick is true; of several, the first by name.
-func newest[T group.Object](list []T, pick func(T) bool) (best T, found bool) {
+func newest[T registry.Object](list []T, pick func(T) bool) (best T, found bool) {
 	for _, o := range list {
 		if !pick(o) {
 			continue
@@ -23,8 +21,4 @@ func newest[T group.Object](list []T, pick func(T) bool) (best T, found bool) {
 		}
 	}
 	return best, found
-}
-
-func cached() *metainternalversion.ListOptions {
-	return &metainternalversion.ListOptions{ResourceVersion: group.Cached}
 }

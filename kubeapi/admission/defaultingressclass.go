@@ -4,7 +4,6 @@ import (
 	"context"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/base/request"
 	"triplane/generic/guard/admission"
@@ -32,8 +31,7 @@ func (d *defaultIngressClass) Admit(ctx context.Context, a *admission.Attributes
 	if _, ok := in.Annotations["kubernetes.io/ingress.class"]; ok {
 		return nil
 	}
-	all, err := group.List[*networkingv1.IngressClass](request.SkippingUnreadable(ctx), d.stores,
-		schema.GroupResource{Group: "networking.k8s.io", Resource: "ingressclasses"}, "", cached())
+	all, err := d.stores.IngressClasses().ListCached(request.SkippingUnreadable(ctx), "")
 	if err != nil {
 		return forbidden(a, "%w", err)
 	}

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/base/request"
 	"triplane/generic/guard/admission"
@@ -33,8 +32,7 @@ func (d *defaultStorageClass) Admit(ctx context.Context, a *admission.Attributes
 	if _, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return nil
 	}
-	all, err := group.List[*storagev1.StorageClass](request.SkippingUnreadable(ctx), d.stores,
-		schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", cached())
+	all, err := d.stores.StorageClasses().ListCached(request.SkippingUnreadable(ctx), "")
 	if err != nil {
 		return forbidden(a, "%w", err)
 	}

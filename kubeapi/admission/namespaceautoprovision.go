@@ -31,7 +31,7 @@ func (p *namespaceAutoProvision) Admit(ctx context.Context, a *admission.Attribu
 	if a.DryRun || a.Namespace == "" || a.Resource.GroupResource() == core("namespaces") {
 		return nil
 	}
-	_, err := group.GetNew[*corev1.Namespace](ctx, p.stores, core("namespaces"), "", a.Namespace)
+	_, err := p.stores.Namespaces().Get(ctx, "", a.Namespace)
 	if err == nil {
 		return nil
 	}

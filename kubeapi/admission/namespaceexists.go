@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"triplane/generic/guard/admission"
@@ -28,7 +27,7 @@ func (p *namespaceExists) Validate(ctx context.Context, a *admission.Attributes)
 	if a.Namespace == "" || a.Resource.GroupResource() == core("namespaces") {
 		return nil
 	}
-	_, err := group.GetNew[*corev1.Namespace](ctx, p.stores, core("namespaces"), "", a.Namespace)
+	_, err := p.stores.Namespaces().Get(ctx, "", a.Namespace)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return apierrors.NewInternalError(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -84,13 +83,11 @@ func (p *nodeRestriction) volumeNeeds(
 }
 
 func (p *nodeRestriction) claimNeeds(ctx context.Context, namespace, name, audience string) (bool, error) {
-	claim, err := used[*corev1.PersistentVolumeClaim](ctx, p.stores, core("persistentvolumeclaims"),
-		"persistentvolumeclaim", namespace, name)
+	claim, err := used(ctx, p.stores.PersistentVolumeClaims(), "persistentvolumeclaim", namespace, name)
 	if err != nil || claim.Spec.VolumeName == "" {
 		return false, err
 	}
-	volume, err := used[*corev1.PersistentVolume](ctx, p.stores, core("persistentvolumes"), "persistentvolume", "",
-		claim.Spec.VolumeName)
+	volume, err := used(ctx, p.stores.PersistentVolumes(), "persistentvolume", "", claim.Spec.VolumeName)
 	if err != nil {
 		return false, err
 	}
@@ -101,8 +98,7 @@ func (p *nodeRestriction) driverNeeds(ctx context.Context, name, audience string
 	if name == "" {
 		return false, nil
 	}
-	driver, err := used[*storagev1.CSIDriver](ctx, p.stores,
-		schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, "csidriver", "", name)
+	driver, err := used(ctx, p.stores.CSIDrivers(), "csidriver", "", name)
 	if err != nil {
 		return false, err
 	}
@@ -116,11 +112,11 @@ func (p *nodeRestriction) driverNeeds(ctx context.Context, name, audience string
 
 // used reads an object that a volume uses. A NotFound error has the singular name of the resource.
 func used[T registry.Object](
-	ctx context.Context, s *group.Stores, gr schema.GroupResource, singular, namespace, name string,
+	ctx context.Context, of group.Handle[T], singular, namespace, name string,
 ) (T, error) {
-	obj, err := group.GetNew[T](ctx, s, gr, namespace, name)
+	obj, err := of.Get(ctx, namespace, name)
 	if apierrors.IsNotFound(err) {
-		err = apierrors.NewNotFound(schema.GroupResource{Group: gr.Group, Resource: singular}, name)
+		err = apierrors.NewNotFound(schema.GroupResource{Group: of.Resource().Group, Resource: singular}, name)
 	}
 	return obj, err
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"triplane/generic/guard/admission"
-	"triplane/kubeapi/group"
 )
 
 // token restricts a node's token requests to pods that run on it, and to the audiences of those pods.
@@ -27,7 +25,7 @@ func (p *nodeRestriction) token(ctx context.Context, self string, a *admission.A
 	if ref.UID == "" {
 		return forbidden(a, "node requested token with a pod binding without a uid")
 	}
-	pod, err := group.GetNew[*corev1.Pod](ctx, p.stores, core("pods"), a.Namespace, ref.Name)
+	pod, err := p.stores.Pods().Get(ctx, a.Namespace, ref.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err

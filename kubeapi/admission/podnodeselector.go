@@ -107,7 +107,7 @@ func (p *podNodeSelector) compatible(
 
 // selectorOf returns the node selector of a namespace.
 func (p *podNodeSelector) selectorOf(ctx context.Context, namespace string) (labels.Set, error) {
-	ns, err := group.GetShared[*corev1.Namespace](ctx, p.stores, core("namespaces"), "", namespace)
+	ns, err := p.stores.Namespaces().GetShared(ctx, "", namespace)
 	if apierrors.IsNotFound(err) {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 		s.count.Exempt(countedAs(a, isPod))
 		return nil
 	}
-	ns, err := group.GetShared[*corev1.Namespace](ctx, s.stores, core("namespaces"), "", a.Namespace)
+	ns, err := s.stores.Namespaces().GetShared(ctx, "", a.Namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (s *podSecurity) warnOfPods(ctx context.Context, namespace string, level ap
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	pods, err := group.List[*corev1.Pod](request.SkippingUnreadable(ctx), s.stores, core("pods"), namespace, cached())
+	pods, err := s.stores.Pods().ListCached(request.SkippingUnreadable(ctx), namespace)
 	if err != nil {
 		request.AddWarning(ctx, "failed to list pods while checking new PodSecurity enforce level")
 		return nil

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"triplane/generic/api/registry"
 	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
 )
@@ -41,11 +42,11 @@ func (p *podTopology) Admit(ctx context.Context, a *admission.Attributes) error 
 	return nil
 }
 
-func (p *podTopology) label(ctx context.Context, o group.Object, node string) error {
+func (p *podTopology) label(ctx context.Context, o registry.Object, node string) error {
 	if node == "" {
 		return nil
 	}
-	n, err := group.GetNew[*corev1.Node](ctx, p.stores, core("nodes"), "", node)
+	n, err := p.stores.Nodes().Get(ctx, "", node)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil // the node does not exist yet
 	}

@@ -7,8 +7,6 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/base/request"
 	"triplane/generic/guard/admission"
@@ -24,8 +22,6 @@ type priority struct{ stores *group.Stores }
 func newPriority(d *Dependencies) admission.Interface {
 	return &priority{stores: d.Stores}
 }
-
-var priorityClasses = schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
 
 // Handles implements admission.Interface.
 func (*priority) Handles(op admission.Operation) bool {
@@ -122,10 +118,9 @@ func (p *priority) of(ctx context.Context, a *admission.Attributes,
 
 func (p *priority) class(ctx context.Context, name string) (*schedulingv1.PriorityClass, error) {
 	if name != "" {
-		return group.GetShared[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", name)
+		return p.stores.PriorityClasses().GetShared(ctx, "", name)
 	}
-	all, err := group.ListShared[*schedulingv1.PriorityClass](request.SkippingUnreadable(ctx), p.stores,
-		priorityClasses, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	all, err := p.stores.PriorityClasses().ListShared(request.SkippingUnreadable(ctx), "")
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (r *resourceQuota) Validate(ctx context.Context, a *admission.Attributes) e
 	if !charged(a) {
 		return nil
 	}
-	quotas, err := group.List[*corev1.ResourceQuota](ctx, r.stores, core("resourcequotas"), a.Namespace, cached())
+	quotas, err := r.stores.ResourceQuotas().ListCached(ctx, a.Namespace)
 	if err != nil || len(quotas) == 0 && len(r.limited) == 0 {
 		return err
 	}
@@ -143,7 +143,7 @@ func (r *resourceQuota) charge(
 	ctx context.Context, a *admission.Attributes, name string, charge corev1.ResourceList, dryRun bool,
 ) error {
 	var refusal error
-	_, err := group.ModifyStatus(ctx, r.stores, core("resourcequotas"), a.Namespace, name, dryRun,
+	_, err := r.stores.ResourceQuotas().ModifyStatus(ctx, a.Namespace, name, dryRun,
 		func(q *corev1.ResourceQuota) error {
 			if err := quota.Exceeded(q, charge); err != nil && !countsOnly(a) {
 				refusal = forbidden(a, "%w", err)

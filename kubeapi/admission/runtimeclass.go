@@ -7,7 +7,6 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
@@ -33,8 +32,7 @@ func (r *runtimeClass) class(
 		return nil, nil
 	}
 	name := *p.Spec.RuntimeClassName
-	c, err := group.GetNew[*nodev1.RuntimeClass](ctx, r.stores,
-		schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, "", name)
+	c, err := r.stores.RuntimeClasses().Get(ctx, "", name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil, forbidden(a, "pod rejected: RuntimeClass %q not found", name)
 	}

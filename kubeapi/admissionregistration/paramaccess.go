@@ -46,8 +46,7 @@ func (p *paramAccess) validatingBinding(ctx context.Context, o,
 		return nil
 	}
 	return p.binding(ctx, o.Spec.ParamRef, func() (*admissionv1.ParamKind, error) {
-		policy, err := group.GetNew[*admissionv1.ValidatingAdmissionPolicy](ctx, p.stores,
-			admissionv1.Resource("validatingadmissionpolicies"), "", o.Spec.PolicyName)
+		policy, err := p.stores.ValidatingAdmissionPolicies().Get(ctx, "", o.Spec.PolicyName)
 		if err != nil {
 			return nil, err
 		}
@@ -61,8 +60,7 @@ func (p *paramAccess) mutatingBinding(ctx context.Context, o,
 		return nil
 	}
 	return p.binding(ctx, o.Spec.ParamRef, func() (*admissionv1.ParamKind, error) {
-		policy, err := group.GetNew[*admissionv1.MutatingAdmissionPolicy](ctx, p.stores,
-			admissionv1.Resource("mutatingadmissionpolicies"), "", o.Spec.PolicyName)
+		policy, err := p.stores.MutatingAdmissionPolicies().Get(ctx, "", o.Spec.PolicyName)
 		if err != nil {
 			return nil, err
 		}

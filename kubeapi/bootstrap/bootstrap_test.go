@@ -89,7 +89,7 @@ func TestBindingsPointToRoles(t *testing.T) {
 }
 
 func TestRepairAddsWhatIsMissing(t *testing.T) {
-	set := clusterRoleSet(nil, nil)
+	set := clusterRoleSet(nil, nil, nil)
 	want := clusterRole("x", rule("get list", "core", "pods"))
 	have := clusterRole("x", rule("get", "core", "pods"), rule("get", "apps", "deployments"))
 	if !set.repair(have, want) || len(have.Rules) != 3 {
@@ -129,7 +129,7 @@ func TestPublicInformationIsInherited(t *testing.T) {
 
 func TestManagedFields(t *testing.T) {
 	r := clusterRole("x", rule("get", "core", "pods"))
-	fields := clusterRoleSet(nil, nil).fields(r)
+	fields := clusterRoleSet(nil, nil, nil).fields(r)
 	want := `{"f:metadata":{"f:annotations":{".":{},"f:rbac.authorization.kubernetes.io/autoupdate":{}},"f:labels":{".":{},"f:kubernetes.io/bootstrapping":{}}},"f:rules":{}}`
 	if len(fields) != 1 || fields[0].Manager != "kube-apiserver" || string(fields[0].FieldsV1.Raw) != want {
 		t.Errorf("got %s", fields[0].FieldsV1.Raw)

@@ -116,8 +116,7 @@ func (e *Endpoint) reconcile(ctx context.Context) error {
 
 // recount changes the addresses that the endpoints have.
 func (e *Endpoint) recount(ctx context.Context, change func(ips []string) []string) error {
-	have, err := group.Get[*corev1.Endpoints](ctx, e.stores, endpoints, metav1.NamespaceDefault, "kubernetes",
-		group.Consistent)
+	have, err := e.stores.Endpoints().GetConsistent(ctx, metav1.NamespaceDefault, "kubernetes")
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -170,7 +169,7 @@ func (e *Endpoint) putEndpoints(ctx context.Context, ips []string) error {
 		},
 		Subsets: subsets,
 	}
-	return put(ctx, e.stores, endpoints, want, func(have *corev1.Endpoints) bool {
+	return put(ctx, e.stores.Endpoints(), want, func(have *corev1.Endpoints) bool {
 		if !check.Differs(have.Subsets, subsets) && have.Labels[discoveryv1.LabelSkipMirror] == "true" {
 			return false
 		}
@@ -205,7 +204,7 @@ func (e *Endpoint) putSlice(ctx context.Context, ips []string) error {
 	if err := e.dropSliceOfOtherFamily(ctx, want.AddressType); err != nil {
 		return err
 	}
-	return put(ctx, e.stores, endpointSlices, want, func(have *discoveryv1.EndpointSlice) bool {
+	return put(ctx, e.stores.EndpointSlices(), want, func(have *discoveryv1.EndpointSlice) bool {
 		if slices.EqualFunc(have.Endpoints, want.Endpoints,
 			func(a, b discoveryv1.Endpoint) bool { return !check.Differs(a, b) }) &&
 			!check.Differs(have.Ports, want.Ports) {
@@ -219,17 +218,17 @@ func (e *Endpoint) putSlice(ctx context.Context, ips []string) error {
 // dropSliceOfOtherFamily deletes the slice that was written while the server had an address of
 // the other family: the type of a slice's addresses cannot change.
 func (e *Endpoint) dropSliceOfOtherFamily(ctx context.Context, own discoveryv1.AddressType) error {
-	have, err := group.Get[*discoveryv1.EndpointSlice](ctx, e.stores, endpointSlices, metav1.NamespaceDefault,
-		"kubernetes", group.Consistent)
+	slices := e.stores.EndpointSlices()
+	have, err := slices.GetConsistent(ctx, metav1.NamespaceDefault, "kubernetes")
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || have.AddressType == own {
 		return err
 	}
-	remove := e.stores.Find(endpointSlices).Delete
+	remove := slices.Verbs().Delete
 	if remove == nil {
-		return fmt.Errorf("%s cannot be deleted", endpointSlices)
+		return fmt.Errorf("%s cannot be deleted", slices.Resource())
 	}
 	same := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &have.UID}}
 	_, _, err = remove(request.WithNamespace(asServer(ctx), have.Namespace),

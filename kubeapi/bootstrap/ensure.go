@@ -7,10 +7,8 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/api/registry"
 	"triplane/generic/api/rest"
@@ -25,8 +23,8 @@ const writers = 16
 
 // kindOf is a set of objects of one kind to be there.
 type kindOf[T registry.Object] struct {
-	resource schema.GroupResource
-	objects  []T
+	group.Handle[T]
+	objects []T
 	// repair changes a present object so that it fits the wanted one, and reports
 	// whether it had to.
 	repair func(have, want T) bool
@@ -47,11 +45,11 @@ func asServer(ctx context.Context) context.Context {
 
 // ensure creates missing objects and repairs others. One that is there and cannot be read
 // is left to administrators.
-func ensure[T registry.Object](ctx context.Context, stores *group.Stores, k kindOf[T]) error {
+func ensure[T registry.Object](ctx context.Context, k kindOf[T]) error {
 	ctx = asServer(ctx)
-	have, err := group.List[T](request.SkippingUnreadable(ctx), stores, k.resource, "", &metainternalversion.ListOptions{})
+	have, err := k.ListConsistent(request.SkippingUnreadable(ctx), "")
 	if err != nil {
-		return fmt.Errorf("list %s: %w", k.resource, err)
+		return fmt.Errorf("list %s: %w", k.Resource(), err)
 	}
 	present := make(map[string]T, len(have))
 	for _, o := range have {
@@ -68,9 +66,9 @@ func ensure[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 					return o, ok
 				})
 			}
-			work = append(work, func() error { return create(ctx, stores, k, want) })
+			work = append(work, func() error { return create(ctx, k, want) })
 		case k.repair != nil && k.repair(old.DeepCopyObject().(T), want):
-			work = append(work, func() error { return update(ctx, stores, k, want) })
+			work = append(work, func() error { return update(ctx, k, want) })
 		default:
 			k.note(old)
 		}
@@ -78,10 +76,10 @@ func ensure[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 	return inParallel(work)
 }
 
-func create[T registry.Object](ctx context.Context, stores *group.Stores, k kindOf[T], want T) error {
-	create := stores.Find(k.resource).Create
+func create[T registry.Object](ctx context.Context, k kindOf[T], want T) error {
+	create := k.Verbs().Create
 	if create == nil {
-		return fmt.Errorf("%s cannot be created", k.resource)
+		return fmt.Errorf("%s cannot be created", k.Resource())
 	}
 	if k.fields != nil {
 		want.SetManagedFields(k.fields(want))
@@ -89,19 +87,19 @@ func create[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 	created, err := create(request.WithNamespace(ctx, want.GetNamespace()), rest.CreateRequest{Name: want.GetName(),
 		Object: want})
 	if apierrors.IsAlreadyExists(err) {
-		k.noteStored(ctx, stores, want)
+		k.noteStored(ctx, want)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("create %s %s: %w", k.resource, want.GetName(), err)
+		return fmt.Errorf("create %s %s: %w", k.Resource(), want.GetName(), err)
 	}
 	k.note(created)
 	return nil
 }
 
 // noteStored notes an object that another replica was faster to write, unless it cannot be read.
-func (k kindOf[T]) noteStored(ctx context.Context, stores *group.Stores, want T) {
-	get := stores.Find(k.resource).Get
+func (k kindOf[T]) noteStored(ctx context.Context, want T) {
+	get := k.Verbs().Get
 	if get == nil {
 		return
 	}
@@ -118,10 +116,10 @@ func (k kindOf[T]) note(o runtime.Object) {
 	}
 }
 
-func update[T registry.Object](ctx context.Context, stores *group.Stores, k kindOf[T], want T) error {
-	update := stores.Find(k.resource).Update
+func update[T registry.Object](ctx context.Context, k kindOf[T], want T) error {
+	update := k.Verbs().Update
 	if update == nil {
-		return fmt.Errorf("%s cannot be updated", k.resource)
+		return fmt.Errorf("%s cannot be updated", k.Resource())
 	}
 	repair := func(_ context.Context, old runtime.Object) (runtime.Object, error) {
 		have, ok := old.DeepCopyObject().(T)
@@ -137,7 +135,7 @@ func update[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("update %s %s: %w", k.resource, want.GetName(), err)
+		return fmt.Errorf("update %s %s: %w", k.Resource(), want.GetName(), err)
 	}
 	k.note(updated)
 	return nil

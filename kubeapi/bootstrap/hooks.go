@@ -13,7 +13,6 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/guard/authorization/rbac"
@@ -48,19 +47,15 @@ func RBAC(ctx context.Context, stores *group.Stores, on Features,
 		policy = append(policy, o)
 	}
 	err := sideBySide(
-		func() error {
-			return ensure(ctx, stores, clusterRoleSet(ClusterRoles(on), found))
-		},
-		func() error { return ensure(ctx, stores, roleSet(found)) },
+		func() error { return ensure(ctx, clusterRoleSet(stores, ClusterRoles(on), found)) },
+		func() error { return ensure(ctx, roleSet(stores, found)) },
 	)
 	if err != nil {
 		return err
 	}
 	err = sideBySide(
-		func() error {
-			return ensure(ctx, stores, clusterRoleBindingSet(ClusterRoleBindings(on), found))
-		},
-		func() error { return ensure(ctx, stores, roleBindingSet(found)) },
+		func() error { return ensure(ctx, clusterRoleBindingSet(stores, ClusterRoleBindings(on), found)) },
+		func() error { return ensure(ctx, roleBindingSet(stores, found)) },
 	)
 	if err != nil {
 		return err
@@ -75,17 +70,14 @@ func sideBySide(one, other func() error) error {
 	return errors.Join(other(), <-result)
 }
 
-func rbacResource(plural string) schema.GroupResource {
-	return schema.GroupResource{Group: rbacv1.GroupName, Resource: plural}
-}
-
 func rbacFields(obj any, m *metav1.ObjectMeta, paths ...[]string) []metav1.ManagedFieldsEntry {
 	return owned(manager, rbacv1.SchemeGroupVersion.String(), append(metaPaths(m), present(obj, paths...)...)...)
 }
 
-func clusterRoleSet(objects []*rbacv1.ClusterRole, found func(metav1.Object)) kindOf[*rbacv1.ClusterRole] {
+func clusterRoleSet(stores *group.Stores, objects []*rbacv1.ClusterRole,
+	found func(metav1.Object)) kindOf[*rbacv1.ClusterRole] {
 	return kindOf[*rbacv1.ClusterRole]{
-		resource: rbacResource("clusterroles"), objects: objects, found: found,
+		Handle: stores.ClusterRoles(), objects: objects, found: found,
 		repair: func(have, want *rbacv1.ClusterRole) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -109,9 +101,9 @@ func clusterRoleSet(objects []*rbacv1.ClusterRole, found func(metav1.Object)) ki
 	}
 }
 
-func roleSet(found func(metav1.Object)) kindOf[*rbacv1.Role] {
+func roleSet(stores *group.Stores, found func(metav1.Object)) kindOf[*rbacv1.Role] {
 	return kindOf[*rbacv1.Role]{
-		resource: rbacResource("roles"), objects: roles(), found: found,
+		Handle: stores.Roles(), objects: roles(), found: found,
 		repair: func(have, want *rbacv1.Role) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -147,10 +139,10 @@ func inheritPublicInfo(want *rbacv1.ClusterRoleBinding, find func(string) (*rbac
 	}
 }
 
-func clusterRoleBindingSet(objects []*rbacv1.ClusterRoleBinding,
+func clusterRoleBindingSet(stores *group.Stores, objects []*rbacv1.ClusterRoleBinding,
 	found func(metav1.Object)) kindOf[*rbacv1.ClusterRoleBinding] {
 	return kindOf[*rbacv1.ClusterRoleBinding]{
-		resource: rbacResource("clusterrolebindings"), objects: objects, found: found,
+		Handle: stores.ClusterRoleBindings(), objects: objects, found: found,
 		repair: func(have, want *rbacv1.ClusterRoleBinding) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -165,9 +157,9 @@ func clusterRoleBindingSet(objects []*rbacv1.ClusterRoleBinding,
 	}
 }
 
-func roleBindingSet(found func(metav1.Object)) kindOf[*rbacv1.RoleBinding] {
+func roleBindingSet(stores *group.Stores, found func(metav1.Object)) kindOf[*rbacv1.RoleBinding] {
 	return kindOf[*rbacv1.RoleBinding]{
-		resource: rbacResource("rolebindings"), objects: roleBindings(), found: found,
+		Handle: stores.RoleBindings(), objects: roleBindings(), found: found,
 		repair: func(have, want *rbacv1.RoleBinding) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -218,9 +210,8 @@ func addSubjects(have *[]rbacv1.Subject, want []rbacv1.Subject) bool {
 
 // PriorityClasses makes sure of the system's priority classes.
 func PriorityClasses(ctx context.Context, stores *group.Stores, classes []*schedulingv1.PriorityClass) error {
-	return ensure(ctx, stores, kindOf[*schedulingv1.PriorityClass]{
-		resource: schema.GroupResource{Group: schedulingv1.GroupName, Resource: "priorityclasses"},
-		objects:  classes,
+	return ensure(ctx, kindOf[*schedulingv1.PriorityClass]{
+		Handle: stores.PriorityClasses(), objects: classes,
 		fields: func(c *schedulingv1.PriorityClass) []metav1.ManagedFieldsEntry {
 			return owned(manager, schedulingv1.SchemeGroupVersion.String(),
 				present(c, []string{"description"}, []string{"preemptionPolicy"}, []string{"value"})...)
@@ -231,8 +222,8 @@ func PriorityClasses(ctx context.Context, stores *group.Stores, classes []*sched
 // FlowControl makes sure of the default flow schemas and priority levels.
 func FlowControl(ctx context.Context, stores *group.Stores) error {
 	return sideBySide(
-		func() error { return ensure(ctx, stores, priorityLevelSet()) },
-		func() error { return ensure(ctx, stores, flowSchemaSet()) },
+		func() error { return ensure(ctx, priorityLevelSet(stores)) },
+		func() error { return ensure(ctx, flowSchemaSet(stores)) },
 	)
 }
 
@@ -245,17 +236,13 @@ func Keep(ctx context.Context, interval time.Duration, what string, work func(co
 	})
 }
 
-func flowResource(plural string) schema.GroupResource {
-	return schema.GroupResource{Group: flowv1.GroupName, Resource: plural}
-}
-
 func flowFields(obj any, m *metav1.ObjectMeta, paths ...[]string) []metav1.ManagedFieldsEntry {
 	return owned(flowManager, flowv1.SchemeGroupVersion.String(), append(metaPaths(m), present(obj, paths...)...)...)
 }
 
-func priorityLevelSet() kindOf[*flowv1.PriorityLevelConfiguration] {
+func priorityLevelSet(stores *group.Stores) kindOf[*flowv1.PriorityLevelConfiguration] {
 	return kindOf[*flowv1.PriorityLevelConfiguration]{
-		resource: flowResource("prioritylevelconfigurations"), objects: flowcontrol.DefaultLevels(),
+		Handle: stores.PriorityLevelConfigurations(), objects: flowcontrol.DefaultLevels(),
 		repair: func(have, want *flowv1.PriorityLevelConfiguration) bool {
 			if !autoUpdated(&have.ObjectMeta, have.Generation) || equality.Semantic.DeepEqual(have.Spec, want.Spec) {
 				return false
@@ -279,9 +266,9 @@ func priorityLevelSet() kindOf[*flowv1.PriorityLevelConfiguration] {
 	}
 }
 
-func flowSchemaSet() kindOf[*flowv1.FlowSchema] {
+func flowSchemaSet(stores *group.Stores) kindOf[*flowv1.FlowSchema] {
 	return kindOf[*flowv1.FlowSchema]{
-		resource: flowResource("flowschemas"), objects: flowcontrol.DefaultSchemas(),
+		Handle: stores.FlowSchemas(), objects: flowcontrol.DefaultSchemas(),
 		repair: func(have, want *flowv1.FlowSchema) bool {
 			if !autoUpdated(&have.ObjectMeta, have.Generation) || equality.Semantic.DeepEqual(have.Spec, want.Spec) {
 				return false

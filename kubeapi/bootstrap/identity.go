@@ -97,7 +97,7 @@ func (i *Identity) Renew(ctx context.Context) error {
 	}
 	l.ManagedFields = written("coordination.k8s.io/v1", `{"f:metadata":{`+annotations+
 		`"f:labels":{".":{},"f:apiserver.kubernetes.io/identity":{},"f:kubernetes.io/hostname":{}}},"f:spec":{"f:holderIdentity":{},"f:leaseDurationSeconds":{},"f:renewTime":{}}}`)
-	return put(ctx, i.stores, leases, l, func(have *coordinationv1.Lease) bool {
+	return put(ctx, i.stores.Leases(), l, func(have *coordinationv1.Lease) bool {
 		have.Spec, have.Labels, have.Annotations, have.ManagedFields = l.Spec, l.Labels, l.Annotations, l.ManagedFields
 		return true
 	})
@@ -123,14 +123,14 @@ func (i *Identity) CollectGarbage(ctx context.Context) {
 }
 
 func (i *Identity) removeExpired(ctx context.Context) error {
-	all, err := group.List[*coordinationv1.Lease](request.SkippingUnreadable(ctx), i.stores, leases,
-		metav1.NamespaceSystem, &metainternalversion.ListOptions{
-			LabelSelector: labels.SelectorFromSet(labels.Set{identityLabel: "kube-apiserver"}),
-		})
+	leases := i.stores.Leases()
+	all, err := leases.List(request.SkippingUnreadable(ctx), metav1.NamespaceSystem, &metainternalversion.ListOptions{
+		LabelSelector: labels.SelectorFromSet(labels.Set{identityLabel: "kube-apiserver"}),
+	})
 	if err != nil {
 		return err
 	}
-	remove := i.stores.Find(leases).Delete
+	remove := leases.Verbs().Delete
 	if remove == nil {
 		return nil
 	}

@@ -33,7 +33,8 @@ func ServiceCIDR(ctx context.Context, stores *group.Stores, ranges []*net.IPNet)
 	for _, r := range ranges {
 		c.Spec.CIDRs = append(c.Spec.CIDRs, r.String())
 	}
-	err := put(ctx, stores, serviceCIDRs, c, func(have *networkingv1.ServiceCIDR) bool {
+	kept := stores.ServiceCIDRs()
+	err := put(ctx, kept, c, func(have *networkingv1.ServiceCIDR) bool {
 		if !addsFamily(have.Spec.CIDRs, c.Spec.CIDRs) {
 			return false
 		}
@@ -43,19 +44,19 @@ func ServiceCIDR(ctx context.Context, stores *group.Stores, ranges []*net.IPNet)
 	if err != nil {
 		return err
 	}
-	have, err := group.Get[*networkingv1.ServiceCIDR](ctx, stores, serviceCIDRs, "", "kubernetes", group.Consistent)
+	have, err := kept.GetConsistent(ctx, "", "kubernetes")
 	if err != nil {
 		return err
 	}
 	if !slices.Equal(have.Spec.CIDRs, c.Spec.CIDRs) {
-		return reportOtherRanges(ctx, stores, have, c.Spec.CIDRs)
+		return reportOtherRanges(ctx, stores.Events(), have, c.Spec.CIDRs)
 	}
 	if len(have.Status.Conditions) > 0 {
 		return nil
 	}
-	store := group.StoreOf[*networkingv1.ServiceCIDR](stores, serviceCIDRs)
+	store := kept.Store()
 	if store == nil {
-		return fmt.Errorf("%s cannot be updated", serviceCIDRs)
+		return fmt.Errorf("%s cannot be updated", kept.Resource())
 	}
 	_, err = store.Modify(asServer(ctx), "kubernetes", store.Kind().Status, false,
 		func(c *networkingv1.ServiceCIDR) error {
@@ -86,7 +87,8 @@ func addsFamily(have, want []string) bool {
 
 // reportOtherRanges writes an event that says that the ranges of the flags are not used. Its
 // name makes it one for each difference, until it expires.
-func reportOtherRanges(ctx context.Context, stores *group.Stores, have *networkingv1.ServiceCIDR, want []string) error {
+func reportOtherRanges(ctx context.Context, events group.Handle[*corev1.Event], have *networkingv1.ServiceCIDR,
+	want []string) error {
 	message := fmt.Sprintf("The default ServiceCIDR %v does not match the controller flag configurations %v",
 		have.Spec.CIDRs, want)
 	hash := fnv.New64a()
@@ -103,11 +105,11 @@ func reportOtherRanges(ctx context.Context, stores *group.Stores, have *networki
 		Source: corev1.EventSource{Component: cidrController}, ReportingController: cidrController,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 	}
-	_, err := group.Get[*corev1.Event](ctx, stores, events, e.Namespace, e.Name, group.Consistent)
+	_, err := events.GetConsistent(ctx, e.Namespace, e.Name)
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
 	klog.InfoS("Services go on having IPs of the ranges that are stored, not of --service-cluster-ip-range", "stored",
 		have.Spec.CIDRs, "flag", want)
-	return create(asServer(ctx), stores, kindOf[*corev1.Event]{resource: events}, e)
+	return create(asServer(ctx), kindOf[*corev1.Event]{Handle: events}, e)
 }

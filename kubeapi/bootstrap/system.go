@@ -7,10 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"triplane/generic/api/registry"
@@ -25,17 +23,6 @@ const (
 	TrackingHook    = "start-legacy-token-tracking-controller"
 )
 
-var (
-	namespaces     = schema.GroupResource{Resource: "namespaces"}
-	services       = schema.GroupResource{Resource: "services"}
-	endpoints      = schema.GroupResource{Resource: "endpoints"}
-	configMaps     = schema.GroupResource{Resource: "configmaps"}
-	serviceCIDRs   = schema.GroupResource{Group: networkingv1.GroupName, Resource: "servicecidrs"}
-	endpointSlices = schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}
-	events         = schema.GroupResource{Resource: "events"}
-	leases         = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
-)
-
 // written is a managed-fields entry for what the server writes itself; fields is
 // JSON.
 func written(apiVersion, fields string) []metav1.ManagedFieldsEntry {
@@ -48,12 +35,12 @@ func written(apiVersion, fields string) []metav1.ManagedFieldsEntry {
 
 // createMissing creates an object unless it is there; it does not look at one
 // that is.
-func createMissing[T registry.Object](ctx context.Context, stores *group.Stores, gr schema.GroupResource, obj T) error {
-	_, err := group.Get[T](ctx, stores, gr, obj.GetNamespace(), obj.GetName(), group.Consistent)
+func createMissing[T registry.Object](ctx context.Context, of group.Handle[T], obj T) error {
+	_, err := of.GetConsistent(ctx, obj.GetNamespace(), obj.GetName())
 	if err == nil || !apierrors.IsNotFound(err) {
 		return err
 	}
-	return create(asServer(ctx), stores, kindOf[T]{resource: gr}, obj)
+	return create(asServer(ctx), kindOf[T]{Handle: of}, obj)
 }
 
 // Namespaces makes sure of the system's namespaces.
@@ -65,7 +52,7 @@ func Namespaces(ctx context.Context, stores *group.Stores) error {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}, ManagedFields: written("v1", fields),
 		}}
-		work = append(work, func() error { return createMissing(ctx, stores, namespaces, ns) })
+		work = append(work, func() error { return createMissing(ctx, stores.Namespaces(), ns) })
 	}
 	return inParallel(work)
 }
@@ -92,7 +79,7 @@ func KubernetesService(ctx context.Context, stores *group.Stores, ip net.IP, por
 	if nodePort > 0 {
 		s.Spec.Type, s.Spec.ExternalTrafficPolicy = corev1.ServiceTypeNodePort, corev1.ServiceExternalTrafficPolicyCluster
 	}
-	return put(ctx, stores, services, s, func(have *corev1.Service) bool {
+	return put(ctx, stores.Services(), s, func(have *corev1.Service) bool {
 		for _, p := range have.Spec.Ports {
 			if p.Port == 443 && p.Protocol == corev1.ProtocolTCP {
 				return false // perhaps that of another replica
@@ -114,7 +101,7 @@ func LegacyTokenTracking(ctx context.Context, stores *group.Stores) error {
 		},
 		Data: map[string]string{since: time.Now().UTC().Format(time.DateOnly)},
 	}
-	return put(ctx, stores, configMaps, want, func(have *corev1.ConfigMap) bool {
+	return put(ctx, stores.ConfigMaps(), want, func(have *corev1.ConfigMap) bool {
 		if _, err := time.Parse(time.DateOnly, have.Data[since]); err == nil {
 			return false
 		}
@@ -125,17 +112,15 @@ func LegacyTokenTracking(ctx context.Context, stores *group.Stores) error {
 
 // put creates an object, or changes the present one where change says that it
 // has to be.
-func put[T registry.Object](ctx context.Context, stores *group.Stores, gr schema.GroupResource, want T,
-	change func(have T) bool) error {
-	have, err := group.Get[T](ctx, stores, gr, want.GetNamespace(), want.GetName(), group.Consistent)
+func put[T registry.Object](ctx context.Context, of group.Handle[T], want T, change func(have T) bool) error {
+	have, err := of.GetConsistent(ctx, want.GetNamespace(), want.GetName())
 	if apierrors.IsNotFound(err) {
-		return create(asServer(ctx), stores, kindOf[T]{resource: gr}, want)
+		return create(asServer(ctx), kindOf[T]{Handle: of}, want)
 	}
 	if err != nil || !change(have) {
 		return err
 	}
-	return update(asServer(ctx), stores, kindOf[T]{resource: gr, repair: func(have, _ T) bool { return change(have) }},
-		want)
+	return update(asServer(ctx), kindOf[T]{Handle: of, repair: func(have, _ T) bool { return change(have) }}, want)
 }
 
 var errNoAddress = errors.New("no address to advertise")

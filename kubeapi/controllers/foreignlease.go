@@ -154,7 +154,7 @@ func (m *Manager) followForeign(ctx context.Context, f *foreign) {
 }
 
 func (m *Manager) watchForeign(ctx context.Context, f *foreign) error {
-	leases := m.config.Stores.Store(coordinationv1.Resource("leases"))
+	leases := m.config.Stores.Leases().Store()
 	if leases == nil {
 		f.set(nil, time.Time{})
 		<-ctx.Done()

@@ -176,6 +176,6 @@ func (m *Manager) work(ctx context.Context) {
 
 func (m *Manager) environment() *control.Env {
 	c := &m.config
-	return control.NewEnv(c.Stores, control.NewFeed(c.Multiplexers, m.resources), m.resources, m.metrics, c.Scheme,
-		c.Loopback)
+	return &control.Env{Stores: c.Stores, Feed: control.NewFeed(c.Multiplexers, m.resources), Resources: m.resources,
+		Metrics: m.metrics, Scheme: c.Scheme, Loopback: c.Loopback}
 }

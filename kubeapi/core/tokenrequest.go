@@ -66,8 +66,7 @@ func (t tokenRequests) create(ctx context.Context, r rest.CreateRequest) (runtim
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a TokenRequest object: %T", r.Object))
 	}
 	namespace := request.NamespaceFrom(ctx)
-	account, err := group.Get[*corev1.ServiceAccount](ctx, t.stores, groupResource("serviceaccounts"), namespace, r.Name,
-		group.Consistent)
+	account, err := t.stores.ServiceAccounts().GetConsistent(ctx, namespace, r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +181,7 @@ func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequ
 	}
 	switch gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind); gvk.GroupKind() {
 	case schema.GroupKind{Kind: "Pod"}:
-		p, err := group.Get[*corev1.Pod](ctx, t.stores, groupResource("pods"), account.Namespace, ref.Name, group.Consistent)
+		p, err := t.stores.Pods().GetConsistent(ctx, account.Namespace, ref.Name)
 		if err != nil {
 			return err
 		}
@@ -194,15 +193,14 @@ func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequ
 		t.nodeOf(ctx, p, ask)
 		return same("Pod", p.UID)
 	case schema.GroupKind{Kind: "Secret"}:
-		s, err := group.Get[*corev1.Secret](ctx, t.stores, groupResource("secrets"), account.Namespace, ref.Name,
-			group.Consistent)
+		s, err := t.stores.Secrets().GetConsistent(ctx, account.Namespace, ref.Name)
 		if err != nil {
 			return err
 		}
 		ask.Secret = &serviceaccount.Ref{Name: s.Name, UID: string(s.UID)}
 		return same("Secret", s.UID)
 	case schema.GroupKind{Kind: "Node"}:
-		n, err := group.Get[*corev1.Node](ctx, t.stores, groupResource("nodes"), "", ref.Name, group.Consistent)
+		n, err := t.stores.Nodes().GetConsistent(ctx, "", ref.Name)
 		if err != nil {
 			return err
 		}
@@ -219,8 +217,7 @@ func (t tokenRequests) nodeOf(ctx context.Context, p *corev1.Pod, ask *serviceac
 		return
 	}
 	ask.Node = &serviceaccount.Ref{Name: p.Spec.NodeName}
-	if n, err := group.Get[*corev1.Node](ctx, t.stores, groupResource("nodes"), "", p.Spec.NodeName,
-		group.Consistent); err == nil {
+	if n, err := t.stores.Nodes().GetConsistent(ctx, "", p.Spec.NodeName); err == nil {
 		ask.Node.UID = string(n.UID)
 	}
 }

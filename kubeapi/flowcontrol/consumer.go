@@ -11,7 +11,6 @@ import (
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 
@@ -45,18 +44,13 @@ type Consumer struct {
 func NewConsumer(stores *group.Stores, inForce func([]*flowv1.FlowSchema,
 	[]*flowv1.PriorityLevelConfiguration)) (*Consumer, error) {
 	c := &Consumer{now: time.Now, written: pace{}, inForce: inForce}
-	if c.schemas = group.StoreOf[*flowv1.FlowSchema](stores, resource("flowschemas")); c.schemas == nil {
+	if c.schemas = stores.FlowSchemas().Store(); c.schemas == nil {
 		return nil, errors.New("no storage of flow schemas")
 	}
-	if c.levels = group.StoreOf[*flowv1.PriorityLevelConfiguration](stores,
-		resource("prioritylevelconfigurations")); c.levels == nil {
+	if c.levels = stores.PriorityLevelConfigurations().Store(); c.levels == nil {
 		return nil, errors.New("no storage of priority levels")
 	}
 	return c, nil
-}
-
-func resource(plural string) schema.GroupResource {
-	return schema.GroupResource{Group: flowv1.GroupName, Resource: plural}
 }
 
 // Run follows the objects until the context ends.

@@ -10,7 +10,6 @@ import (
 
 	"triplane/generic/api/endpoints"
 	"triplane/generic/api/managedfields"
-	"triplane/generic/api/registry"
 	"triplane/generic/api/rest"
 	"triplane/generic/base/request"
 )
@@ -41,14 +40,14 @@ func newStatusFields(d *Deps, gv schema.GroupVersion, plural string,
 // ModifyStatus changes an object's status for the server itself, which owns the fields
 // then. change is called with the present object, time and again where writers race; its
 // errors are returned.
-func ModifyStatus[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string,
-	dryRun bool, change func(T) error) (T, error) {
+func (h Handle[T]) ModifyStatus(ctx context.Context, namespace, name string, dryRun bool,
+	change func(T) error) (T, error) {
 	var none T
-	store := StoreOf[T](s, gr)
+	store := h.Store()
 	if store == nil {
-		return none, fmt.Errorf("no storage for %s", gr)
+		return none, fmt.Errorf("no storage for %s", h.resource)
 	}
-	fields, err := s.fieldsOf(gr)
+	fields, err := h.stores.fieldsOf(h.resource)
 	if err != nil {
 		return none, err
 	}
@@ -62,7 +61,7 @@ func ModifyStatus[T registry.Object](ctx context.Context, s *Stores, gr schema.G
 		}
 		owned, ok := fields.Update(ctx, live, obj, serverManager).(T)
 		if !ok {
-			return none, fmt.Errorf("%s: unexpected object %T", gr, owned)
+			return none, fmt.Errorf("%s: unexpected object %T", h.resource, owned)
 		}
 		return owned, nil
 	})

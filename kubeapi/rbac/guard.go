@@ -130,13 +130,13 @@ func (g *guard) grantBinding(ctx context.Context, plural string, binding metav1.
 func (g *guard) roleRules(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	switch ref.Kind {
 	case "Role":
-		r, err := group.Get[*rbacv1.Role](ctx, g.stores, resource("roles"), namespace, ref.Name, group.Consistent)
+		r, err := g.stores.Roles().GetConsistent(ctx, namespace, ref.Name)
 		if err != nil {
 			return nil, err
 		}
 		return r.Rules, nil
 	case "ClusterRole":
-		r, err := group.Get[*rbacv1.ClusterRole](ctx, g.stores, resource("clusterroles"), "", ref.Name, group.Consistent)
+		r, err := g.stores.ClusterRoles().GetConsistent(ctx, "", ref.Name)
 		if err != nil {
 			return nil, err
 		}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -154,7 +152,6 @@ func validateAdminResults(ctx context.Context, stores *group.Stores, c, old clai
 // adminNamespace reports whether the request's namespace allows administrators'
 // access to devices.
 func adminNamespace(ctx context.Context, stores *group.Stores) bool {
-	ns, err := group.Get[*corev1.Namespace](ctx, stores, schema.GroupResource{Resource: "namespaces"}, "",
-		request.NamespaceFrom(ctx), group.Cached)
+	ns, err := stores.Namespaces().GetCached(ctx, "", request.NamespaceFrom(ctx))
 	return err == nil && ns.Labels[adminLabel] == "true"
 }

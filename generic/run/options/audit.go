@@ -15,7 +15,6 @@ import (
 	"triplane/generic/base/metrics"
 	"triplane/generic/guard/audit"
 	"triplane/generic/guard/audit/backend"
-	"triplane/generic/serve/server"
 )
 
 // Audit configures audit logging.
@@ -224,31 +223,30 @@ func (b *auditBackend) validateBatch() []error {
 	return errs
 }
 
-// ApplyTo reads the policy and opens the backends. Without a policy or a backend, audit logging is disabled. e
-// connects to the webhook; it may be nil. also are additional backends.
-func (o *Audit) ApplyTo(c *server.Config, e *egress.Selector, also ...audit.Backend) error {
+// Build reads the policy and opens the backends. It returns nil, and audit logging is disabled, without a policy or a
+// backend. e connects to the webhook; it may be nil. also are additional backends.
+func (o *Audit) Build(m *metrics.Audit, e *egress.Selector, also ...audit.Backend) (*audit.Auditor, error) {
 	if o.PolicyFile == "" {
 		if o.Log.Path != "" || o.Webhook.ConfigFile != "" {
 			klog.InfoS("Disabled audit logging: no --audit-policy-file")
 		}
-		return nil
+		return nil, nil
 	}
 	policy, err := audit.LoadPolicy(o.PolicyFile)
 	if err != nil {
-		return fmt.Errorf("--audit-policy-file: %w", err)
+		return nil, fmt.Errorf("--audit-policy-file: %w", err)
 	}
-	backends, err := o.open(c.Metrics.Audit, e)
+	backends, err := o.open(m, e)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	backends = append(backends, also...)
 	if len(backends) == 0 {
 		klog.InfoS("Disabled audit logging: --audit-policy-file is set without --audit-log-path or " +
 			"--audit-webhook-config-file")
-		return nil
+		return nil, nil
 	}
-	c.Audit = audit.New(policy, backends, c.Metrics.Audit)
-	return nil
+	return audit.New(policy, backends, m), nil
 }
 
 func (o *Audit) open(m *metrics.Audit, e *egress.Selector) (backend.Union, error) {

@@ -18,9 +18,9 @@ type HookContext struct {
 	context.Context
 	// LoopbackClientConfig is privileged and calls the handler chain without a socket.
 	LoopbackClientConfig *restclient.Config
-	// Go runs work in a goroutine that may outlive the hook; shutdown waits for it. It is GenericAPIServer.Go of
-	// the outermost server.
-	Go func(work func(context.Context))
+	// Go is GenericAPIServer.Go of the outermost server: work may outlive the hook, and shutdown waits for it.
+	Go        func(work func(context.Context))
+	HooksDone <-chan struct{} // closed when all post-start hooks have succeeded
 }
 
 // PostStartHookFunc runs when the server listens, and returns when the work of the hook is done. Each hook runs in
@@ -94,7 +94,7 @@ func (p *PreparedServer) startHooks(fail func(error)) {
 	}
 	for _, h := range hooks {
 		p.life.start(func(ctx context.Context) {
-			err := h.run(HookContext{Context: ctx, LoopbackClientConfig: p.LoopbackClientConfig, Go: p.Go})
+			err := h.run(HookContext{ctx, p.LoopbackClientConfig, p.Go, p.hooksDone})
 			switch {
 			case err == nil && left.Add(-1) == 0:
 				close(p.hooksDone)

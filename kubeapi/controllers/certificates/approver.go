@@ -45,7 +45,7 @@ func NewApprover(e *control.Env) (func(context.Context), error) {
 
 // follow adds all existing and changed requests to the queue.
 func follow(e *control.Env, queue *control.Queue[string]) {
-	e.Feed.On(csrs, func(o *control.Object) {
+	e.Feed.On(e.Stores.CertificateSigningRequests().Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			queue.Add(o.Name)
 		}
@@ -54,7 +54,7 @@ func follow(e *control.Env, queue *control.Queue[string]) {
 
 // sync approves a kubelet's request for its client certificate, if the user is authorized.
 func (a *approver) sync(ctx context.Context, name string) error {
-	csr, err := control.Get[*certificatesv1.CertificateSigningRequest](ctx, a.env, csrs, "", name)
+	csr, err := a.env.Stores.CertificateSigningRequests().GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (a *approver) allowed(
 		&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: csr.Spec.Username, UID: csr.Spec.UID, Groups: csr.Spec.Groups, Extra: extra,
 			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Group: certificatesv1.GroupName, Version: "*", Resource: csrs.Resource, Subresource: subresource,
+				Group: certificatesv1.GroupName, Version: "*", Resource: "certificatesigningrequests", Subresource: subresource,
 				Verb: "create",
 			},
 		}}, metav1.CreateOptions{})

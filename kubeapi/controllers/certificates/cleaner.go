@@ -41,7 +41,7 @@ func NewCleaner(e *control.Env) (func(context.Context), error) {
 }
 
 func (c *cleaner) sync(ctx context.Context, name string) error {
-	csr, err := control.Get[*certificatesv1.CertificateSigningRequest](ctx, c.env, csrs, "", name)
+	csr, err := c.env.Stores.CertificateSigningRequests().GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

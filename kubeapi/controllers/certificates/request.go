@@ -13,8 +13,6 @@ import (
 	"triplane/kubeapi/check"
 )
 
-var csrs = certificatesv1.Resource("certificatesigningrequests")
-
 const (
 	nodesGroup     = "system:nodes"
 	nodeUserPrefix = "system:node:"

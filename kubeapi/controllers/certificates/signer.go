@@ -54,7 +54,7 @@ func NewSigner(e *control.Env, authority func() (*Authority, error)) (func(conte
 
 // sync signs an approved request, or sets the condition Failed.
 func (s *signer) sync(ctx context.Context, name string) error {
-	csr, err := control.Get[*certificatesv1.CertificateSigningRequest](ctx, s.env, csrs, "", name)
+	csr, err := s.env.Stores.CertificateSigningRequests().GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -23,18 +23,11 @@ type Env struct {
 	Resources *Resources
 	Metrics   *Metrics
 	Scheme    *runtime.Scheme
+	// Loopback configures the clients.
+	Loopback *restclient.Config
 
-	loopback *restclient.Config
-	closers  []func()
-	mu       sync.Mutex
-}
-
-// NewEnv returns an environment whose clients use a loopback configuration.
-func NewEnv(
-	stores *group.Stores, feed *Feed, resources *Resources, metrics *Metrics, scheme *runtime.Scheme,
-	loopback *restclient.Config,
-) *Env {
-	return &Env{Stores: stores, Feed: feed, Resources: resources, Metrics: metrics, Scheme: scheme, loopback: loopback}
+	mu      sync.Mutex
+	closers []func()
 }
 
 // serviceAccountPrefix is the prefix of users of service accounts in kube-system.
@@ -47,7 +40,7 @@ func (e *Env) As(serviceAccount string) *restclient.Config {
 
 // AsUser returns the configuration of clients that impersonate a user.
 func (e *Env) AsUser(name string) *restclient.Config {
-	c := restclient.CopyConfig(e.loopback)
+	c := restclient.CopyConfig(e.Loopback)
 	c.Impersonate.UserName = name
 	c.UserAgent = "kube-controller-manager/" + name
 	return c

@@ -23,11 +23,6 @@ const (
 	batchDelay = 100 * time.Millisecond
 )
 
-var (
-	budgets = policyv1.Resource("poddisruptionbudgets")
-	pods    = corev1.Resource("pods")
-)
-
 type controller struct {
 	env     *control.Env
 	client  policyv1client.PodDisruptionBudgetsGetter
@@ -55,8 +50,8 @@ func New(e *control.Env) (func(context.Context), error) {
 	}
 	c := &controller{env: e, client: client, dynamic: anything, events: events, now: time.Now}
 	c.queue = control.NewQueue(e, "disruption", c.sync)
-	e.Feed.On(budgets, c.budgetChanged)
-	e.Feed.On(pods, func(o *control.Object) { c.podChanged(o.Namespace) })
+	e.Feed.On(e.Stores.PodDisruptionBudgets().Resource(), c.budgetChanged)
+	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) { c.podChanged(o.Namespace) })
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
 
@@ -73,7 +68,7 @@ func (c *controller) podChanged(namespace string) {
 }
 
 func (c *controller) sync(ctx context.Context, key control.Key) error {
-	b, err := control.Get[*policyv1.PodDisruptionBudget](ctx, c.env, budgets, key.Namespace, key.Name)
+	b, err := c.env.Stores.PodDisruptionBudgets().GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

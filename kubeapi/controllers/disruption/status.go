@@ -64,7 +64,7 @@ func (c *controller) selected(ctx context.Context, b *policyv1.PodDisruptionBudg
 	if err != nil {
 		return nil, err
 	}
-	all, err := control.List[*corev1.Pod](ctx, c.env, pods, b.Namespace)
+	all, err := c.env.Stores.Pods().ListCached(control.Reading(ctx), b.Namespace)
 	if err != nil {
 		return nil, err
 	}

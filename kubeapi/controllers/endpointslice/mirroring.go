@@ -20,8 +20,6 @@ const (
 	perSubset = 1000
 )
 
-var endpointsResource = corev1.Resource("endpoints")
-
 type mirrorController struct {
 	keeper
 }
@@ -35,22 +33,22 @@ func NewMirroring(e *control.Env) (func(context.Context), error) {
 	c := &mirrorController{keeper{env: e, client: client, manager: mirrorManager}}
 	queue := control.NewQueue(e, "endpoint_slice_mirroring", c.sync)
 	add := func(o *control.Object) { queue.Add(control.KeyOf(o)) }
-	e.Feed.On(services, add)
-	e.Feed.On(endpointsResource, add)
-	e.Feed.On(sliceResource, func(o *control.Object) { enterService(queue, o, mirrorManager) })
+	e.Feed.On(e.Stores.Services().Resource(), add)
+	e.Feed.On(e.Stores.Endpoints().Resource(), add)
+	e.Feed.On(e.Stores.EndpointSlices().Resource(), func(o *control.Object) { enterService(queue, o, mirrorManager) })
 	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
 }
 
 // sync reconciles the slices of a service with its Endpoints.
 func (c *mirrorController) sync(ctx context.Context, key control.Key) error {
-	ep, err := control.Get[*corev1.Endpoints](ctx, c.env, endpointsResource, key.Namespace, key.Name)
+	ep, err := c.env.Stores.Endpoints().GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return c.removeAll(ctx, key.Namespace, key.Name)
 	}
 	if err != nil {
 		return err
 	}
-	s, err := control.Get[*corev1.Service](ctx, c.env, services, key.Namespace, key.Name)
+	s, err := c.env.Stores.Services().GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) || err == nil && !mirrored(ep, s) {
 		return c.removeAll(ctx, key.Namespace, key.Name)
 	}

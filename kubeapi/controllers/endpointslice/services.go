@@ -24,12 +24,6 @@ const (
 	servicesManager = "endpointslice-controller.k8s.io"
 )
 
-var (
-	services = corev1.Resource("services")
-	pods     = corev1.Resource("pods")
-	nodes    = corev1.Resource("nodes")
-)
-
 type serviceController struct {
 	keeper
 	queue     *control.Queue[control.Key]
@@ -57,11 +51,11 @@ func NewServices(e *control.Env) (func(context.Context), error) {
 		zones: map[string]string{},
 	}
 	c.queue = control.NewQueue(e, "endpoint_slice", c.sync)
-	e.Feed.On(services, c.serviceChanged)
-	e.Feed.On(pods, c.podChanged)
-	e.Feed.On(nodes, c.nodeChanged)
+	e.Feed.On(e.Stores.Services().Resource(), c.serviceChanged)
+	e.Feed.On(e.Stores.Pods().Resource(), c.podChanged)
+	e.Feed.On(e.Stores.Nodes().Resource(), c.nodeChanged)
 	e.Feed.OnListed(c.listed)
-	e.Feed.On(sliceResource, func(o *control.Object) { enterService(c.queue, o, servicesManager) })
+	e.Feed.On(e.Stores.EndpointSlices().Resource(), func(o *control.Object) { enterService(c.queue, o, servicesManager) })
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
 
@@ -95,17 +89,17 @@ func (c *serviceController) listed(resource schema.GroupResource, _ int64, prese
 		}
 	}
 	switch resource {
-	case services:
+	case c.env.Stores.Services().Resource():
 		for namespace, byName := range c.selectors {
 			for name := range byName {
 				see(namespace, name, c.serviceChanged)
 			}
 		}
-	case pods:
+	case c.env.Stores.Pods().Resource():
 		for pod := range c.selecting {
 			see(pod.Namespace, pod.Name, c.podChanged)
 		}
-	case nodes:
+	case c.env.Stores.Nodes().Resource():
 		for name := range c.zones {
 			see("", name, c.nodeChanged)
 		}
@@ -175,7 +169,7 @@ func (c *serviceController) nodeChanged(o *control.Object) {
 
 // sync reconciles the slices of a service with its pods.
 func (c *serviceController) sync(ctx context.Context, key control.Key) error {
-	s, err := control.Get[*corev1.Service](ctx, c.env, services, key.Namespace, key.Name)
+	s, err := c.env.Stores.Services().GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return c.removeAll(ctx, key.Namespace, key.Name)
@@ -186,10 +180,9 @@ func (c *serviceController) sync(ctx context.Context, key control.Key) error {
 	case s.DeletionTimestamp != nil:
 		return nil // the garbage collector deletes the slices
 	}
-	selected, err := group.List[*corev1.Pod](control.Reading(ctx), c.env.Stores, pods, key.Namespace,
-		&metainternalversion.ListOptions{
-			ResourceVersion: group.Cached, LabelSelector: labels.SelectorFromSet(s.Spec.Selector),
-		})
+	selected, err := c.env.Stores.Pods().List(control.Reading(ctx), key.Namespace, &metainternalversion.ListOptions{
+		ResourceVersion: group.Cached, LabelSelector: labels.SelectorFromSet(s.Spec.Selector),
+	})
 	if err != nil {
 		return err
 	}
@@ -293,7 +286,7 @@ func (c *serviceController) endpoint(
 	}
 	if p.Spec.NodeName != "" {
 		e.NodeName = &p.Spec.NodeName
-		if n, err := control.Get[*corev1.Node](ctx, c.env, nodes, "", p.Spec.NodeName); err == nil &&
+		if n, err := c.env.Stores.Nodes().GetCached(control.Reading(ctx), "", p.Spec.NodeName); err == nil &&
 			n.Labels[corev1.LabelTopologyZone] != "" {
 			zone := n.Labels[corev1.LabelTopologyZone]
 			e.Zone = &zone

@@ -16,13 +16,10 @@ import (
 	discoveryv1client "k8s.io/client-go/kubernetes/typed/discovery/v1"
 
 	"triplane/kubeapi/controllers/control"
-	"triplane/kubeapi/group"
 )
 
 // perSlice is the maximum number of endpoints of a slice.
 const perSlice = 100
-
-var sliceResource = discoveryv1.Resource("endpointslices")
 
 // shape is what the endpoints of a slice have in common.
 type shape struct {
@@ -76,12 +73,10 @@ type keeper struct {
 // present lists the slices of a service that the keeper manages. The list is consistent, so that it includes
 // slices just created.
 func (k *keeper) present(ctx context.Context, namespace, service string) ([]*discoveryv1.EndpointSlice, error) {
-	return group.List[*discoveryv1.EndpointSlice](control.Reading(ctx), k.env.Stores, sliceResource, namespace,
-		&metainternalversion.ListOptions{
-			ResourceVersion: group.Consistent,
-			LabelSelector: labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service,
-				discoveryv1.LabelManagedBy: k.manager}),
-		})
+	return k.env.Stores.EndpointSlices().List(control.Reading(ctx), namespace, &metainternalversion.ListOptions{
+		LabelSelector: labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service,
+			discoveryv1.LabelManagedBy: k.manager}),
+	})
 }
 
 // removeAll deletes the slices of a service.

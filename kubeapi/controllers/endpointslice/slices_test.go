@@ -32,7 +32,7 @@ func TestSlicesKeepTheirShape(t *testing.T) {
 				t.Fatal(err)
 			}
 			written := &discoveryv1.EndpointSlice{AddressType: of.family, Ports: ports}
-			read, err := control.Decode(stored(t, sliceResource, "EndpointSlice", written), &discoveryv1.EndpointSlice{})
+			read, err := control.Decode(stored(t, discoveryv1.Resource("endpointslices"), "EndpointSlice", written), &discoveryv1.EndpointSlice{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,13 +25,6 @@ const (
 	sinceKey     = "since"
 )
 
-var (
-	configMaps = corev1.Resource("configmaps")
-	secrets    = corev1.Resource("secrets")
-	accounts   = corev1.Resource("serviceaccounts")
-	pods       = corev1.Resource("pods")
-)
-
 type controller struct {
 	env    *control.Env
 	client corev1client.SecretsGetter
@@ -67,7 +60,7 @@ func (c *controller) run(ctx context.Context) {
 
 // clean checks all Secrets, once usage has been tracked for long enough.
 func (c *controller) clean(ctx context.Context) error {
-	tracking, err := control.Get[*corev1.ConfigMap](ctx, c.env, configMaps, metav1.NamespaceSystem, trackingName)
+	tracking, err := c.env.Stores.ConfigMaps().GetCached(control.Reading(ctx), metav1.NamespaceSystem, trackingName)
 	if err != nil {
 		return err
 	}
@@ -75,11 +68,10 @@ func (c *controller) clean(ctx context.Context) error {
 	if err != nil || !c.over(since) {
 		return err
 	}
-	all, err := group.List[*corev1.Secret](control.Reading(ctx), c.env.Stores, secrets, "",
-		&metainternalversion.ListOptions{
-			ResourceVersion: group.Cached, FieldSelector: fields.OneTermEqualSelector("type",
-				string(corev1.SecretTypeServiceAccountToken)),
-		})
+	all, err := c.env.Stores.Secrets().List(control.Reading(ctx), "", &metainternalversion.ListOptions{
+		ResourceVersion: group.Cached,
+		FieldSelector:   fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
+	})
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -101,7 +93,7 @@ func (c *controller) over(day time.Time) bool { return c.now().After(day.Add(c.u
 
 // mounted returns the Secrets that pods mount.
 func (c *controller) mounted(ctx context.Context) (map[control.Key]bool, error) {
-	all, err := control.List[*corev1.Pod](ctx, c.env, pods, "")
+	all, err := c.env.Stores.Pods().ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +140,7 @@ func (c *controller) look(
 
 // automatic reports whether a service account lists the Secret.
 func (c *controller) automatic(ctx context.Context, s *corev1.Secret) bool {
-	account, err := control.Get[*corev1.ServiceAccount](ctx, c.env, accounts, s.Namespace,
+	account, err := c.env.Stores.ServiceAccounts().GetCached(control.Reading(ctx), s.Namespace,
 		s.Annotations[corev1.ServiceAccountNameKey])
 	if err != nil {
 		return false

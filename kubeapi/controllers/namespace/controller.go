@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"triplane/kubeapi/controllers/control"
-	"triplane/kubeapi/group"
 )
 
 // workers is how many namespaces are emptied concurrently.
@@ -25,11 +24,6 @@ const (
 	batchDelay = 100 * time.Millisecond
 	// lookAgain is the retry interval without deletions, because those at external servers are not visible.
 	lookAgain = 5 * time.Second
-)
-
-var (
-	namespaces = corev1.Resource("namespaces")
-	pods       = corev1.Resource("pods")
 )
 
 // controller deletes the content of namespaces.
@@ -54,7 +48,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	}
 	c := &controller{env: e, client: core.Namespaces(), metadata: meta}
 	c.queue = control.NewQueue(e, "namespace", c.sync)
-	e.Feed.On(namespaces, func(o *control.Object) {
+	e.Feed.On(e.Stores.Namespaces().Resource(), func(o *control.Object) {
 		if !o.Deleted() && control.Related(o.Value) {
 			c.queue.Add(o.Name)
 		}
@@ -72,7 +66,7 @@ func (c *controller) await(name string, wait bool) { c.waiting.Set(control.Key{N
 
 // sync empties a namespace that is being deleted.
 func (c *controller) sync(ctx context.Context, name string) error {
-	ns, err := group.Get[*corev1.Namespace](control.Reading(ctx), c.env.Stores, namespaces, "", name, group.Cached)
+	ns, err := c.env.Stores.Namespaces().GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		c.await(name, false)
 		return nil

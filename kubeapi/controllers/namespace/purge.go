@@ -39,7 +39,7 @@ func (c *controller) purge(ctx context.Context, name string) *purge {
 		unavailable: c.env.Resources.Unavailable(),
 		remaining:   map[schema.GroupVersionResource]int{}, finalizers: map[string]int{},
 	}
-	if r, ok := c.env.Resources.Find(pods); ok {
+	if r, ok := c.env.Resources.Find(c.env.Stores.Pods().Resource()); ok {
 		p.failed(c.purgeResource(ctx, p, &r, name))
 	}
 	if p.remains() || len(p.errs) > 0 {

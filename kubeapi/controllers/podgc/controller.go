@@ -28,11 +28,6 @@ const (
 	all = "pods"
 )
 
-var (
-	pods  = corev1.Resource("pods")
-	nodes = corev1.Resource("nodes")
-)
-
 type controller struct {
 	env       *control.Env
 	client    corev1client.CoreV1Interface
@@ -52,8 +47,8 @@ func New(e *control.Env, threshold int) (func(context.Context), error) {
 	c := &controller{env: e, client: client, threshold: threshold, now: time.Now, away: map[string]time.Time{}}
 	c.queue = control.NewQueue(e, "pod_garbage_collector", c.sync)
 	changed := func(*control.Object) { c.queue.AddAfter(all, every) }
-	e.Feed.On(pods, changed)
-	e.Feed.On(nodes, func(o *control.Object) {
+	e.Feed.On(e.Stores.Pods().Resource(), changed)
+	e.Feed.On(e.Stores.Nodes().Resource(), func(o *control.Object) {
 		if o.Deleted() || o.Mentions(corev1.TaintNodeOutOfService) {
 			changed(o)
 		}
@@ -63,11 +58,11 @@ func New(e *control.Env, threshold int) (func(context.Context), error) {
 
 // sync checks all pods.
 func (c *controller) sync(ctx context.Context, _ string) error {
-	list, err := control.List[*corev1.Pod](ctx, c.env, pods, "")
+	list, err := c.env.Stores.Pods().ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return err
 	}
-	known, err := control.List[*corev1.Node](ctx, c.env, nodes, "")
+	known, err := c.env.Stores.Nodes().ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return err
 	}

@@ -20,11 +20,6 @@ const (
 	batchDelay = 100 * time.Millisecond
 )
 
-var (
-	claims = corev1.Resource("persistentvolumeclaims")
-	pods   = corev1.Resource("pods")
-)
-
 type claimController struct {
 	env    *control.Env
 	client corev1client.CoreV1Interface
@@ -40,13 +35,13 @@ func NewClaims(e *control.Env) (func(context.Context), error) {
 	}
 	c := &claimController{env: e, client: client}
 	c.queue = control.NewQueue(e, "pvcprotection", c.sync)
-	e.Feed.On(claims, func(o *control.Object) {
+	e.Feed.On(e.Stores.PersistentVolumeClaims().Resource(), func(o *control.Object) {
 		c.held.Set(control.KeyOf(o), false)
 		if !o.Deleted() {
 			c.queue.Add(control.KeyOf(o))
 		}
 	})
-	e.Feed.On(pods, func(o *control.Object) { c.podChanged(o.Namespace) })
+	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) { c.podChanged(o.Namespace) })
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
 
@@ -58,7 +53,7 @@ func (c *claimController) podChanged(namespace string) {
 }
 
 func (c *claimController) sync(ctx context.Context, key control.Key) error {
-	claim, err := control.Get[*corev1.PersistentVolumeClaim](ctx, c.env, claims, key.Namespace, key.Name)
+	claim, err := c.env.Stores.PersistentVolumeClaims().GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -88,7 +83,7 @@ func (c *claimController) sync(ctx context.Context, key control.Key) error {
 // used reports whether a pod uses a claim. If no cached pod does, it lists the pods consistently, to include those
 // just created.
 func (c *claimController) used(ctx context.Context, claim *corev1.PersistentVolumeClaim) (bool, error) {
-	cached, err := control.List[*corev1.Pod](ctx, c.env, pods, claim.Namespace)
+	cached, err := c.env.Stores.Pods().ListCached(control.Reading(ctx), claim.Namespace)
 	if err != nil || slices.ContainsFunc(cached, func(p *corev1.Pod) bool { return uses(p, claim) }) {
 		return true, err
 	}

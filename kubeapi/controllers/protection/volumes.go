@@ -14,8 +14,6 @@ import (
 
 const volumeFinalizer = "kubernetes.io/pv-protection"
 
-var volumes = corev1.Resource("persistentvolumes")
-
 type volumeController struct {
 	env    *control.Env
 	client corev1client.PersistentVolumeInterface
@@ -29,7 +27,7 @@ func NewVolumes(e *control.Env) (func(context.Context), error) {
 	}
 	c := &volumeController{env: e, client: client.PersistentVolumes()}
 	queue := control.NewQueue(e, "pvprotection", c.sync)
-	e.Feed.On(volumes, func(o *control.Object) {
+	e.Feed.On(e.Stores.PersistentVolumes().Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			queue.Add(o.Name)
 		}
@@ -38,7 +36,7 @@ func NewVolumes(e *control.Env) (func(context.Context), error) {
 }
 
 func (c *volumeController) sync(ctx context.Context, name string) error {
-	v, err := control.Get[*corev1.PersistentVolume](ctx, c.env, volumes, "", name)
+	v, err := c.env.Stores.PersistentVolumes().GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 
@@ -25,13 +26,6 @@ const (
 	calm, patience = 300 * time.Millisecond, 5 * time.Second
 	// resync is the interval at which all quotas are recounted.
 	resync = 5 * time.Minute
-)
-
-var (
-	quotas   = corev1.Resource("resourcequotas")
-	pods     = corev1.Resource("pods")
-	services = corev1.Resource("services")
-	claims   = corev1.Resource("persistentvolumeclaims")
 )
 
 type controller struct {
@@ -60,15 +54,16 @@ func New(e *control.Env) (func(context.Context), error) {
 	}
 	c := &controller{env: e, client: client, metadata: meta, names: map[string]map[string]*use{}}
 	c.queue = control.NewQueue(e, "resourcequota_primary", c.sync)
-	e.Feed.On(quotas, c.quotaChanged)
+	e.Feed.On(e.Stores.ResourceQuotas().Resource(), c.quotaChanged)
 	e.Feed.OnDeletion(func(o *control.Object) { c.usageDropped(o.Namespace) })
-	e.Feed.On(pods, func(o *control.Object) {
+	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) {
 		if o.Mentions(string(corev1.PodSucceeded)) || o.Mentions(string(corev1.PodFailed)) {
 			c.usageDropped(o.Namespace)
 		}
 	})
-	for _, gr := range []string{services.Resource, claims.Resource} {
-		e.Feed.On(corev1.Resource(gr), func(o *control.Object) { c.usageDropped(o.Namespace) })
+	for _, gr := range []schema.GroupResource{e.Stores.Services().Resource(),
+		e.Stores.PersistentVolumeClaims().Resource()} {
+		e.Feed.On(gr, func(o *control.Object) { c.usageDropped(o.Namespace) })
 	}
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
@@ -130,7 +125,7 @@ func (c *controller) usageDropped(namespace string) {
 
 // sync recounts the usage of a quota, and writes changes.
 func (c *controller) sync(ctx context.Context, key control.Key) error {
-	q, err := control.Get[*corev1.ResourceQuota](ctx, c.env, quotas, key.Namespace, key.Name)
+	q, err := c.env.Stores.ResourceQuotas().GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

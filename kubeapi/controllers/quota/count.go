@@ -11,6 +11,7 @@ import (
 
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/controllers/control"
+	"triplane/kubeapi/group"
 	"triplane/kubeapi/quota"
 )
 
@@ -52,12 +53,12 @@ func (c *controller) add(
 	names []corev1.ResourceName,
 ) error {
 	switch r.GroupResource() {
-	case pods:
-		return addUsage[*corev1.Pod](ctx, c.env, used, q, pods, names)
-	case services:
-		return addUsage[*corev1.Service](ctx, c.env, used, q, services, names)
-	case claims:
-		return addUsage[*corev1.PersistentVolumeClaim](ctx, c.env, used, q, claims, names)
+	case c.env.Stores.Pods().Resource():
+		return addUsage(ctx, c.env.Stores.Pods(), used, q, names)
+	case c.env.Stores.Services().Resource():
+		return addUsage(ctx, c.env.Stores.Services(), used, q, names)
+	case c.env.Stores.PersistentVolumeClaims().Resource():
+		return addUsage(ctx, c.env.Stores.PersistentVolumeClaims(), used, q, names)
 	}
 	if len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
 		return nil // no other resources have scopes
@@ -85,9 +86,10 @@ func (c *controller) number(ctx context.Context, namespace string, r *control.Re
 func addUsage[T interface {
 	registry.Object
 	runtime.Object
-}](ctx context.Context, e *control.Env, used corev1.ResourceList, q *corev1.ResourceQuota, gr schema.GroupResource,
+}](ctx context.Context, of group.Handle[T], used corev1.ResourceList, q *corev1.ResourceQuota,
 	names []corev1.ResourceName) error {
-	objects, err := control.List[T](ctx, e, gr, q.Namespace)
+	gr := of.Resource()
+	objects, err := of.ListCached(control.Reading(ctx), q.Namespace)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,6 @@ import (
 
 const name = "clusterrole-aggregation-controller"
 
-var roles = rbacv1.Resource("clusterroles")
-
 type controller struct {
 	env    *control.Env
 	client rbacv1client.ClusterRoleInterface
@@ -36,7 +34,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	}
 	c := &controller{env: e, client: client.ClusterRoles()}
 	c.queue = control.NewQueue(e, "ClusterRoleAggregator", c.sync)
-	e.Feed.On(roles, c.changed)
+	e.Feed.On(e.Stores.ClusterRoles().Resource(), c.changed)
 	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
 }
 
@@ -55,14 +53,14 @@ func (c *controller) changed(o *control.Object) {
 
 // sync updates the rules of a role.
 func (c *controller) sync(ctx context.Context, role string) error {
-	r, err := control.Get[*rbacv1.ClusterRole](ctx, c.env, roles, "", role)
+	r, err := c.env.Stores.ClusterRoles().GetCached(control.Reading(ctx), "", role)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || r.AggregationRule == nil {
 		return err
 	}
-	all, err := control.List[*rbacv1.ClusterRole](ctx, c.env, roles, "")
+	all, err := c.env.Stores.ClusterRoles().ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return err
 	}

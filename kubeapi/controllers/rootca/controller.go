@@ -22,11 +22,6 @@ const (
 		"distributions of Kubernetes clusters."
 )
 
-var (
-	namespaces = corev1.Resource("namespaces")
-	configMaps = corev1.Resource("configmaps")
-)
-
 type controller struct {
 	env    *control.Env
 	client corev1client.ConfigMapsGetter
@@ -41,12 +36,12 @@ func New(e *control.Env, ca []byte) (func(context.Context), error) {
 	}
 	c := &controller{env: e, client: client, data: map[string]string{caKey: string(ca)}}
 	queue := control.NewQueue(e, "root_ca_cert_publisher", c.sync)
-	e.Feed.On(namespaces, func(o *control.Object) {
+	e.Feed.On(e.Stores.Namespaces().Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			queue.Add(o.Name)
 		}
 	})
-	e.Feed.On(configMaps, func(o *control.Object) {
+	e.Feed.On(e.Stores.ConfigMaps().Resource(), func(o *control.Object) {
 		if o.Name == mapName {
 			queue.Add(o.Namespace)
 		}
@@ -56,14 +51,14 @@ func New(e *control.Env, ca []byte) (func(context.Context), error) {
 
 // sync creates or repairs the config map of a namespace.
 func (c *controller) sync(ctx context.Context, namespace string) error {
-	ns, err := control.Get[*corev1.Namespace](ctx, c.env, namespaces, "", namespace)
+	ns, err := c.env.Stores.Namespaces().GetCached(control.Reading(ctx), "", namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || ns.Status.Phase != corev1.NamespaceActive {
 		return err
 	}
-	have, err := control.Get[*corev1.ConfigMap](ctx, c.env, configMaps, namespace, mapName)
+	have, err := c.env.Stores.ConfigMaps().GetCached(control.Reading(ctx), namespace, mapName)
 	if apierrors.IsNotFound(err) {
 		_, err = c.client.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: mapName, Namespace: namespace,

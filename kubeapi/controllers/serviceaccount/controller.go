@@ -16,11 +16,6 @@ const (
 	accountName = "default"
 )
 
-var (
-	namespaces = corev1.Resource("namespaces")
-	accounts   = corev1.Resource("serviceaccounts")
-)
-
 type controller struct {
 	env    *control.Env
 	client corev1client.ServiceAccountsGetter
@@ -34,12 +29,12 @@ func New(e *control.Env) (func(context.Context), error) {
 	}
 	c := &controller{env: e, client: client}
 	queue := control.NewQueue(e, "serviceaccount", c.sync)
-	e.Feed.On(namespaces, func(o *control.Object) {
+	e.Feed.On(e.Stores.Namespaces().Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			queue.Add(o.Name)
 		}
 	})
-	e.Feed.On(accounts, func(o *control.Object) {
+	e.Feed.On(e.Stores.ServiceAccounts().Resource(), func(o *control.Object) {
 		if o.Deleted() && o.Name == accountName {
 			queue.Add(o.Namespace)
 		}
@@ -49,15 +44,15 @@ func New(e *control.Env) (func(context.Context), error) {
 
 // sync creates the default service account of a namespace.
 func (c *controller) sync(ctx context.Context, namespace string) error {
-	ns, err := control.Get[*corev1.Namespace](ctx, c.env, namespaces, "", namespace)
+	ns, err := c.env.Stores.Namespaces().GetCached(control.Reading(ctx), "", namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || ns.Status.Phase != corev1.NamespaceActive {
 		return err
 	}
-	if _, err = control.Get[*corev1.ServiceAccount](ctx, c.env, accounts, namespace,
-		accountName); !apierrors.IsNotFound(err) {
+	_, err = c.env.Stores.ServiceAccounts().GetCached(control.Reading(ctx), namespace, accountName)
+	if !apierrors.IsNotFound(err) {
 		return err
 	}
 	_, err = c.client.ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	networkingv1client "k8s.io/client-go/kubernetes/typed/networking/v1"
 
 	"triplane/kubeapi/controllers/control"
@@ -24,11 +23,6 @@ const (
 	grace = 10 * time.Second
 	// batchDelay is the delay in which further changes are batched.
 	batchDelay = 100 * time.Millisecond
-)
-
-var (
-	serviceCIDRs = schema.GroupResource{Group: networkingv1.GroupName, Resource: "servicecidrs"}
-	ipAddresses  = schema.GroupResource{Group: networkingv1.GroupName, Resource: "ipaddresses"}
 )
 
 type controller struct {
@@ -46,14 +40,14 @@ func New(e *control.Env) (func(context.Context), error) {
 	}
 	c := &controller{env: e, client: client.ServiceCIDRs()}
 	c.queue = control.NewQueue(e, "servicecidrs", c.sync)
-	e.Feed.On(serviceCIDRs, func(o *control.Object) {
+	e.Feed.On(e.Stores.ServiceCIDRs().Resource(), func(o *control.Object) {
 		c.held.Set(control.KeyOf(o), false)
 		c.release() // the IPs may be part of another range now
 		if !o.Deleted() {
 			c.queue.Add(o.Name)
 		}
 	})
-	e.Feed.On(ipAddresses, func(o *control.Object) {
+	e.Feed.On(e.Stores.IPAddresses().Resource(), func(o *control.Object) {
 		if o.Deleted() {
 			c.release()
 		}
@@ -69,7 +63,7 @@ func (c *controller) release() {
 }
 
 func (c *controller) sync(ctx context.Context, name string) error {
-	cidr, err := control.Get[*networkingv1.ServiceCIDR](ctx, c.env, serviceCIDRs, "", name)
+	cidr, err := c.env.Stores.ServiceCIDRs().GetCached(control.Reading(ctx), "", name)
 	if err == nil {
 		if cidr.DeletionTimestamp == nil {
 			err = c.serve(ctx, cidr)
@@ -102,11 +96,11 @@ func (c *controller) serve(ctx context.Context, cidr *networkingv1.ServiceCIDR) 
 // removeFinalizer removes the finalizer of a deleted ServiceCIDR, unless IPs depend on it.
 func (c *controller) removeFinalizer(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
 	c.held.Set(control.Key{Name: cidr.Name}, true) // notice deletions of IPs from here on
-	held, err := control.List[*networkingv1.IPAddress](ctx, c.env, ipAddresses, "")
+	held, err := c.env.Stores.IPAddresses().ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return err
 	}
-	all, err := control.List[*networkingv1.ServiceCIDR](ctx, c.env, serviceCIDRs, "")
+	all, err := c.env.Stores.ServiceCIDRs().ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return err
 	}

@@ -35,8 +35,6 @@ const (
 	failed    = "StorageVersionMigrationFailed"
 )
 
-var migrations = schema.GroupResource{Group: migrationv1.GroupName, Resource: "storageversionmigrations"}
-
 type migration = migrationv1.StorageVersionMigration
 
 type controller struct {
@@ -64,7 +62,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	}
 	c := &controller{env: e, migrations: client, definitions: definitions.CustomResourceDefinitions(), objects: objects}
 	c.queue = control.NewQueue(e, "storage_version_migrator", c.sync)
-	e.Feed.On(migrations, func(o *control.Object) {
+	e.Feed.On(e.Stores.StorageVersionMigrations().Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			c.queue.Add(o.Name)
 		}
@@ -74,7 +72,7 @@ func New(e *control.Env) (func(context.Context), error) {
 
 // sync runs a migration.
 func (c *controller) sync(ctx context.Context, name string) error {
-	m, err := control.Get[*migration](ctx, c.env, migrations, "", name)
+	m, err := c.env.Stores.StorageVersionMigrations().GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -150,9 +148,10 @@ func (c *controller) begin(ctx context.Context, m *migration, r *control.Resourc
 
 // updateStatus writes the status of a migration in the version that is served.
 func (c *controller) updateStatus(ctx context.Context, m *migration) (*migration, error) {
-	served, ok := c.env.Resources.Find(migrations)
+	resource := c.env.Stores.StorageVersionMigrations().Resource()
+	served, ok := c.env.Resources.Find(resource)
 	if !ok {
-		return nil, control.Later("%s is not served", migrations)
+		return nil, control.Later("%s is not served", resource)
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m)
 	if err != nil {

@@ -19,11 +19,6 @@ import (
 
 const workers = 5
 
-var (
-	accounts = corev1.Resource("serviceaccounts")
-	secrets  = corev1.Resource("secrets")
-)
-
 // Config is the configuration of the controller.
 type Config struct {
 	// Signer signs the tokens of Secrets.
@@ -50,12 +45,12 @@ func New(e *control.Env, config Config) (func(context.Context), error) {
 	c := &controller{Config: config, env: e, client: client}
 	c.toSecrets = control.NewQueue(e, "serviceaccount_tokens_secret", c.sync)
 	c.toAccount = control.NewQueue(e, "serviceaccount_tokens_service", c.removeTokens)
-	e.Feed.On(secrets, func(o *control.Object) {
+	e.Feed.On(e.Stores.Secrets().Resource(), func(o *control.Object) {
 		if !o.Deleted() && o.Mentions(string(corev1.SecretTypeServiceAccountToken)) {
 			c.toSecrets.Add(control.KeyOf(o))
 		}
 	})
-	e.Feed.On(accounts, func(o *control.Object) {
+	e.Feed.On(e.Stores.ServiceAccounts().Resource(), func(o *control.Object) {
 		if o.Deleted() {
 			c.toAccount.Add(control.KeyOf(o))
 		}
@@ -70,7 +65,7 @@ func New(e *control.Env, config Config) (func(context.Context), error) {
 
 // sync fills a Secret, or deletes it if its account was deleted.
 func (c *controller) sync(ctx context.Context, key control.Key) error {
-	secret, err := control.Get[*corev1.Secret](ctx, c.env, secrets, key.Namespace, key.Name)
+	secret, err := c.env.Stores.Secrets().GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -133,11 +128,10 @@ func (c *controller) fill(ctx context.Context, secret *corev1.Secret, account *c
 
 // removeTokens enqueues the Secrets of a deleted account.
 func (c *controller) removeTokens(ctx context.Context, account control.Key) error {
-	all, err := group.List[*corev1.Secret](control.Reading(ctx), c.env.Stores, secrets, account.Namespace,
-		&metainternalversion.ListOptions{
-			ResourceVersion: group.Cached, FieldSelector: fields.OneTermEqualSelector("type",
-				string(corev1.SecretTypeServiceAccountToken)),
-		})
+	all, err := c.env.Stores.Secrets().List(control.Reading(ctx), account.Namespace, &metainternalversion.ListOptions{
+		ResourceVersion: group.Cached,
+		FieldSelector:   fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
+	})
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,6 @@ import (
 
 const workers = 5
 
-var jobs = batchv1.Resource("jobs")
-
 type controller struct {
 	env    *control.Env
 	client batchv1client.JobsGetter
@@ -31,7 +29,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	}
 	c := &controller{env: e, client: client}
 	c.queue = control.NewQueue(e, "ttl_jobs_to_delete", c.sync)
-	e.Feed.On(jobs, func(o *control.Object) {
+	e.Feed.On(e.Stores.Jobs().Resource(), func(o *control.Object) {
 		if o.Mentions(string(batchv1.JobComplete)) || o.Mentions(string(batchv1.JobFailed)) {
 			c.queue.Add(control.KeyOf(o))
 		}
@@ -41,7 +39,7 @@ func New(e *control.Env) (func(context.Context), error) {
 
 // sync deletes a Job whose TTL has expired, or waits for its expiry.
 func (c *controller) sync(ctx context.Context, key control.Key) error {
-	job, err := control.Get[*batchv1.Job](ctx, c.env, jobs, key.Namespace, key.Name)
+	job, err := c.env.Stores.Jobs().GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

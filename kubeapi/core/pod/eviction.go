@@ -9,7 +9,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -126,13 +125,10 @@ func counts(p pod) bool {
 		p.Status.Phase != corev1.PodPending && p.DeletionTimestamp == nil
 }
 
-var budgets = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
-
 // askBudgets takes a disruption from the budget of a pod. It reports whether the
 // pod has a budget that does not count it, so that it is free to go as it is.
 func (e eviction) askBudgets(ctx context.Context, p pod, dryRun bool) (free bool, err error) {
-	all, err := group.List[*policyv1.PodDisruptionBudget](ctx, e.stores, budgets, p.Namespace,
-		&metainternalversion.ListOptions{})
+	all, err := e.stores.PodDisruptionBudgets().ListConsistent(ctx, p.Namespace)
 	if err != nil {
 		return false, err
 	}
@@ -180,7 +176,7 @@ func freesUnready(b *policyv1.PodDisruptionBudget) bool {
 // spend takes one disruption from a budget.
 func (e eviction) spend(ctx context.Context, name string, p pod, dryRun bool) error {
 	var refusal error
-	_, err := group.ModifyStatus(ctx, e.stores, budgets, p.Namespace, name, dryRun,
+	_, err := e.stores.PodDisruptionBudgets().ModifyStatus(ctx, p.Namespace, name, dryRun,
 		func(b *policyv1.PodDisruptionBudget) error {
 			refusal = disrupt(b, p.Name)
 			return refusal
@@ -199,7 +195,7 @@ func disrupt(b *policyv1.PodDisruptionBudget, podName string) error {
 		return blocked(b)
 	}
 	if len(b.Status.DisruptedPods) > maxDisruptedPods {
-		return apierrors.NewForbidden(budgets, b.Name,
+		return apierrors.NewForbidden(policyv1.Resource("poddisruptionbudgets"), b.Name,
 			errors.New("DisruptedPods map too big - too many evictions not confirmed by PDB controller"))
 	}
 	if b.Status.DisruptionsAllowed--; b.Status.DisruptionsAllowed == 0 {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,7 +14,6 @@ import (
 
 	"triplane/generic/api/rest"
 	"triplane/generic/base/request"
-	"triplane/kubeapi/group"
 )
 
 // followAgain is how long after its end another watch of Services begins.
@@ -39,7 +37,7 @@ func (r *Repair) Follow(ctx context.Context) {
 
 // followServices follows what happens from now on, until the watch ends.
 func (r *Repair) followServices(ctx context.Context) error {
-	watchServices := r.stores.Find(corev1.Resource("services")).Watch
+	watchServices := r.stores.Services().Verbs().Watch
 	if watchServices == nil {
 		return errors.New("services cannot be watched")
 	}
@@ -87,7 +85,7 @@ func (r *Repair) repairNew(ctx context.Context, e rest.Event) error {
 		if ip == corev1.ClusterIPNone {
 			continue
 		}
-		if _, err := group.GetNew[*networkingv1.IPAddress](ctx, r.stores, ipAddresses, "", ip); apierrors.IsNotFound(err) {
+		if _, err := r.stores.IPAddresses().Get(ctx, "", ip); apierrors.IsNotFound(err) {
 			errs = append(errs, pass.repair(ctx, s, ip))
 		}
 	}

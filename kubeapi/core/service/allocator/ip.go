@@ -13,9 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/api/rest"
 	"triplane/generic/base/metrics"
@@ -29,11 +27,6 @@ var (
 	errOutOfRange = errors.New("the provided network does not match the current range")
 	// ErrFull says that there is nothing left.
 	ErrFull = errors.New("range is full")
-)
-
-var (
-	ipAddresses  = schema.GroupResource{Group: "networking.k8s.io", Resource: "ipaddresses"}
-	serviceCIDRs = schema.GroupResource{Group: "networking.k8s.io", Resource: "servicecidrs"}
 )
 
 // IPs allocates cluster IPs. It is safe for concurrent use.
@@ -65,7 +58,7 @@ func (a *IPs) Allocate(ctx context.Context, ip netip.Addr, namespace, name strin
 
 func (a *IPs) allocate(ctx context.Context, ip netip.Addr, namespace, name string, dryRun bool) error {
 	if dryRun {
-		_, err := group.Get[*networkingv1.IPAddress](ctx, a.stores, ipAddresses, "", ip.String(), group.Consistent)
+		_, err := a.stores.IPAddresses().GetConsistent(ctx, "", ip.String())
 		if err == nil {
 			return ErrAllocated
 		}
@@ -146,7 +139,7 @@ func (a *IPs) Release(ctx context.Context, ip netip.Addr, namespace, name string
 
 // ReleaseOlder is Release for an IP that has been held for so long at least.
 func (a *IPs) ReleaseOlder(ctx context.Context, ip netip.Addr, namespace, name string, age time.Duration) error {
-	held, err := group.Get[*networkingv1.IPAddress](ctx, a.stores, ipAddresses, "", ip.String(), group.Consistent)
+	held, err := a.stores.IPAddresses().GetConsistent(ctx, "", ip.String())
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -167,9 +160,9 @@ func (a *IPs) ReleaseOlder(ctx context.Context, ip netip.Addr, namespace, name s
 }
 
 func (a *IPs) remove(ctx context.Context, held *networkingv1.IPAddress) error {
-	remove := a.stores.Find(ipAddresses).Delete
+	remove := a.stores.IPAddresses().Verbs().Delete
 	if remove == nil {
-		return fmt.Errorf("no storage for %s", ipAddresses)
+		return fmt.Errorf("no storage for %s", a.stores.IPAddresses().Resource())
 	}
 	same := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &held.UID}}
 	_, _, err := remove(request.WithNamespace(ctx, ""), rest.DeleteRequest{Name: held.Name, Options: same})
@@ -185,9 +178,9 @@ func (a *IPs) move(ctx context.Context, held *networkingv1.IPAddress, ip netip.A
 }
 
 func (a *IPs) take(ctx context.Context, ip netip.Addr, namespace, name string) error {
-	create := a.stores.Find(ipAddresses).Create
+	create := a.stores.IPAddresses().Verbs().Create
 	if create == nil {
-		return fmt.Errorf("no storage for %s", ipAddresses)
+		return fmt.Errorf("no storage for %s", a.stores.IPAddresses().Resource())
 	}
 	_, err := create(request.WithNamespace(ctx, ""),
 		rest.CreateRequest{Name: ip.String(), Object: ipAddress(ip, namespace, name)})
@@ -256,8 +249,7 @@ const defaultCIDR = "kubernetes"
 // default one's until that is there. The ranges of ServiceCIDRs that are about to go, or whose
 // status says that they are not ready, are not offered unless another one has them.
 func (a *IPs) offered(ctx context.Context) []netip.Prefix {
-	list, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "",
-		&metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	list, err := a.stores.ServiceCIDRs().ListCached(request.SkippingUnreadable(ctx), "")
 	if err != nil {
 		return a.ranges
 	}
@@ -283,8 +275,7 @@ func (a *IPs) offered(ctx context.Context) []netip.Prefix {
 // false where ServiceCIDRs cannot be listed.
 func (a *IPs) allRanges(ctx context.Context) (ranges []netip.Prefix, all bool) {
 	ranges = slices.Clone(a.ranges)
-	list, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "",
-		&metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	list, err := a.stores.ServiceCIDRs().ListCached(request.SkippingUnreadable(ctx), "")
 	for _, c := range list {
 		for _, text := range c.Spec.CIDRs {
 			if r, err := netip.ParsePrefix(text); err == nil {

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
@@ -114,7 +113,7 @@ func (p *Ports) ReleaseUnused(ctx context.Context, stores *group.Stores, port in
 
 // services lists all Services.
 func services(ctx context.Context, stores *group.Stores) ([]*corev1.Service, error) {
-	return group.List[*corev1.Service](ctx, stores, corev1.Resource("services"), "", &metainternalversion.ListOptions{})
+	return stores.Services().ListConsistent(ctx, "")
 }
 
 // PortError says which of the wanted ports could not be had.

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
@@ -155,7 +154,7 @@ func (r *Repair) merge(used, allocated *big.Int) *big.Int {
 }
 
 func (r *Repair) repairIPs(ctx context.Context, services []*corev1.Service, all bool) error {
-	held, err := group.List[*networkingv1.IPAddress](ctx, r.stores, ipAddresses, "", &metainternalversion.ListOptions{})
+	held, err := r.stores.IPAddresses().ListConsistent(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -245,8 +244,7 @@ func (p *ipPass) repair(ctx context.Context, s *corev1.Service, text string) err
 
 // still reports whether a Service is there as it was when the pass began.
 func (p *ipPass) still(ctx context.Context, s *corev1.Service) bool {
-	now, err := group.Get[*corev1.Service](ctx, p.stores, corev1.Resource("services"), s.Namespace, s.Name,
-		group.Consistent)
+	now, err := p.stores.Services().GetConsistent(ctx, s.Namespace, s.Name)
 	return err == nil && now.UID == s.UID && slices.Equal(now.Spec.ClusterIPs, s.Spec.ClusterIPs)
 }
 

@@ -1,0 +1,134 @@
+package triplane
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"strconv"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"triplane/generic/api/openapi"
+	"triplane/generic/api/openapi/models"
+	"triplane/generic/base/egress"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/tracing"
+	"triplane/generic/run/host"
+	"triplane/generic/run/pki"
+	"triplane/generic/serve/server"
+	"triplane/generic/storage/etcd"
+	"triplane/kubeapi"
+	"triplane/kubeapi/bootstrap"
+	"triplane/kubeapi/group"
+)
+
+// opened is what a start opens before it creates servers.
+type opened struct {
+	listener net.Listener
+	store    *host.Store
+	files    pki.Files         // generated keys and certificates
+	egress   *egress.Selector  // nil connects directly
+	traces   *tracing.Provider // nil disables tracing
+}
+
+// foundation is what guards and servers are created from. It does not change after newFoundation.
+type foundation struct {
+	opened
+	options *Options
+	// config is the servers' configuration without guards: storage, the listener, metrics and the loopback client.
+	config *server.Config
+	kinds  kinds
+	// stores cuts the one circle of dependencies: authenticators and admission plugins read stored objects, and the
+	// verbs of kinds (TokenReviews, RBAC's escalation check) use authenticators and authorizers. A handle of stores
+	// finds the storage of its resource during requests, and core adds it while it is created.
+	stores *group.Stores
+	// advertisedPort is the port that is published to members of the cluster.
+	advertisedPort int
+	// peer is this server's address for other servers of the same storage; nil if there is none.
+	peer *net.TCPAddr
+	// serverID is the name of this replica's lease.
+	serverID string
+}
+
+func newFoundation(o *Options, in opened) (*foundation, error) {
+	known, err := newKinds(o)
+	if err != nil {
+		return nil, err
+	}
+	config, err := newConfig(o, in, known)
+	if err != nil {
+		return nil, err
+	}
+	port := cmp.Or(o.ServerRun.AdvertisePort, config.Serving.Port())
+	peer, stores := o.advertisedToPeers(port), group.NewStores()
+	return &foundation{opened: in, options: o, config: config, kinds: known, stores: stores, advertisedPort: port,
+		peer: peer, serverID: bootstrap.NewIdentity(stores, peer).Name()}, nil
+}
+
+// newConfig returns the servers' configuration by options and storage.
+func newConfig(o *Options, in opened, known kinds) (*server.Config, error) {
+	c := server.NewConfig()
+	if o.Compatibility.Enabled("NativeHistograms") {
+		c.Metrics = metrics.NewNative()
+	}
+	c.Tracing = in.traces
+	o.ServerRun.ApplyTo(c)
+	if err := o.Features.ApplyTo(c); err != nil {
+		return nil, err
+	}
+	o.Compatibility.ApplyTo(c)
+	o.Ignored.Note()
+	if o.Compatibility.Enabled("ComponentFlagz") {
+		c.Flags = o.line.Values()
+	}
+	var err error
+	if c.Serving, err = o.SecureServing.Serving(in.listener, server.CertificateFiles{CertFile: in.files.ServingCert,
+		KeyFile: in.files.ServingKey}); err != nil {
+		return nil, err
+	}
+	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(host.Port(in.listener)))
+	stored, err := in.store.InstallIn(c, o.Etcd)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Metrics.RegisterGates(o.Compatibility.Stages(), o.Compatibility.Enabled); err != nil {
+		return nil, err
+	}
+	c.FlowControl = o.ServerRun.FlowControl(stored)
+	c.Metrics.MustRegister(in.egress.Collectors()...)
+	c.OpenAPI = openapi.NewService(openapi.NewBuilder(known.schemas, known.scheme, c.Version.EmulationMajor+"."+
+		c.Version.EmulationMinor))
+	return c, nil
+}
+
+// kinds are the Go types and schemas of the built-in kinds.
+type kinds struct {
+	scheme    *runtime.Scheme
+	schemas   *models.Source
+	converter func() (managedfields.TypeConverter, error) // created when a managed field is first written
+}
+
+func newKinds(o *Options) (kinds, error) {
+	k := kinds{scheme: kubeapi.NewScheme(), schemas: &models.Source{NoEnums: !o.Compatibility.Enabled("OpenAPIEnums")}}
+	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(k.scheme); err != nil {
+			return kinds{}, err
+		}
+	}
+	k.converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
+		return openapi.NewTypeConverter(k.schemas, k.scheme), nil
+	})
+	return k, nil
+}
+
+// lookups returns what authenticators read.
+func (f *foundation) lookups() lookups { return newLookups(f.stores, f.config.LoopbackClientConfig) }
+
+func (f *foundation) storageHealth(ctx context.Context) error {
+	o := f.options.Etcd
+	return etcd.Check(ctx, f.store.Backend(), o.AbsolutePrefix(), o.HealthCheckTimeout)
+}

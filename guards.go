@@ -1,0 +1,145 @@
+package triplane
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/aggregator"
+	"triplane/generic/guard/admission/configuration"
+	"triplane/generic/guard/admission/configured"
+	"triplane/generic/guard/audit"
+	authzconfig "triplane/generic/guard/authorization/configuration"
+	"triplane/generic/run/host"
+	"triplane/generic/run/options"
+	"triplane/generic/serve/server"
+	"triplane/kubeapi/admission"
+	"triplane/kubeapi/admissionregistration"
+)
+
+// guards decide on requests, and record them.
+type guards struct {
+	authorization
+	authn *options.Authenticators
+	// services resolves external API servers and webhooks.
+	services  *aggregator.Services
+	admission *admission.Plugins
+	console   *consoleParts  // nil disables it
+	audit     *audit.Auditor // nil disables it
+}
+
+// newGuards creates the guards, each from those before it. undo closes what they open.
+func newGuards(ctx context.Context, f *foundation, undo *host.Cleanup) (*guards, error) {
+	authz, err := newAuthorization(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkServed(f.options, authz.authorizers.Types); err != nil {
+		return nil, err
+	}
+	authn, err := newAuthentication(ctx, f, authz)
+	if err != nil {
+		return nil, err
+	}
+	undo.Add(func() { _ = authn.Close() }) // calls of a signer may be in flight
+	services, err := newServices(f)
+	if err != nil {
+		return nil, err
+	}
+	plugins, err := newAdmission(f, authz, services)
+	if err != nil {
+		return nil, err
+	}
+	console := newConsole(f.options, f.lookups())
+	auditor, err := f.options.Audit.Build(f.config.Metrics.Audit, f.egress, console.auditors()...)
+	if err != nil {
+		return nil, err
+	}
+	return &guards{authz, authn, services, plugins, console, auditor}, nil
+}
+
+// guard returns the complete configuration of the servers: that of the foundation with the guards.
+func (g *guards) guard(f *foundation) *server.Config {
+	c := *f.config
+	c.Authorization, c.RuleResolver = g.authorizers.Authorizer, g.authorizers.RuleResolver
+	c.Authentication, c.APIAudiences = g.authn.Request, g.authn.Audiences
+	c.Serving.CurrentClientCAs = g.authn.Authorities
+	c.Admission = g.admission.Chain
+	c.ReadyChecks = append(slices.Clip(c.ReadyChecks), server.NamedCheck("informer-sync", func() error {
+		return errors.Join(f.store.Following(), g.admission.Following())
+	}))
+	c.PostStartHooks = slices.Concat([]server.PostStartHook{g.admission.StartHook()}, c.PostStartHooks,
+		[]server.PostStartHook{g.startHook})
+	c.RunInBackground("start-authorization-config-reload", g.authorizers.Background)
+	c.RunInBackground("start-token-issuers", g.authn.Background())
+	c.Audit = g.audit
+	g.console.configure(&c)
+	return &c
+}
+
+// authorization are the authorizers.
+type authorization struct {
+	authorizers *options.Authorizers
+	// inEffect returns when RBAC enforces roles and bindings.
+	inEffect func(context.Context, []metav1.Object) error
+	// startHook starts the authorizers that watch objects.
+	startHook server.PostStartHook
+}
+
+func newAuthorization(f *foundation) (authorization, error) {
+	own := newAuthorizers(f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
+	all, err := f.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: f.config.Metrics,
+		ServerID: f.serverID, Egress: f.egress})
+	if err != nil {
+		return authorization{}, err
+	}
+	return authorization{authorizers: all, inEffect: own.policyInEffect,
+		startHook: own.startHook(slices.Contains(all.Types, authzconfig.RBAC))}, nil
+}
+
+// newAuthentication returns the authenticators, which the caller must close.
+func newAuthentication(ctx context.Context, f *foundation, authz authorization) (*options.Authenticators, error) {
+	return f.options.Authentication.Build(ctx, options.AuthenticationInputs{
+		Lookups: f.lookups(), Metrics: f.config.Metrics, TokenCache: f.config.Metrics.TokenCache,
+		ServerID: f.serverID, AlwaysAllowed: slices.Contains(authz.authorizers.Types, authzconfig.AlwaysAllow),
+		Egress: f.egress, Features: f.options.Compatibility.Enabled,
+	})
+}
+
+func newServices(f *foundation) (*aggregator.Services, error) {
+	toEndpoints := f.options.Kube.AggregatorRouting || f.options.Etcd.Embedded() // a single server has no kube-proxy
+	return aggregator.NewServices(server.SkippingUnreadable(f.config.LoopbackClientConfig), toEndpoints, f.egress)
+}
+
+func newAdmission(f *foundation, authz authorization, services *aggregator.Services) (*admission.Plugins, error) {
+	o, enabled := f.options, f.options.Admission.Enabled()
+	configurations, err := configuration.Read(o.Admission.ConfigFile, enabled)
+	if err != nil {
+		return nil, err
+	}
+	return admission.New(admission.Dependencies{
+		Stores:         f.stores,
+		Authorizer:     authz.authorizers.Authorizer,
+		Groups:         f.config.Discovery,
+		Services:       services,
+		Loopback:       f.config.LoopbackClientConfig,
+		Tolerations:    o.Kube.Tolerations,
+		Configurations: configurations,
+		FeatureEnabled: o.Compatibility.Enabled,
+		Metrics:        f.config.Metrics.Admission,
+		PodSecurity:    f.config.Metrics.PodSecurity,
+		Manifests:      newManifests(f),
+		Own:            o.plugins,
+	}, func(name string) bool { return slices.Contains(enabled, name) })
+}
+
+// newManifests configures webhooks and policies from files; nil if the feature gate is off.
+func newManifests(f *foundation) *configured.Manifests {
+	if !f.options.Compatibility.Enabled("ManifestBasedAdmissionControlConfig") {
+		return nil
+	}
+	return &configured.Manifests{Complete: admissionregistration.Complete, Metrics: f.config.Metrics,
+		ServerID: f.serverID}
+}
