@@ -6,6 +6,6 @@
 //
 // It reads the Go source of the API types (types, fields, markers, lifecycle, constants), and the flags of
 // component-base. With two servers it also compares what they serve: discovery, the fields of OpenAPI, and the objects
-// that a fresh server creates. Each line ends with what the project has of it: a name that no Go file or table of the
-// project mentions is marked "missing".
+// that a fresh server creates. Additions that the project does not have are marked "missing": their package is not
+// imported, no Go file or table mentions their name, and leftout.txt does not list them with a reason.
 package main
