@@ -13,18 +13,25 @@ import (
 // Rules are validation that k8s.io/api generates from the markers of a type.
 type Rules[T any] func(context.Context, operation.Operation, *field.Path, *T, *T) field.ErrorList
 
-// Declared adds what the markers of a type find to the errors of rules written here, and drops those of the same
-// kind about the same field: they are said by the markers. A nil old is that of a new object.
-func Declared[T any](ctx context.Context, errs field.ErrorList, rules Rules[T], path *field.Path, obj, old *T,
-	subresources ...string) field.ErrorList {
-	op := operation.Operation{Type: operation.Create, Request: operation.Request{Subresources: subresources},
+// Declared is an object, or a part of one, with the rules that its markers declare. A nil Old is that of a new object.
+type Declared[T any] struct {
+	Rules        Rules[T]
+	Path         *field.Path
+	Object, Old  *T
+	Subresources []string
+}
+
+// Add adds what the markers find to the errors of rules written here, and drops those of the same kind about the same
+// field: the markers report them.
+func (d Declared[T]) Add(ctx context.Context, errs field.ErrorList) field.ErrorList {
+	op := operation.Operation{Type: operation.Create, Request: operation.Request{Subresources: d.Subresources},
 		// Fields of features that are off are dropped before.
 		Options: map[string]bool{"CompositePodGroup": true, "DRAPartitionableDevicesType": true,
 			"PodGroupPreemptionPolicy": true, "TopologyAwareWorkloadScheduling": true}}
-	if old != nil {
+	if d.Old != nil {
 		op.Type = operation.Update
 	}
-	found := validate.FilterEnforcedDeclarativeErrors(ctx, rules(ctx, op, path, obj, old), true)
+	found := validate.FilterEnforcedDeclarativeErrors(ctx, d.Rules(ctx, op, d.Path, d.Object, d.Old), true)
 	if len(found) == 0 {
 		return errs
 	}

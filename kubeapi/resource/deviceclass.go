@@ -22,12 +22,14 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 			ValidateName:     check.SubdomainName,
 			CountsGeneration: true,
 			Validate: func(ctx context.Context, c class) field.ErrorList {
-				return check.Declared(ctx, validateClass(c), resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"),
-					&c.Spec, nil)
+				return check.Declared[resourcev1.DeviceClassSpec]{Rules: resourcev1.Validate_DeviceClassSpec,
+					Path:   field.NewPath("spec"),
+					Object: &c.Spec}.Add(ctx, validateClass(c))
 			},
 			ValidateUpdate: func(ctx context.Context, c, old class) field.ErrorList {
-				return check.Declared(ctx, validateClass(c), resourcev1.Validate_DeviceClassSpec, field.NewPath("spec"),
-					&c.Spec, &old.Spec)
+				return check.Declared[resourcev1.DeviceClassSpec]{Rules: resourcev1.Validate_DeviceClassSpec,
+					Path:   field.NewPath("spec"),
+					Object: &c.Spec, Old: &old.Spec}.Add(ctx, validateClass(c))
 			},
 			AllowUnconditionalUpdate: true,
 		},

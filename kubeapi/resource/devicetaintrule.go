@@ -34,12 +34,14 @@ func taintRuleKind() registry.Kind[*resourcev1.DeviceTaintRule] {
 				renewTimeAdded(&r.Spec.Taint, &old.Spec.Taint)
 			},
 			Validate: func(ctx context.Context, r rule) field.ErrorList {
-				return check.Declared(ctx, validateTaintRule(r), resourcev1.Validate_DeviceTaintRuleSpec, field.NewPath("spec"),
-					&r.Spec, nil)
+				return check.Declared[resourcev1.DeviceTaintRuleSpec]{Rules: resourcev1.Validate_DeviceTaintRuleSpec,
+					Path:   field.NewPath("spec"),
+					Object: &r.Spec}.Add(ctx, validateTaintRule(r))
 			},
 			ValidateUpdate: func(ctx context.Context, r, old rule) field.ErrorList {
-				return check.Declared(ctx, validateTaintRule(r), resourcev1.Validate_DeviceTaintRuleSpec, field.NewPath("spec"),
-					&r.Spec, &old.Spec)
+				return check.Declared[resourcev1.DeviceTaintRuleSpec]{Rules: resourcev1.Validate_DeviceTaintRuleSpec,
+					Path:   field.NewPath("spec"),
+					Object: &r.Spec, Old: &old.Spec}.Add(ctx, validateTaintRule(r))
 			},
 		},
 		Show: registry.Show[rule]{

@@ -37,7 +37,8 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 			Validate: func(ctx context.Context, c claim) field.ErrorList {
 				path := field.NewPath("spec")
 				errs := append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
-				return check.Declared(ctx, errs, resourcev1.Validate_ResourceClaimSpec, path, &c.Spec, nil)
+				return check.Declared[resourcev1.ResourceClaimSpec]{Rules: resourcev1.Validate_ResourceClaimSpec, Path: path,
+					Object: &c.Spec}.Add(ctx, errs)
 			},
 			ValidateUpdate: func(_ context.Context, c, old claim) field.ErrorList {
 				return check.Fixed(c.Spec, old.Spec, field.NewPath("spec"))
@@ -61,8 +62,9 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 			ValidateUpdate: func(ctx context.Context, c, old claim) field.ErrorList {
 				errs := append(access.validate(ctx, c, old), validateAdminResults(ctx, stores, c, old)...)
 				errs = append(errs, validateClaimStatus(c, old)...)
-				return check.Declared(ctx, errs, resourcev1.Validate_ResourceClaimStatus, field.NewPath("status"), &c.Status,
-					&old.Status, "status")
+				return check.Declared[resourcev1.ResourceClaimStatus]{Rules: resourcev1.Validate_ResourceClaimStatus,
+					Path:   field.NewPath("status"),
+					Object: &c.Status, Old: &old.Status, Subresources: []string{"status"}}.Add(ctx, errs)
 			},
 			NoTable: true,
 		},

@@ -24,8 +24,9 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 			Validate: func(ctx context.Context, t template) field.ErrorList {
 				// Administrators' access is refused as in the claim that comes of it.
 				errs := validateAdminAccess(ctx, stores, &t.Spec.Spec, field.NewPath("spec"))
-				return check.Declared(ctx, append(errs, validateTemplate(t)...), resourcev1.Validate_ResourceClaimTemplateSpec,
-					field.NewPath("spec"), &t.Spec, nil)
+				return check.Declared[resourcev1.ResourceClaimTemplateSpec]{Rules: resourcev1.Validate_ResourceClaimTemplateSpec,
+					Path:   field.NewPath("spec"),
+					Object: &t.Spec}.Add(ctx, append(errs, validateTemplate(t)...))
 			},
 			ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {
 				return append(validateTemplate(t), check.Fixed(t.Spec, old.Spec, field.NewPath("spec"))...)

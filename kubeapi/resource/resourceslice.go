@@ -23,12 +23,14 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 			Default:          defaultSlice,
 			CountsGeneration: true,
 			Validate: func(ctx context.Context, s slice) field.ErrorList {
-				return check.Declared(ctx, validateSlice(s, nil), resourcev1.Validate_ResourceSliceSpec, field.NewPath("spec"),
-					&s.Spec, nil)
+				return check.Declared[resourcev1.ResourceSliceSpec]{Rules: resourcev1.Validate_ResourceSliceSpec,
+					Path:   field.NewPath("spec"),
+					Object: &s.Spec}.Add(ctx, validateSlice(s, nil))
 			},
 			ValidateUpdate: func(ctx context.Context, s, old slice) field.ErrorList {
-				return check.Declared(ctx, validateSlice(s, old), resourcev1.Validate_ResourceSliceSpec, field.NewPath("spec"),
-					&s.Spec, &old.Spec)
+				return check.Declared[resourcev1.ResourceSliceSpec]{Rules: resourcev1.Validate_ResourceSliceSpec,
+					Path:   field.NewPath("spec"),
+					Object: &s.Spec, Old: &old.Spec}.Add(ctx, validateSlice(s, old))
 			},
 			DropDisabledLast:         true,
 			AllowUnconditionalUpdate: true,

@@ -46,13 +46,14 @@ func compositePodGroupKind() registry.Kind[*schedulingv1alpha3.CompositePodGroup
 			ValidateUpdate: func(ctx context.Context, g, old group) field.ErrorList {
 				path := field.NewPath("status")
 				errs := metavalidation.ValidateConditions(g.Status.Conditions, path.Child("conditions"))
-				return check.Declared(ctx, errs, schedulingv1alpha3.Validate_CompositePodGroupStatus, path, &g.Status,
-					&old.Status, "status")
+				return check.Declared[schedulingv1alpha3.CompositePodGroupStatus]{Rules: schedulingv1alpha3.Validate_CompositePodGroupStatus, Path: path,
+					Object: &g.Status, Old: &old.Status, Subresources: []string{"status"}}.Add(ctx, errs)
 			},
 		},
 	}
 }
 
 func validateComposite(ctx context.Context, s, old *schedulingv1alpha3.CompositePodGroupSpec) field.ErrorList {
-	return check.Declared(ctx, nil, schedulingv1alpha3.Validate_CompositePodGroupSpec, field.NewPath("spec"), s, old)
+	return check.Declared[schedulingv1alpha3.CompositePodGroupSpec]{Rules: schedulingv1alpha3.Validate_CompositePodGroupSpec, Path: field.NewPath("spec"),
+		Object: s, Old: old}.Add(ctx, nil)
 }

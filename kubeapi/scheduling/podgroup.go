@@ -53,7 +53,9 @@ func podGroupKind() registry.Kind[*schedulingv1alpha3.PodGroup] {
 				path := field.NewPath("status")
 				errs := metavalidation.ValidateConditions(g.Status.Conditions, path.Child("conditions"))
 				errs = append(errs, validateClaimStatuses(g, path.Child("resourceClaimStatuses"))...)
-				return check.Declared(ctx, errs, schedulingv1alpha3.Validate_PodGroupStatus, path, &g.Status, &old.Status, "status")
+				return check.Declared[schedulingv1alpha3.PodGroupStatus]{Rules: schedulingv1alpha3.Validate_PodGroupStatus,
+					Path:   path,
+					Object: &g.Status, Old: &old.Status, Subresources: []string{"status"}}.Add(ctx, errs)
 			},
 		},
 	}
@@ -99,7 +101,8 @@ func validatePodGroup(ctx context.Context, s, old *schedulingv1alpha3.PodGroupSp
 	if s.ParentCompositePodGroupName != nil && s.WorkloadRef == nil {
 		errs = append(errs, field.Required(path.Child("workloadRef"), "must be set when parentCompositePodGroupName is set"))
 	}
-	return check.Declared(ctx, errs, schedulingv1alpha3.Validate_PodGroupSpec, path, s, old)
+	return check.Declared[schedulingv1alpha3.PodGroupSpec]{Rules: schedulingv1alpha3.Validate_PodGroupSpec, Path: path,
+		Object: s, Old: old}.Add(ctx, errs)
 }
 
 // validateClaimStatuses requires that the claims of the status are those of the spec.

@@ -50,7 +50,8 @@ func validateWorkload(ctx context.Context, s, old *schedulingv1alpha3.WorkloadSp
 		}
 		t.errs = append(t.errs, field.Invalid(path, nil, message))
 	}
-	return check.Declared(ctx, t.errs, schedulingv1alpha3.Validate_WorkloadSpec, path, s, old)
+	return check.Declared[schedulingv1alpha3.WorkloadSpec]{Rules: schedulingv1alpha3.Validate_WorkloadSpec, Path: path,
+		Object: s, Old: old}.Add(ctx, t.errs)
 }
 
 // priority is how a template says which pods come first.

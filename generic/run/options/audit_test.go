@@ -84,12 +84,12 @@ func TestAuditApply(t *testing.T) {
 		"--audit-policy-file=" + policy + " --audit-log-path=" + log:                                                true,
 		"--audit-policy-file=" + policy + " --audit-log-path=- --audit-log-mode=batch --audit-log-truncate-enabled": true,
 	} {
-		c := server.NewConfig()
-		if err := auditFlags(t, strings.Fields(args)...).ApplyTo(c, nil); err != nil || (c.Audit != nil) != on {
-			t.Errorf("%s: %v, %v", args, err, c.Audit)
+		auditor, err := auditFlags(t, strings.Fields(args)...).Build(server.NewConfig().Metrics.Audit, nil)
+		if err != nil || (auditor != nil) != on {
+			t.Errorf("%s: %v, %v", args, err, auditor)
 		}
-		if c.Audit != nil {
-			c.Audit.Close(t.Context())
+		if auditor != nil {
+			auditor.Close(t.Context())
 		}
 	}
 	for _, args := range []string{
@@ -97,7 +97,7 @@ func TestAuditApply(t *testing.T) {
 		"--audit-policy-file=" + policy + " --audit-log-path=" + dir,
 		"--audit-policy-file=" + policy + " --audit-webhook-config-file=" + dir + "/none",
 	} {
-		if err := auditFlags(t, strings.Fields(args)...).ApplyTo(server.NewConfig(), nil); err == nil {
+		if _, err := auditFlags(t, strings.Fields(args)...).Build(server.NewConfig().Metrics.Audit, nil); err == nil {
 			t.Errorf("%s: no error", args)
 		}
 	}
