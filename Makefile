@@ -25,7 +25,7 @@ run: build ## Serve with the embedded store; data goes to .triplane.
 # What the binary says of its source (--version, /version); by default what Git has.
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 DATE ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
-STAMP := -X triplane/generic/serve/server.commit=$(COMMIT) -X triplane/generic/serve/server.date=$(DATE)
+STAMP := -X triplane.dev/generic/serve/server.commit=$(COMMIT) -X triplane.dev/generic/serve/server.date=$(DATE)
 
 build: ## Build the binary.
 	$(call say,build $(BIN))
@@ -39,7 +39,7 @@ programs: build ## Build the programs that the end-to-end tests run, into e2e/.b
 	@$(GO) run ./e2e/programs/build
 
 # The tests of test-others alone.
-OTHERS := triplane/e2e/kine
+OTHERS := triplane.dev/e2e/kine
 
 # go vet is part of lint. One package more than processors runs at a time, since tests of the whole program wait
 # often. The time limit is for the tests alone: all that they run is built before.

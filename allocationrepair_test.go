@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"triplane/generic/storage/embedded"
+	"triplane.dev/generic/storage/embedded"
 )
 
 // Wrong allocations of cluster IPs and node ports are repaired, with the Events of kube-apiserver.

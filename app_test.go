@@ -17,8 +17,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"triplane/generic/guard/authentication/serviceaccount/external/externaltest"
-	"triplane/kubeapi/controllers"
+	"triplane.dev/generic/guard/authentication/serviceaccount/external/externaltest"
+	"triplane.dev/kubeapi/controllers"
 )
 
 func testOptions(dir string) *Options {

@@ -18,12 +18,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/guard/authorization/configuration"
-	"triplane/generic/guard/authorization/rbac"
-	"triplane/generic/run/options"
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/nodeauthorizer"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/guard/authorization/configuration"
+	"triplane.dev/generic/guard/authorization/rbac"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/nodeauthorizer"
 )
 
 // authorizers are the authorizers that decide by stored objects, which they watch from the server's start.

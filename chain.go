@@ -9,17 +9,17 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane/aggregator"
-	"triplane/apiextensions"
-	"triplane/generic/api/discovery"
-	"triplane/generic/guard/authentication/serviceaccount"
-	"triplane/generic/run/host"
-	"triplane/generic/run/options"
-	"triplane/generic/serve/filters"
-	"triplane/generic/serve/server"
-	"triplane/kubeapi"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/kubelet"
+	"triplane.dev/aggregator"
+	"triplane.dev/apiextensions"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/kubelet"
 )
 
 // assemble creates the servers in the order of their dependencies, and prepares the outermost one. undo closes what it

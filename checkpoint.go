@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Checkpoint is a copy of the storage.

@@ -3,8 +3,8 @@ package triplane
 import (
 	"io"
 
-	"triplane/generic/run/host"
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/serve/server"
 )
 
 // Parse parses a command line; usage is the text of its help above the flags. For --help and --version it writes

@@ -19,8 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/generic/guard/authentication/jwt/jwttest"
-	"triplane/generic/guard/authentication/serviceaccount"
+	"triplane.dev/generic/guard/authentication/jwt/jwttest"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
 )
 
 // bearer sends requests with a token, "" for none.

@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane/console"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/audit"
-	"triplane/generic/guard/audit/backend"
-	"triplane/generic/guard/authentication"
-	"triplane/generic/guard/authentication/serviceaccount"
-	"triplane/generic/serve/filters"
-	"triplane/generic/serve/server"
+	"triplane.dev/console"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/audit"
+	"triplane.dev/generic/guard/audit/backend"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/server"
 )
 
 // auditTailPath is the path of the latest audit events.

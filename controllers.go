@@ -16,11 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/run/options"
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/controllers"
-	"triplane/kubeapi/controllers/certificates"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/controllers"
+	"triplane.dev/kubeapi/controllers/certificates"
 )
 
 // controllersHook is the name of the post-start hook of the controllers, and of its health check.

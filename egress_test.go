@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"triplane/generic/base/egress/egresstest"
+	"triplane.dev/generic/base/egress/egresstest"
 )
 
 // egressOptions are podOptions with an egress selector: connection is of the cluster.

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
-	"triplane"
-	"triplane/generic/guard/admission"
+	"triplane.dev"
+	"triplane.dev/generic/guard/admission"
 )
 
 // owned rejects config maps in namespaces without the label "team".

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane"
+	"triplane.dev"
 )
 
 // A server with its data in a temporary directory. Several servers can run in one process.

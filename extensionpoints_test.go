@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/generic/base/request"
-	"triplane/generic/run/options"
-	"triplane/generic/serve/filters"
-	"triplane/generic/storage"
-	"triplane/generic/storage/memory"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/memory"
 )
 
 // A program adds a filter after authorization, which sees the user.

@@ -1,4 +1,4 @@
-module triplane
+module triplane.dev
 
 go 1.26.0
 

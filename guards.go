@@ -7,16 +7,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/aggregator"
-	"triplane/generic/guard/admission/configuration"
-	"triplane/generic/guard/admission/configured"
-	"triplane/generic/guard/audit"
-	authzconfig "triplane/generic/guard/authorization/configuration"
-	"triplane/generic/run/host"
-	"triplane/generic/run/options"
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/admission"
-	"triplane/kubeapi/admissionregistration"
+	"triplane.dev/aggregator"
+	"triplane.dev/generic/guard/admission/configuration"
+	"triplane.dev/generic/guard/admission/configured"
+	"triplane.dev/generic/guard/audit"
+	authzconfig "triplane.dev/generic/guard/authorization/configuration"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/admission"
+	"triplane.dev/kubeapi/admissionregistration"
 )
 
 // guards decide on requests, and record them.

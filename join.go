@@ -17,11 +17,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/run/host"
-	"triplane/generic/run/pki"
-	"triplane/generic/serve/filters"
-	"triplane/generic/storage/embedded"
-	"triplane/internal/adminclient"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/internal/adminclient"
 )
 
 // Join configures how the embedded etcd joins the cluster of another server.

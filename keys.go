@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"triplane/generic/run/host"
-	"triplane/generic/run/pki"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/run/pki"
 )
 
 // needsDataDir reports whether files are needed below the data directory: the embedded etcd, or keys that no flag

@@ -11,8 +11,8 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/generic/guard/authentication/serviceaccount"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/kubeapi/group"
 )
 
 // lookups reads the objects by which authenticators validate tokens. It implements serviceaccount.Getter with the

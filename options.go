@@ -15,13 +15,13 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	genericadmission "triplane/generic/guard/admission"
-	"triplane/generic/run/host"
-	"triplane/generic/run/options"
-	"triplane/kubeapi"
-	"triplane/kubeapi/admission"
-	"triplane/kubeapi/controllers/leadership"
-	"triplane/kubeapi/kubelet"
+	genericadmission "triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/kubeapi"
+	"triplane.dev/kubeapi/admission"
+	"triplane.dev/kubeapi/controllers/leadership"
+	"triplane.dev/kubeapi/kubelet"
 )
 
 // Options are all options of the server. Create them with NewOptions.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane/aggregator"
-	"triplane/kubeapi/bootstrap"
+	"triplane.dev/aggregator"
+	"triplane.dev/kubeapi/bootstrap"
 )
 
 // Peers configures proxying between servers of the same storage.

@@ -3,8 +3,8 @@ package triplane
 import (
 	"fmt"
 
-	"triplane/kubeapi"
-	"triplane/kubeapi/group"
+	"triplane.dev/kubeapi"
+	"triplane.dev/kubeapi/group"
 )
 
 // release returns the release of Kubernetes whose built-in kinds are served.

@@ -13,13 +13,13 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"triplane/console"
-	"triplane/generic/base/tracing"
-	"triplane/generic/run/host"
-	"triplane/generic/run/pki"
-	"triplane/generic/serve/server"
-	"triplane/internal/worker"
-	"triplane/kubeapi"
+	"triplane.dev/console"
+	"triplane.dev/generic/base/tracing"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/internal/worker"
+	"triplane.dev/kubeapi"
 )
 
 // Server is a running server.

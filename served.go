@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/guard/admission/configured"
-	authzconfig "triplane/generic/guard/authorization/configuration"
+	"triplane.dev/generic/guard/admission/configured"
+	authzconfig "triplane.dev/generic/guard/authorization/configuration"
 )
 
 // reader is a part of the server that follows resources through the API, and cannot run without them.

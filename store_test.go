@@ -15,9 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/embedded"
-	"triplane/generic/storage/etcd"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/generic/storage/etcd"
 )
 
 // withKeys writes an encryption configuration for secrets; the first key encrypts.

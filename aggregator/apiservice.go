@@ -14,7 +14,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/registry"
+	"triplane.dev/generic/api/registry"
 )
 
 // apiServiceKind declares apiregistration.k8s.io/v1 APIService.

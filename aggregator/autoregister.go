@@ -17,8 +17,8 @@ import (
 	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 	apiregistrationlisters "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 
-	"triplane/generic/api/discovery"
-	"triplane/internal/worker"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/internal/worker"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/fake"
 	"k8s.io/kube-aggregator/pkg/client/informers/externalversions"
 
-	"triplane/generic/api/discovery"
+	"triplane.dev/generic/api/discovery"
 )
 
 // builtIn and custom are group versions as core and CRDs have them.

@@ -20,7 +20,7 @@ import (
 	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // recheck is the interval at which available external API servers are checked, because no event reports that a

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/serve/server"
 )
 
 // Rules by which the aggregator claims a path.

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
 )
 
 // directory maps group versions to the proxies of their APIServices, and maintains discovery for all of them. It

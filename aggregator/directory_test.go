@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/api/discovery"
+	"triplane.dev/generic/api/discovery"
 )
 
 func newTestDirectory() (d *directory, local, public *discovery.Groups) {

@@ -9,9 +9,9 @@ import (
 
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/base/egress"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/user"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/client-go/transport"
 
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authentication"
 )
 
 // IdentityHeaders are the names and prefixes of request headers by which external API servers identify users, in

@@ -15,7 +15,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"triplane/generic/api/openapi"
+	"triplane.dev/generic/api/openapi"
 )
 
 // documents publishes the OpenAPI documents of external API servers while they are available. It is safe for

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/api/openapi"
-	"triplane/generic/api/openapi/models"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/api/openapi/models"
 )
 
 // external serves OpenAPI like an external API server.

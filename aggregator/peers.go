@@ -20,9 +20,9 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/user"
-	"triplane/internal/worker"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/internal/worker"
 )
 
 // Peers are the other servers of the same storage. During an upgrade they are of another release and may serve

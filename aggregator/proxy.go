@@ -18,11 +18,11 @@ import (
 	"k8s.io/klog/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/base/egress"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/base/tracing"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/tracing"
+	"triplane.dev/generic/base/user"
 )
 
 // target is the destination of an APIService's requests. It is immutable, and replaced when the APIService

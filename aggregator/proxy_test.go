@@ -23,8 +23,8 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
 )
 
 // fixedResolver resolves every Service to one host.

@@ -15,7 +15,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/base/egress"
+	"triplane.dev/generic/base/egress"
 )
 
 // ServiceResolver resolves Services to URLs. It is safe for concurrent use.

@@ -15,8 +15,8 @@ import (
 	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	"k8s.io/kube-aggregator/pkg/client/informers/externalversions"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/serve/server"
 )
 
 // Config is the configuration of the aggregator.

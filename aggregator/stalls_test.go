@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authentication"
-	"triplane/generic/serve/filters"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/serve/filters"
 )
 
 // limited serves a proxy after the filters of a server that executes one request at a time.

@@ -9,7 +9,7 @@ import (
 
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/base/egress"
+	"triplane.dev/generic/base/egress"
 )
 
 // ClientCertificate returns the front-proxy client certificate for external API servers; nil if none is

@@ -8,7 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/apiextensions/validation"
+	"triplane.dev/apiextensions/validation"
 )
 
 // definitionObject is a CustomResourceDefinition.

@@ -6,8 +6,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/apiextensions/validation"
-	"triplane/generic/serve/server"
+	"triplane.dev/apiextensions/validation"
+	"triplane.dev/generic/serve/server"
 )
 
 // What makes the server of CustomResourceDefinitions answer a path.

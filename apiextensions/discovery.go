@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/apiextensions/customresource"
-	"triplane/apiextensions/openapi"
-	"triplane/apiextensions/validation"
-	"triplane/generic/api/discovery"
+	"triplane.dev/apiextensions/customresource"
+	"triplane.dev/apiextensions/openapi"
+	"triplane.dev/apiextensions/validation"
+	"triplane.dev/generic/api/discovery"
 )
 
 // publisher publishes the resources of CRDs in discovery and OpenAPI. The cost of a change grows with the versions of the

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/apiextensions/openapi"
-	"triplane/generic/api/discovery"
+	"triplane.dev/apiextensions/openapi"
+	"triplane.dev/generic/api/discovery"
 )
 
 // A CRD of a version that the server has itself neither replaces nor removes it.

@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/apiextensions/customresource"
-	"triplane/generic/api/endpoints"
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
+	"triplane.dev/apiextensions/customresource"
+	"triplane.dev/generic/api/endpoints"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
 )
 
 // object is a custom resource.

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"triplane/apiextensions/customresourcedefinition"
+	"triplane.dev/apiextensions/customresourcedefinition"
 )
 
 // entry is a CRD of the catalogue. The parts that only requests for its objects or documents need stay encoded: a server

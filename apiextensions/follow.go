@@ -10,9 +10,9 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane/apiextensions/controllers"
-	"triplane/apiextensions/customresourcedefinition"
-	"triplane/generic/storage"
+	"triplane.dev/apiextensions/controllers"
+	"triplane.dev/apiextensions/customresourcedefinition"
+	"triplane.dev/generic/storage"
 )
 
 // follower keeps the catalogue as storage is, from one watch, and lets the

@@ -13,14 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"triplane/apiextensions/conversion"
-	"triplane/apiextensions/customresource"
-	"triplane/apiextensions/validation"
-	"triplane/generic/api/discovery"
-	"triplane/generic/api/handlers"
-	"triplane/generic/api/registry"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
+	"triplane.dev/apiextensions/conversion"
+	"triplane.dev/apiextensions/customresource"
+	"triplane.dev/apiextensions/validation"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
 )
 
 // crHandler answers the requests for custom resources.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/storage/cache"
+	"triplane.dev/generic/storage/cache"
 )
 
 func ask(ctx context.Context, h http.Handler, method, path, body string) *httptest.ResponseRecorder {

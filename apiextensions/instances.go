@@ -7,9 +7,9 @@ import (
 
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
 )
 
 // deleteInstances deletes all objects of a CRD and waits until they are gone,

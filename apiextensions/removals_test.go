@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/base/metrics"
+	"triplane.dev/generic/base/metrics"
 )
 
 // counted is how many series there are of widgets.

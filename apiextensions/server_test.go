@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilschema "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/openapi"
-	"triplane/generic/api/openapi/models"
-	"triplane/generic/api/registry"
-	"triplane/generic/serve/server"
-	"triplane/generic/storage"
-	"triplane/generic/storage/cache"
-	"triplane/generic/storage/embedded"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/api/openapi/models"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/embedded"
 )
 
 // testOptions keeps everything in one multiplexer.

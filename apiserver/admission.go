@@ -18,11 +18,11 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/configuration"
-	"triplane/generic/guard/admission/configured"
-	"triplane/generic/guard/admission/lifecycle"
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/configuration"
+	"triplane.dev/generic/guard/admission/configured"
+	"triplane.dev/generic/guard/admission/lifecycle"
+	"triplane.dev/generic/serve/server"
 )
 
 // Names of the admission plugins of all servers.

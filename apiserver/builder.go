@@ -11,13 +11,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/generic/api/openapi"
-	"triplane/generic/base/egress"
-	"triplane/generic/guard/authentication"
-	"triplane/generic/guard/authorization"
-	"triplane/generic/run/host"
-	"triplane/generic/run/pki"
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/guard/authorization"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/serve/server"
 )
 
 // builder builds a server step by step. undo closes what it opens.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/dynamic"
 
-	"triplane/apiserver"
-	"triplane/generic/serve/server"
+	"triplane.dev/apiserver"
+	"triplane.dev/generic/serve/server"
 )
 
 // Tree is an example kind.

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/openapi"
-	"triplane/generic/api/openapi/models"
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/api/openapi/models"
+	"triplane.dev/generic/serve/server"
 )
 
 // Group is an API group, which is served at /apis/NAME.

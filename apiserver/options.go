@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"triplane/generic/run/host"
-	"triplane/generic/run/options"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/run/options"
 )
 
 // Options are all options of an extension API server. Create them with NewOptions.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/serve/server"
 )
 
 // Resource is a resource of a Group. Create it with NewResource or NewStorage.

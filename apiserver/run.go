@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/generic/run/host"
-	"triplane/generic/run/pki"
-	"triplane/generic/serve/server"
-	"triplane/internal/worker"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/internal/worker"
 )
 
 // Main is the main function of a server program. It parses the command line, runs the server until a termination

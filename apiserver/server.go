@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/version"
 
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/serve/server"
 )
 
 // Server declares an API server.

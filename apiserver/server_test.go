@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"triplane/apiserver"
-	"triplane/generic/api/rest"
+	"triplane.dev/apiserver"
+	"triplane.dev/generic/api/rest"
 )
 
 // standalone starts a server that is stopped at the end of the test.

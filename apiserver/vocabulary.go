@@ -4,9 +4,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/guard/admission"
-	"triplane/generic/storage/object"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/storage/object"
 )
 
 // These are the types of package registry that declare kinds; see there for details.

@@ -12,7 +12,7 @@ import (
 	"path"
 	"strings"
 
-	"triplane/generic/api/negotiation"
+	"triplane.dev/generic/api/negotiation"
 )
 
 //go:embed assets/*.html assets/*.js assets/*.css assets/*.svg

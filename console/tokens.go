@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authentication"
 )
 
 // TokenPath is the path at which tokens for pages are issued.

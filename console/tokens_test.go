@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
 )
 
 // bearer returns the user of a token, "" for none, and the error.

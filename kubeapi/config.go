@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"triplane/generic/run/options"
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/controllers/leadership"
-	"triplane/kubeapi/fieldgates"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/controllers/leadership"
+	"triplane.dev/kubeapi/fieldgates"
+	"triplane.dev/kubeapi/group"
 )
 
 // Config is what the core server is made of.

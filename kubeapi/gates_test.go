@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"triplane/generic/run/options"
-	"triplane/generic/storage"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/storage"
 )
 
 // TestFollowedGates compares the list of feature gates that change something with

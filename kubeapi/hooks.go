@@ -11,14 +11,14 @@ import (
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	"triplane/generic/serve/server"
-	"triplane/generic/storage"
-	"triplane/kubeapi/bootstrap"
-	"triplane/kubeapi/controllers/leadership"
-	"triplane/kubeapi/flowcontrol"
-	"triplane/kubeapi/scheduling"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/storage"
+	"triplane.dev/kubeapi/bootstrap"
+	"triplane.dev/kubeapi/controllers/leadership"
+	"triplane.dev/kubeapi/flowcontrol"
+	"triplane.dev/kubeapi/scheduling"
 )
 
 // addHooks names what the server creates for itself as kube-apiserver does.

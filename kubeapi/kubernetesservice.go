@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/storage"
-	"triplane/kubeapi/bootstrap"
-	"triplane/kubeapi/core/service"
-	"triplane/kubeapi/core/service/allocator"
+	"triplane.dev/generic/storage"
+	"triplane.dev/kubeapi/bootstrap"
+	"triplane.dev/kubeapi/core/service"
+	"triplane.dev/kubeapi/core/service/allocator"
 )
 
 // kubernetesService keeps the Service "kubernetes". A server that is killed between the allocation of

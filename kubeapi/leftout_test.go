@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"triplane/generic/api/openapi/models"
-	"triplane/kubeapi"
+	"triplane.dev/generic/api/openapi/models"
+	"triplane.dev/kubeapi"
 )
 
 // leftOut are the versions and kinds of k8s.io/api that the server does not have, with the reasons.

@@ -7,11 +7,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/run/options"
-	"triplane/generic/serve/server"
-	"triplane/generic/storage/cache"
-	"triplane/generic/storage/embedded"
-	"triplane/kubeapi"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/kubeapi"
 )
 
 // TestPreviousReleaseReadsWhatIsStored: going back a version finds only versions that it knows. Kinds that it does

@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/randfill"
 
-	"triplane/generic/run/options"
-	"triplane/generic/serve/server"
-	"triplane/generic/storage/cache"
-	"triplane/generic/storage/memory"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/memory"
+	"triplane.dev/kubeapi/group"
 )
 
 // What selectors and answers read of the bytes of an object is what a decoder reads, of all

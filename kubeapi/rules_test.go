@@ -3,11 +3,11 @@ package kubeapi_test
 import (
 	"context"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authorization/rbac"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authorization/rbac"
+	"triplane.dev/kubeapi/group"
 )
 
 // storedRules is RBAC by the objects that are stored at the time of the question,

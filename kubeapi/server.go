@@ -5,10 +5,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/bootstrap"
-	"triplane/kubeapi/core"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/bootstrap"
+	"triplane.dev/kubeapi/core"
+	"triplane.dev/kubeapi/group"
 )
 
 // Server is the core server.

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 
-	"triplane/kubeapi/group"
+	"triplane.dev/kubeapi/group"
 )
 
 // ServesGroup reports whether a name is that of an API group of this process.

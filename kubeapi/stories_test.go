@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
-	"triplane/generic/storage"
-	"triplane/kubeapi/kindtest"
+	"triplane.dev/generic/storage"
+	"triplane.dev/kubeapi/kindtest"
 )
 
 var rewrite = kindtest.Rewrite()

@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/request"
-	"triplane/kubeapi/bootstrap"
-	"triplane/kubeapi/core/service/allocator"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/kubeapi/bootstrap"
+	"triplane.dev/kubeapi/core/service/allocator"
 )
 
 // peerHook keeps this replica known to its peers.

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/randfill"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/wire"
 )
 
 // What is looked for in the bytes of bodies: an object may have it anywhere.

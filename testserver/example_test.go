@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"triplane/testserver"
+	"triplane.dev/testserver"
 )
 
 // A test with client-go: only members of a group may read secrets.

@@ -3,7 +3,7 @@ package testserver
 import (
 	"slices"
 
-	"triplane"
+	"triplane.dev"
 )
 
 const (

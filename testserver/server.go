@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"triplane"
+	"triplane.dev"
 )
 
 // patience is the timeout of all waits.

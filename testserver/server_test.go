@@ -21,7 +21,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"triplane"
+	"triplane.dev"
 )
 
 // klog's flush daemon is global to the process.

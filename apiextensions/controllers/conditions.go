@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/apiextensions/schema"
-	"triplane/apiextensions/validation"
+	"triplane.dev/apiextensions/schema"
+	"triplane.dev/apiextensions/validation"
 )
 
 type definition = *apiextensionsv1.CustomResourceDefinition

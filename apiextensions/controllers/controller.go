@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // Catalogue holds the CRDs of the server. Those that do not preserve unknown fields may be without

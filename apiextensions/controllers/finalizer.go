@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"triplane/apiextensions/validation"
+	"triplane.dev/apiextensions/validation"
 )
 
 // finalize deletes the objects of a CRD that is being deleted, in a goroutine of

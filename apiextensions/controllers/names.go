@@ -9,7 +9,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/apiextensions/validation"
+	"triplane.dev/apiextensions/validation"
 )
 
 func versionPath(i int) *field.Path {

@@ -15,8 +15,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"triplane/generic/base/egress"
-	"triplane/generic/base/metrics"
+	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/base/metrics"
 )
 
 // ServiceResolver finds the URL at which a service's port can be reached, and connects

@@ -24,8 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/base/tracing"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/base/tracing"
+	"triplane.dev/generic/storage/wire"
 )
 
 // Webhook asks a webhook, with ConversionReview objects.

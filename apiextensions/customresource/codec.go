@@ -13,9 +13,9 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	structural "triplane/apiextensions/schema"
-	"triplane/generic/api/rest"
-	"triplane/generic/storage/wire"
+	structural "triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/wire"
 )
 
 // versionCodec is how the objects of one version travel. Objects of the hub are in

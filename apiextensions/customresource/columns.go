@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
 )
 
 // columns are the printer columns of a version.

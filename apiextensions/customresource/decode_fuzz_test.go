@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // No body of a custom resource may end in a panic, and what was read and

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	kjson "sigs.k8s.io/json"
 
-	"triplane/apiextensions/conversion"
-	structural "triplane/apiextensions/schema"
-	"triplane/apiextensions/schema/cel"
-	"triplane/generic/base/metrics"
+	"triplane.dev/apiextensions/conversion"
+	structural "triplane.dev/apiextensions/schema"
+	"triplane.dev/apiextensions/schema/cel"
+	"triplane.dev/generic/base/metrics"
 )
 
 // Definition is what a CRD means for its objects: its versions, of which the schemas are

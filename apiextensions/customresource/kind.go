@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	structural "triplane/apiextensions/schema"
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
+	structural "triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
 )
 
 type object = *unstructured.Unstructured

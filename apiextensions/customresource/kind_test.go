@@ -6,9 +6,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"triplane/apiextensions/conversion"
-	"triplane/generic/base/request"
-	"triplane/generic/storage/wire"
+	"triplane.dev/apiextensions/conversion"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/storage/wire"
 )
 
 // TestGeneration counts changes as clients of the requested version see them.

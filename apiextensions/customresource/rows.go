@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "sigs.k8s.io/json"
 
-	structural "triplane/apiextensions/schema"
-	"triplane/generic/api/rest"
-	"triplane/generic/storage/wire"
+	structural "triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/wire"
 )
 
 // plainNames reads a path that is no more than names after dots; nil if it is

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	structural "triplane/apiextensions/schema"
-	"triplane/generic/api/registry"
+	structural "triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/api/registry"
 )
 
 // scaleSubresource reads and writes replicas where the version has them.

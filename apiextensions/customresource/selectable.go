@@ -6,8 +6,8 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
-	structural "triplane/apiextensions/schema"
-	"triplane/generic/api/registry"
+	structural "triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/api/registry"
 )
 
 // selectableFields are those that can be read of objects of the hub: of all versions, which share a

@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
-	"triplane/apiextensions/conversion"
-	structural "triplane/apiextensions/schema"
-	"triplane/generic/api/registry"
-	"triplane/generic/storage"
-	"triplane/generic/storage/wire"
+	"triplane.dev/apiextensions/conversion"
+	structural "triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
 )
 
 // objectStorage is how objects are kept: as JSON in the storage version.

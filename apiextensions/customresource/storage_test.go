@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
-	"triplane/apiextensions/conversion"
-	"triplane/generic/storage"
-	"triplane/generic/storage/wire"
+	"triplane.dev/apiextensions/conversion"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
 )
 
 const storedSchema = `{"type":"object","properties":{

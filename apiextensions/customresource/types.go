@@ -10,10 +10,10 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	structural "triplane/apiextensions/schema"
-	"triplane/apiextensions/validation"
-	"triplane/generic/api/openapi"
-	"triplane/generic/api/openapi/models"
+	structural "triplane.dev/apiextensions/schema"
+	"triplane.dev/apiextensions/validation"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/api/openapi/models"
 )
 
 const objectMetaModel = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"

@@ -8,11 +8,11 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"triplane/apiextensions/controllers"
-	"triplane/apiextensions/schema"
-	"triplane/apiextensions/schema/cel"
-	"triplane/apiextensions/validation"
-	"triplane/generic/api/registry"
+	"triplane.dev/apiextensions/controllers"
+	"triplane.dev/apiextensions/schema"
+	"triplane.dev/apiextensions/schema/cel"
+	"triplane.dev/apiextensions/validation"
+	"triplane.dev/generic/api/registry"
 )
 
 // Object is a CustomResourceDefinition.

@@ -3,7 +3,7 @@ package customresourcedefinition
 import (
 	"bytes"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // parts names members of JSON objects, or of those in a list. A member without parts of its

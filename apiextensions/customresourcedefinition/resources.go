@@ -4,8 +4,8 @@ import (
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
 )
 
 // Resources are the CRDs, which are stored in a version that is not served, and their status.

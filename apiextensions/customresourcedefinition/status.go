@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"triplane/generic/api/managedfields"
-	"triplane/generic/api/registry"
+	"triplane.dev/generic/api/managedfields"
+	"triplane.dev/generic/api/registry"
 )
 
 // statusManager is the name in managed fields under which the server writes the

@@ -7,8 +7,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/apiextensions/validation"
-	"triplane/generic/api/registry"
+	"triplane.dev/apiextensions/validation"
+	"triplane.dev/generic/api/registry"
 )
 
 // crdColumns are those of the table of CustomResourceDefinitions.

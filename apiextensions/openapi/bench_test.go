@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/openapi"
-	"triplane/generic/api/openapi/models"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/api/openapi/models"
 )
 
 // large is a CRD whose schema has 47 KB, as those of providers have.

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/openapi"
-	"triplane/generic/api/openapi/models"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/api/openapi/models"
 )
 
 // TestPublish compares what both versions say of a field's schema; "" is what was

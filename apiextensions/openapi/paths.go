@@ -11,8 +11,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/api/openapi"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/storage/wire"
 )
 
 const scaleModel = "io.k8s.api.autoscaling.v1.Scale"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 const (

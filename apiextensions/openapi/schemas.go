@@ -7,9 +7,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/apiextensions/validation"
-	"triplane/generic/api/openapi"
-	"triplane/generic/storage/wire"
+	"triplane.dev/apiextensions/validation"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/storage/wire"
 )
 
 const (

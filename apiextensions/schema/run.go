@@ -13,8 +13,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
 
-	"triplane/generic/api/rest"
-	"triplane/internal/pattern"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/internal/pattern"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
 
-	"triplane/internal/pattern"
+	"triplane.dev/internal/pattern"
 )
 
 // Validator validates values by an OpenAPI schema.

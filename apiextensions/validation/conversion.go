@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/transport"
 
-	"triplane/generic/guard/webhook"
+	"triplane.dev/generic/guard/webhook"
 )
 
 // recognizedBefore reports whether a changed CRD has to name a review version

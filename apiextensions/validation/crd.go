@@ -14,7 +14,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/apiextensions/schema"
+	"triplane.dev/apiextensions/schema"
 )
 
 // Rules validates the CEL rules of a structural schema, whose root is at path, but

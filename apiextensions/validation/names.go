@@ -11,7 +11,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/apiextensions/schema"
+	"triplane.dev/apiextensions/schema"
 )
 
 func requiredNames(names *apiextensionsv1.CustomResourceDefinitionNames, path *field.Path) field.ErrorList {

@@ -3,7 +3,7 @@ package validation
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"triplane/apiextensions/schema"
+	"triplane.dev/apiextensions/schema"
 )
 
 // stays is what a stored CRD has that new ones may not have: v1beta1 took it, or an

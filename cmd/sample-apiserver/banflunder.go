@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"triplane/apiserver"
-	"triplane/cmd/sample-apiserver/v1alpha1"
-	"triplane/generic/guard/admission"
+	"triplane.dev/apiserver"
+	"triplane.dev/cmd/sample-apiserver/v1alpha1"
+	"triplane.dev/generic/guard/admission"
 )
 
 // banFlunder rejects flunders with names that a fischer disallows. It watches fischers with a loopback client.

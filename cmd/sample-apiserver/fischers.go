@@ -1,8 +1,8 @@
 package main
 
 import (
-	"triplane/apiserver"
-	"triplane/cmd/sample-apiserver/v1alpha1"
+	"triplane.dev/apiserver"
+	"triplane.dev/cmd/sample-apiserver/v1alpha1"
 )
 
 // fischers declares the kind Fischer.

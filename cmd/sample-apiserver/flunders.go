@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/apiserver"
-	"triplane/cmd/sample-apiserver/v1alpha1"
-	"triplane/cmd/sample-apiserver/v1beta1"
+	"triplane.dev/apiserver"
+	"triplane.dev/cmd/sample-apiserver/v1alpha1"
+	"triplane.dev/cmd/sample-apiserver/v1beta1"
 )
 
 type flunder = *v1beta1.Flunder

@@ -3,9 +3,9 @@ package main
 import (
 	"k8s.io/apimachinery/pkg/version"
 
-	"triplane/apiserver"
-	"triplane/cmd/sample-apiserver/v1alpha1"
-	"triplane/generic/serve/server"
+	"triplane.dev/apiserver"
+	"triplane.dev/cmd/sample-apiserver/v1alpha1"
+	"triplane.dev/generic/serve/server"
 )
 
 func main() {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"triplane"
-	"triplane/internal/adminclient"
+	"triplane.dev"
+	"triplane.dev/internal/adminclient"
 )
 
 // parse parses the flags of a command. help is true if it printed the usage to out.

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane"
-	"triplane/kubeapi/controllers"
+	"triplane.dev"
+	"triplane.dev/kubeapi/controllers"
 )
 
 // The server of an export has the service ranges of the data directory's server.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane/console"
-	"triplane/internal/adminclient"
-	"triplane/internal/worker"
+	"triplane.dev/console"
+	"triplane.dev/internal/adminclient"
+	"triplane.dev/internal/worker"
 )
 
 const consoleUsage = `Opens the console of a running server, logged in as the user of a kubeconfig.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane"
-	"triplane/generic/run/host"
-	"triplane/generic/run/pki"
+	"triplane.dev"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/run/pki"
 )
 
 const keysUsage = `Generates the keys that servers of one cluster share, in the directory pki of a data directory: the CAs, and

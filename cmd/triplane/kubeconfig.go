@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"triplane"
+	"triplane.dev"
 )
 
 const kubeconfigUsage = `Prints the administrator's kubeconfig of a data directory.

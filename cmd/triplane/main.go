@@ -10,9 +10,9 @@ import (
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
-	"triplane"
-	"triplane/cmd/triplane/assets"
-	"triplane/generic/run/host"
+	"triplane.dev"
+	"triplane.dev/cmd/triplane/assets"
+	"triplane.dev/generic/run/host"
 )
 
 func main() {

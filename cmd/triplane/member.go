@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane/generic/serve/filters"
-	"triplane/generic/storage/embedded"
+	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/storage/embedded"
 )
 
 const memberUsage = `Lists and removes members of the embedded etcd's cluster of a running server.

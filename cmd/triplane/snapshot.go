@@ -13,13 +13,13 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"triplane"
-	"triplane/generic/run/host"
-	"triplane/generic/serve/filters"
-	"triplane/generic/storage/embedded"
-	"triplane/internal/adminclient"
-	"triplane/internal/durable"
-	"triplane/internal/longwork"
+	"triplane.dev"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/internal/adminclient"
+	"triplane.dev/internal/durable"
+	"triplane.dev/internal/longwork"
 )
 
 const snapshotUsage = `Saves, verifies and restores snapshots of the embedded etcd, in etcd's format.

@@ -20,8 +20,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/spf13/pflag"
 
-	"triplane/generic/serve/server"
-	"triplane/internal/adminclient"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/internal/adminclient"
 )
 
 const statusUsage = `Prints the status of a running server: readiness, version, the servers of the chain, the

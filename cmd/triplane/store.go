@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane"
-	"triplane/generic/run/host"
-	"triplane/generic/storage/embedded"
-	"triplane/kubeapi"
+	"triplane.dev"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/kubeapi"
 )
 
 const storeUsage = `Verifies the files of the embedded etcd of a data directory that no server uses: the pages of the database, each

@@ -13,10 +13,10 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"triplane"
-	"triplane/cmd/triplane/transfer"
-	"triplane/generic/run/host"
-	"triplane/kubeapi/controllers"
+	"triplane.dev"
+	"triplane.dev/cmd/triplane/transfer"
+	"triplane.dev/generic/run/host"
+	"triplane.dev/kubeapi/controllers"
 )
 
 const exportUsage = `Writes the objects of a server as YAML: to a file, to a directory (DIR/, one file per resource),

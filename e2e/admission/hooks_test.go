@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // hookServer answers admission reviews by path, and remembers them.

@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 func TestWhatAdmissionSees(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 const limitsAndDogs = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"%[1]ss.pets.example.com"},"spec":{

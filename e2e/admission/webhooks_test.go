@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 func TestWebhooks(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"k8s.io/client-go/rest"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // target is a server under attack.

@@ -14,7 +14,7 @@ import (
 
 	jose "github.com/go-jose/go-jose/v4"
 
-	"triplane/generic/guard/authentication/jwt/jwttest"
+	"triplane.dev/generic/guard/authentication/jwt/jwttest"
 )
 
 // bearing is the status of a request with a token, at a path that any authenticated

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/base/egress/egresstest"
+	"triplane.dev/generic/base/egress/egresstest"
 )
 
 // upstream is a pod of the attacker's, which speaks HTTP as badly as it likes.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"triplane"
-	"triplane/e2e/harness"
+	"triplane.dev"
+	"triplane.dev/e2e/harness"
 )
 
 // Servers with controllers, whose own rows these are: all other rows are measured

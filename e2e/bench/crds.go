@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 const (

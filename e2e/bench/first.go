@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // restartedName is the server that has just started on what another one stored.

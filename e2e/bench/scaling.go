@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // scaling measures how memory and time grow with what there is much of. Each

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // largeDefinitionsCurve makes CRDs as large as providers' are, which nobody uses, and starts the

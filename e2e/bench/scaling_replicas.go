@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // replicasCurve runs three servers on a cluster of three etcd members, and has the clients ask

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // target is a running API server.

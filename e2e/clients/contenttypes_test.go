@@ -31,7 +31,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/programs"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/programs"
 )
 
 // TestManagerOfACustomResource runs controller-runtime's example crd: a ChaosPod has a

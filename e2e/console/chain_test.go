@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // answer is what /debug/chain says of a request.

@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"k8s.io/client-go/rest"
 
-	"triplane/console"
-	"triplane/e2e/harness"
+	"triplane.dev/console"
+	"triplane.dev/e2e/harness"
 )
 
 // start runs a server with somebody who may only read config maps of one namespace.

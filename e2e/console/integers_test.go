@@ -5,7 +5,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"triplane/console"
+	"triplane.dev/console"
 )
 
 const largeInteger = "9007199254740993" // is 9007199254740992 as a number of JavaScript

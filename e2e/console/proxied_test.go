@@ -11,8 +11,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"triplane/console"
-	"triplane/generic/base/egress/egresstest"
+	"triplane.dev/console"
+	"triplane.dev/generic/base/egress/egresstest"
 )
 
 // evilPod is a pod whose pages any user may open.

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"k8s.io/client-go/rest"
 
-	"triplane/console"
-	"triplane/e2e/harness"
+	"triplane.dev/console"
+	"triplane.dev/e2e/harness"
 )
 
 const deployment = `apiVersion: apps/v1

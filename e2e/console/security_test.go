@@ -13,8 +13,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"triplane/console"
-	"triplane/e2e/harness"
+	"triplane.dev/console"
+	"triplane.dev/e2e/harness"
 )
 
 // run runs a command of triplane against the server.

@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/keyutil"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestKubeletsGetCertificates asks as a node's bootstrap user, and uses what comes.

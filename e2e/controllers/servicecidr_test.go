@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // A full range of cluster IPs is extended by a ServiceCIDR, which stays until none of its

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"triplane/e2e/harness"
-	"triplane/generic/run/pki"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/generic/run/pki"
 )
 
 // commandLines are what others start kube-apiserver with; words in braces are

@@ -20,8 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
 
-	"triplane"
-	"triplane/e2e/harness"
+	"triplane.dev"
+	"triplane.dev/e2e/harness"
 )
 
 func deployFile(t *testing.T, name string) string {

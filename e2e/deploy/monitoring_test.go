@@ -13,8 +13,8 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/programs"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/programs"
 )
 
 // checkMonitoring parses the expressions of alerts and dashboard, and asks for their metrics as

@@ -18,8 +18,8 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"triplane/e2e/harness"
-	"triplane/generic/run/pki"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/generic/run/pki"
 )
 
 // TestDeployedReplicas starts three replicas as the manifest does, behind a balancer, and takes

@@ -6,8 +6,8 @@ import (
 	"os/exec"
 	"testing"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/programs"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/programs"
 )
 
 var (

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 const wardle = `

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestNamespacesWithExternalObjects deletes a namespace that an external API server

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // sampleSite is an extension API server behind an API server of its own.

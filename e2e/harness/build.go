@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"triplane/e2e/programs"
+	"triplane.dev/e2e/programs"
 )
 
 // Programs are the paths of the programs that most tests use.

@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/oracle"
-	"triplane/e2e/programs"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/oracle"
+	"triplane.dev/e2e/programs"
 )
 
 // kine is etcd's API on a SQLite file, which drops old revisions soon.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestKubectlDelete deletes with each way of treating dependents. No controllers

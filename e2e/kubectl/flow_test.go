@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // step is one call of kubectl in a flow.

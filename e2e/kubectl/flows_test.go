@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestKubectlFlows does with kubectl what people do with it.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/programs"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/programs"
 )
 
 // TestHelmLeavesNothing installs a chart, upgrades it, rolls it back and uninstalls

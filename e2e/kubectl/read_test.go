@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // contains says which of the texts is missing.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestWalkthrough does what the README asks of a new user.

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 var all = flag.Bool("all", false, "install the CRDs of all projects")

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestEmbeddedCluster has three servers with embedded members form a cluster, kills the leader, and puts

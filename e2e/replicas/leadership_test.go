@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/ptr"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestServersTogether runs two servers on one etcd, the second as one of the release

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/e2e/harness"
-	"triplane/generic/run/pki"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/generic/run/pki"
 )
 
 const betaClasses = "/apis/resource.k8s.io/v1beta2/deviceclasses"

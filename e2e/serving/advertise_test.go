@@ -5,7 +5,7 @@ package serving
 import (
 	"testing"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestAddressOfAnotherFamily replaces a server with an IPv4 address by one with an IPv6 address:

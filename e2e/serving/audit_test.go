@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestAudit has the binary record what kubectl does, in batches of which the last

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestLogAsJSON reads each line of a log that is asked for as JSON, among them those of

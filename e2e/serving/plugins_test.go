@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"triplane/e2e/harness"
-	"triplane/generic/guard/authentication/serviceaccount/external/externaltest"
-	"triplane/generic/storage/encryption/kmstest"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/generic/guard/authentication/serviceaccount/external/externaltest"
+	"triplane.dev/generic/storage/encryption/kmstest"
 )
 
 // shortDir is a directory whose path leaves room for that of a socket.

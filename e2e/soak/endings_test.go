@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/oracle"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/oracle"
 )
 
 // TestEndings brings servers to their ends in ways that cannot be helped, or while etcd is away.

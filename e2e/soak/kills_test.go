@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/oracle"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/oracle"
 )
 
 // often are settings with which the log is cut, and history dropped, all the time.

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestLinearizable has clients read, write and compare-and-set objects through one replica and through

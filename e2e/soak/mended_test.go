@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/oracle"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/oracle"
 )
 
 // TestFirstStart kills servers in the first moments of their data directories, and takes the database

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/oracle"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/oracle"
 )
 
 // neighbour changes config maps in etcd by itself, as another server with kube-apiserver's layout

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // follow returns the highest memory of a server, in bytes, when stop is called.

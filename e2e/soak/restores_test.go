@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/oracle"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/oracle"
 )
 
 // TestKilledRestores kills restores of a snapshot, each at another moment. A server does not start on what they leave,

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/oracle"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/oracle"
 )
 
 // former is the release from which servers are upgraded.

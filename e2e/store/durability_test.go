@@ -5,8 +5,8 @@ package store
 import (
 	"testing"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/oracle"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/oracle"
 )
 
 // TestRestartKeepsEverything stops the server as a service manager does and

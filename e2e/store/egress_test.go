@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/e2e/harness"
-	"triplane/generic/base/egress/egresstest"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/generic/base/egress/egresstest"
 )
 
 // TestEtcdBehindProxy starts a server on an etcd whose name only a proxy knows.

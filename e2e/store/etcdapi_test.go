@@ -20,8 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/programs"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/programs"
 )
 
 // TestEtcdClientAPI opens etcd's client API of the embedded store and uses it with etcd's own client,

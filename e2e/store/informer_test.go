@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/oracle"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/oracle"
 )
 
 // TestInformerSurvivesRestart watches 5,000 objects, some of which change all the

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // TestStorageVersionMigration moves Secrets to another key, and custom resources to

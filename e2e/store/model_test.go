@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"triplane"
+	"triplane.dev"
 )
 
 // TestRandomOperations has several clients write, list and watch the same few

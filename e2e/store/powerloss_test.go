@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"triplane/e2e/harness"
-	"triplane/e2e/oracle"
+	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/oracle"
 )
 
 // TestPowerFailure cuts the server's power in the middle of writes, several times, with a disk that

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // transfer runs triplane export or import and returns what it prints to the standard output and to the

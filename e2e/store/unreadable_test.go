@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/e2e/harness"
+	"triplane.dev/e2e/harness"
 )
 
 // lostKeys has a key of nearly every kind that the server, its authorizers, its admission

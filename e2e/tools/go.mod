@@ -1,4 +1,4 @@
-module triplane/e2e/tools
+module triplane.dev/e2e/tools
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module triplane/hack/lint
+module triplane.dev/hack/lint
 
 go 1.26.0
 

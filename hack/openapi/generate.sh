@@ -11,6 +11,6 @@ trap 'rm -f "$header" models/generated.openapi.go' EXIT
 go run ./gates "$(go list -m -f '{{.Dir}}' k8s.io/api)" ../../generic/run/options/removedgates.txt \
 	> ../../kubeapi/fieldgates/markers.txt
 # shellcheck disable=SC2086 # one argument a package
-go tool openapi-gen --output-dir models --output-pkg triplane/hack/openapi/models \
+go tool openapi-gen --output-dir models --output-pkg triplane.dev/hack/openapi/models \
 	--output-file generated.openapi.go --go-header-file "$header" -r /dev/null $packages
 go run -tags generate . ../../generic/api/openapi/models/models.json.gz

@@ -1,4 +1,4 @@
-module triplane/hack/openapi
+module triplane.dev/hack/openapi
 
 go 1.26.0
 

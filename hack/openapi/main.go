@@ -12,7 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"triplane/hack/openapi/models"
+	"triplane.dev/hack/openapi/models"
 )
 
 // model is one entry; generic/api/openapi/models reads it. References are written as

@@ -12,7 +12,7 @@ import (
 )
 
 // module is the room of the files at the module's root.
-const module = "triplane"
+const module = "triplane.dev"
 
 // allowed are the rooms that a room may import in addition to itself.
 var allowed = map[string][]string{
@@ -158,17 +158,17 @@ func TestWrong(t *testing.T) {
 		file, imported string
 		ok             bool
 	}{
-		{"chain.go", "triplane/kubeapi", true},
-		{"kubeapi/server.go", "triplane/generic/serve/server", true},
-		{"kubeapi/server.go", "triplane/kubeapi/core", true},
-		{"kubeapi/core/pod/pod.go", "triplane/kubeapi/core/proxy", true},
-		{"kubeapi/apps/deployment.go", "triplane/kubeapi/podspec", true},
-		{"kubeapi/events/group.go", "triplane/kubeapi/core", false},
-		{"kubeapi/podspec/qos.go", "triplane/kubeapi/core/pod", false},
-		{"kubeapi/server.go", "triplane/aggregator", false},
-		{"aggregator/server.go", "triplane/apiextensions/schema", false},
-		{"generic/serve/server/server.go", "triplane/kubeapi", false},
-		{"generic/serve/server/server.go", "triplane", false},
+		{"chain.go", "triplane.dev/kubeapi", true},
+		{"kubeapi/server.go", "triplane.dev/generic/serve/server", true},
+		{"kubeapi/server.go", "triplane.dev/kubeapi/core", true},
+		{"kubeapi/core/pod/pod.go", "triplane.dev/kubeapi/core/proxy", true},
+		{"kubeapi/apps/deployment.go", "triplane.dev/kubeapi/podspec", true},
+		{"kubeapi/events/group.go", "triplane.dev/kubeapi/core", false},
+		{"kubeapi/podspec/qos.go", "triplane.dev/kubeapi/core/pod", false},
+		{"kubeapi/server.go", "triplane.dev/aggregator", false},
+		{"aggregator/server.go", "triplane.dev/apiextensions/schema", false},
+		{"generic/serve/server/server.go", "triplane.dev/kubeapi", false},
+		{"generic/serve/server/server.go", "triplane.dev", false},
 		{"generic/serve/server/server.go", "k8s.io/apimachinery/pkg/runtime", true},
 		{"generic/serve/server/server.go", "k8s.io/apiserver/pkg/server", false},
 		{"generic/serve/server/server.go", "k8s.io/apiserverless", true},
@@ -181,12 +181,12 @@ func TestWrong(t *testing.T) {
 		{"testserver/server.go", "sigs.k8s.io/controller-runtime", false},
 		{"e2e/tools/tools.go", "sigs.k8s.io/controller-runtime/examples/crd", true},
 		{"testserver/example_test.go", "sigs.k8s.io/controller-runtime/pkg/client", true},
-		{"options.go", "triplane/generic/serve/server", true},
-		{"options.go", "triplane/cmd/triplane/transfer", false},
-		{"options.go", "triplane/apiserver", false},
-		{"kubeapi/server.go", "triplane", false},
-		{"generic/serve/server/server.go", "triplane", false},
-		{"elsewhere/a.go", "triplane/generic/serve/server", false},
+		{"options.go", "triplane.dev/generic/serve/server", true},
+		{"options.go", "triplane.dev/cmd/triplane/transfer", false},
+		{"options.go", "triplane.dev/apiserver", false},
+		{"kubeapi/server.go", "triplane.dev", false},
+		{"generic/serve/server/server.go", "triplane.dev", false},
+		{"elsewhere/a.go", "triplane.dev/generic/serve/server", false},
 	} {
 		if got := wrong(c.file, c.imported); (got == "") != c.ok {
 			t.Errorf("%s imports %s: %q", c.file, c.imported, got)

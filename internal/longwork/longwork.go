@@ -3,7 +3,7 @@ package longwork
 import (
 	"time"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // Interval is the usual interval of progress reports.

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/guard/admission"
 )
 
 func podCreate(p *corev1.Pod) *admission.Attributes {

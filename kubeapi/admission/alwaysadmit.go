@@ -3,7 +3,7 @@ package admission
 import (
 	"context"
 
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/guard/admission"
 )
 
 // everything is embedded in plugins that handle all operations.

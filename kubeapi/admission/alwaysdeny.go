@@ -3,7 +3,7 @@ package admission
 import (
 	"context"
 
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/guard/admission"
 )
 
 // alwaysDeny rejects everything; it is deprecated and for tests.

@@ -3,7 +3,7 @@ package admission
 import (
 	"context"
 
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/guard/admission"
 )
 
 // certificateApproval rejects approval of a certificate signing request by users who may not "approve" for its

@@ -6,8 +6,8 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
-	"triplane/generic/guard/admission"
-	"triplane/kubeapi/check"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/check"
 )
 
 // certificateSubject rejects requests for client certificates of the API server with the group system:masters,

@@ -1,7 +1,7 @@
 package admission
 
 import (
-	"triplane/generic/api/registry"
+	"triplane.dev/generic/api/registry"
 )
 
 // newest returns the newest of the objects for which pick is true; of several, the first by name.

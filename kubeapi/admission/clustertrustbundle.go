@@ -5,7 +5,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/guard/admission"
 )
 
 // clusterTrustBundle rejects trust bundles of a signer by users who may not "attest" for it (KEP-3257).

@@ -5,9 +5,9 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"triplane/generic/base/request"
-	"triplane/generic/guard/admission"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/group"
 )
 
 // defaultIngressClass sets the default ingress class on ingresses without one.

@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
-	"triplane/generic/base/request"
-	"triplane/generic/guard/admission"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/group"
 )
 
 // defaultStorageClass sets the default storage class on claims without one.

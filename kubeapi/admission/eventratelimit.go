@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/lru"
 
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/configuration"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/configuration"
 )
 
 // eventRateLimit limits the rate of events: of all, of a namespace, of a user, or of a source about an object.

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/guard/admission"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // extendedResources adds tolerations to pods that request extended resources, for nodes that are tainted with the

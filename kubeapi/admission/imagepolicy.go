@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/configuration"
-	"triplane/generic/guard/authentication/webhook"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/configuration"
+	"triplane.dev/generic/guard/authentication/webhook"
 )
 
 // imagePolicy sends the images of a pod to a webhook for review (imagepolicy.k8s.io/v1alpha1 ImageReview).

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	imagepolicyv1alpha1 "k8s.io/api/imagepolicy/v1alpha1"
 
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/guard/admission"
 )
 
 // imageReviewer starts a webhook that responds with a status, or with another text, and records the images of

@@ -16,11 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/guard/admission"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/nodeauthorizer"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/nodeauthorizer"
 )
 
 // nodeRestriction restricts kubelets to their own Node, and to its pods, leases, CSINodes, ResourceSlices and

@@ -8,10 +8,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/base/authorizer"
-	"triplane/generic/guard/admission"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/group"
 )
 
 // audience rejects tokens for an audience that neither the pod's volumes nor one of its CSI drivers nor the

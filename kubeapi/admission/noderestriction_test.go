@@ -19,12 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/admission"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/group"
 )
 
 // objects is a read-only resource.

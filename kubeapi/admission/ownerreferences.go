@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/base/authorizer"
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/guard/admission"
 )
 
 // ownerReferences authorizes changes of owner references: the user must be allowed to delete the object. To block

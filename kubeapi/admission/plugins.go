@@ -12,16 +12,16 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/configuration"
-	"triplane/generic/guard/admission/configured"
-	"triplane/generic/guard/admission/lifecycle"
-	"triplane/generic/guard/admission/webhook"
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/configuration"
+	"triplane.dev/generic/guard/admission/configured"
+	"triplane.dev/generic/guard/admission/lifecycle"
+	"triplane.dev/generic/guard/admission/webhook"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 // Dependencies are the dependencies of plugins.

@@ -9,8 +9,8 @@ import (
 
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/configuration"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/configuration"
 )
 
 func TestTableOfPlugins(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/configuration"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/configuration"
+	"triplane.dev/kubeapi/group"
 )
 
 // podNodeSelector adds the node selector of a namespace to its pods. It rejects pods whose selector conflicts with

@@ -10,10 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/guard/admission"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // podResize rejects resizes that can never succeed: on a missing node, beyond the node's allocatable resources

@@ -21,12 +21,12 @@ import (
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/audit"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/audit"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/group"
 )
 
 // podSecurity enforces the Pod Security Standards that the labels of a namespace require (KEP-2579). It warns

@@ -9,10 +9,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/configuration"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/configuration"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // podTolerations adds the default tolerations of a namespace to its pods, and rejects pods with tolerations that

@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/base/configfile"
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/configuration"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/quota"
+	"triplane.dev/generic/base/configfile"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/configuration"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/quota"
 )
 
 // resourceQuota charges the quotas of a namespace for new and growing objects, and rejects objects that exceed

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"triplane/generic/guard/admission"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/group"
 )
 
 // runtimeClass adds the overhead and the scheduling constraints of a pod's runtime class, and rejects pods that

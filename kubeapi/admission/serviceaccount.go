@@ -15,9 +15,9 @@ import (
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"triplane/generic/guard/admission"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/nodeauthorizer"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/nodeauthorizer"
 )
 
 // defaultAccount is the service account of pods without one; a controller creates it in every namespace.

@@ -6,8 +6,8 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/guard/admission"
 )
 
 // signerCheck authorizes a user for a signer, or for all signers of its domain ("example.com/*").

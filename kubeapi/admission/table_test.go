@@ -17,13 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/admission"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/group"
 )
 
 // pluginCase is an operation that a plugin mutates or rejects. Objects are YAML.

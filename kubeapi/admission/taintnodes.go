@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/guard/admission"
 )
 
 // taintNodes taints new nodes NotReady:NoSchedule, so that no pods are scheduled to them until a controller finds

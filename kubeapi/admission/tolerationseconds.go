@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/guard/admission"
 )
 
 // TolerationOptions are the default durations for which pods tolerate nodes that are not ready or unreachable.

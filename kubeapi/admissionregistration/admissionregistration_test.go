@@ -3,7 +3,7 @@ package admissionregistration
 import (
 	"testing"
 
-	"triplane/kubeapi/kindtest"
+	"triplane.dev/kubeapi/kindtest"
 )
 
 func TestDeclared(t *testing.T) {

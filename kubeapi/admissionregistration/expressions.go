@@ -8,7 +8,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/guard/admission/expression"
+	"triplane.dev/generic/guard/admission/expression"
 )
 
 // expressions compiles the expressions of one object and reports what is

@@ -3,8 +3,8 @@ package admissionregistration
 import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/defaults"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/defaults"
 )
 
 const (

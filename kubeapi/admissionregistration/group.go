@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/guard/admission/manifest"
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/defaults"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/guard/admission/manifest"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/defaults"
+	"triplane.dev/kubeapi/group"
 )
 
 var v1 = admissionv1.SchemeGroupVersion

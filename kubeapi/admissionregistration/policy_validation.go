@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/util/jsonpath"
 
-	"triplane/generic/guard/admission/expression"
-	"triplane/kubeapi/check"
+	"triplane.dev/generic/guard/admission/expression"
+	"triplane.dev/kubeapi/check"
 )
 
 // validatePolicyHead validates what policies of both kinds begin with.

@@ -8,8 +8,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/defaults"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/defaults"
 )
 
 const all = "*"

@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/defaults"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/defaults"
+	"triplane.dev/kubeapi/show"
 )
 
 func validatingWebhookKind(r rules) registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	genericwebhook "triplane/generic/guard/webhook"
-	"triplane/kubeapi/check"
+	genericwebhook "triplane.dev/generic/guard/webhook"
+	"triplane.dev/kubeapi/check"
 )
 
 const maxMatchConditions = 64

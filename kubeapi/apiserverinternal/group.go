@@ -3,8 +3,8 @@ package apiserverinternal
 import (
 	internalv1alpha1 "k8s.io/api/apiserverinternal/v1alpha1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 // Group builds internal.apiserver.k8s.io/v1alpha1.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/kubeapi/kindtest"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/kubeapi/kindtest"
+	"triplane.dev/kubeapi/podspec"
 )
 
 func TestDeclared(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	extensionsv1beta1 "k8s.io/api/extensions/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/api/registry"
+	"triplane.dev/generic/api/registry"
 )
 
 // What the first betas of the workloads have in common: a selector that is left out

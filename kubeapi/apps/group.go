@@ -3,9 +3,9 @@ package apps
 import (
 	appsv1 "k8s.io/api/apps/v1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // Group builds apps/v1.

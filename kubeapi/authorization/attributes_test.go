@@ -8,7 +8,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/authorizer"
+	"triplane.dev/generic/base/authorizer"
 )
 
 func fieldIn(key string, values ...string) metav1.FieldSelectorRequirement {

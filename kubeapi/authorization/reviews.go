@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/kubeapi/group"
 )
 
 // answerer asks the authorizer. Problems with the question are reported beside those

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"triplane/internal/quantity"
+	"triplane.dev/internal/quantity"
 )
 
 // Annotations of autoscaling/v1 that carry the rest of autoscaling/v2.

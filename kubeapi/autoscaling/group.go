@@ -3,8 +3,8 @@ package autoscaling
 import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 // Group builds autoscaling/v2 and v1.

@@ -3,8 +3,8 @@ package batch
 import (
 	"testing"
 
-	"triplane/kubeapi/kindtest"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/kubeapi/kindtest"
+	"triplane.dev/kubeapi/podspec"
 )
 
 func TestDeclared(t *testing.T) {

@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/defaults"
-	"triplane/kubeapi/podspec"
-	"triplane/kubeapi/show"
-	"triplane/kubeapi/workload"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/defaults"
+	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/show"
+	"triplane.dev/kubeapi/workload"
 )
 
 // maxCronJobName leaves room for the time that the names of its jobs end with.

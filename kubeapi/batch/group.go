@@ -4,9 +4,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/podspec"
 )
 
 var v1 = batchv1.SchemeGroupVersion

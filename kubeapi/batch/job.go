@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/defaults"
-	"triplane/kubeapi/podspec"
-	"triplane/kubeapi/show"
-	"triplane/kubeapi/workload"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/defaults"
+	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/show"
+	"triplane.dev/kubeapi/workload"
 )
 
 // The labels that tie pods to their job, and the names they had before they got

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/check"
+	"triplane.dev/kubeapi/check"
 )
 
 func validatePodFailurePolicy(s *batchv1.JobSpec, path *field.Path) field.ErrorList {

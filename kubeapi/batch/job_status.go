@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/kubeapi/check"
+	"triplane.dev/kubeapi/check"
 )
 
 func validateJobStatusUpdate(_ context.Context, j, old *batchv1.Job) field.ErrorList {

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/podspec"
-	"triplane/kubeapi/workload"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/workload"
 )
 
 // Limits that keep the lists of indexes in a status small.

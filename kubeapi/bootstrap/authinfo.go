@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/kubeapi/group"
+	"triplane.dev/kubeapi/group"
 )
 
 // AuthenticationInfoHook is the name of the hook of this file.

@@ -9,7 +9,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"triplane/generic/guard/flowcontrol"
+	"triplane.dev/generic/guard/flowcontrol"
 )
 
 func TestNumbers(t *testing.T) {

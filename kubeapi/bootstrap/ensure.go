@@ -10,12 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	"triplane/internal/worker"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/internal/worker"
+	"triplane.dev/kubeapi/group"
 )
 
 // writers is how many objects are written at once.

@@ -15,10 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/guard/authorization/rbac"
-	"triplane/generic/guard/flowcontrol"
-	"triplane/internal/worker"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/guard/authorization/rbac"
+	"triplane.dev/generic/guard/flowcontrol"
+	"triplane.dev/internal/worker"
+	"triplane.dev/kubeapi/group"
 )
 
 // Names of the hooks, which are also those of their health checks.

@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/kubeapi/group"
 )
 
 // Names of the hooks of this file.

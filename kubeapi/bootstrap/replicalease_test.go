@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/storage"
-	"triplane/generic/storage/embedded"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/embedded"
 )
 
 func TestPeerLease(t *testing.T) {

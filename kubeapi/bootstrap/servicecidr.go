@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/kubeapi/group"
+	"triplane.dev/kubeapi/group"
 )
 
 // cidrController is the name under which the ServiceCIDR "kubernetes" is kept.

@@ -13,7 +13,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
-	"triplane/kubeapi/group"
+	"triplane.dev/kubeapi/group"
 )
 
 // StorageVersionsHook is the name of the hook that publishes storage versions.

@@ -6,9 +6,9 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	"triplane/kubeapi/kindtest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/kubeapi/kindtest"
 )
 
 func TestDeclared(t *testing.T) {

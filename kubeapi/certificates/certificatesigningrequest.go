@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/kubeapi/show"
 )
 
 func signingRequestKind(issued *metrics.CertificateRequests) registry.Kind[*csr] {

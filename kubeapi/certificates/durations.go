@@ -7,7 +7,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	certutil "k8s.io/client-go/util/cert"
 
-	"triplane/generic/base/metrics"
+	"triplane.dev/generic/base/metrics"
 )
 
 // durationTolerance is by how much a certificate's life may differ from what was requested, besides 5% of that:

@@ -15,7 +15,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/base/metrics"
+	"triplane.dev/generic/base/metrics"
 )
 
 // TestDurationsAreCounted: the bounds were observed at kube-apiserver, with a certificate of a day and one of ten.

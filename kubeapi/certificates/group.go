@@ -3,8 +3,8 @@ package certificates
 import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 var v1 = certificatesv1.SchemeGroupVersion

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/wire"
-	"triplane/internal/worker"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
+	"triplane.dev/internal/worker"
 )
 
 // foreignLease is the name of kube-controller-manager's Lease.

@@ -14,14 +14,14 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/api/registry"
-	"triplane/generic/guard/authentication/serviceaccount"
-	"triplane/generic/storage/cache"
-	"triplane/internal/worker"
-	"triplane/kubeapi/controllers/certificates"
-	"triplane/kubeapi/controllers/control"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/generic/storage/cache"
+	"triplane.dev/internal/worker"
+	"triplane.dev/kubeapi/controllers/certificates"
+	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 // Options are the options of controllers.

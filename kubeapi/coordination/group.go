@@ -3,8 +3,8 @@ package coordination
 import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 // Group builds coordination.k8s.io.

@@ -5,7 +5,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/check"
+	"triplane.dev/kubeapi/check"
 )
 
 func validateEndpoints(e *corev1.Endpoints, a check.Addresses) field.ErrorList {

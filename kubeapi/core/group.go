@@ -1,12 +1,12 @@
 package core
 
 import (
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/core/pod"
-	"triplane/kubeapi/core/service"
-	"triplane/kubeapi/event"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/core/pod"
+	"triplane.dev/kubeapi/core/service"
+	"triplane.dev/kubeapi/event"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // Group builds the core group, v1.

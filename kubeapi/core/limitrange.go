@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // limitRangeKind declares limit ranges.

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec"
 )
 
 func validateLimitRange(l *corev1.LimitRange) field.ErrorList {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // validateNode validates a new node, and what an update makes of one.

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"triplane/generic/api/rest"
-	"triplane/kubeapi/core/proxy"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/kubelet"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/kubeapi/core/proxy"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/kubelet"
 )
 
 // nodeProxy serves "nodes/proxy".

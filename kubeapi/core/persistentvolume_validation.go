@@ -4,9 +4,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/podspec"
-	"triplane/kubeapi/specdiff"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/specdiff"
 )
 
 func validateVolume(v *corev1.PersistentVolume) field.ErrorList {

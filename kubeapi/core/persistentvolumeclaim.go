@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/podspec"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/show"
 )
 
 // persistentVolumeClaimKind declares persistent volume claims.

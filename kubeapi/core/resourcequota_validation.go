@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/rest"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/podspec"
-	"triplane/kubeapi/quota"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/quota"
 )
 
 func quotaAmounts(l corev1.ResourceList, path *field.Path) field.ErrorList {

@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/authentication/serviceaccount"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/kubeapi/group"
 )
 
 // tokenRequests serves "serviceaccounts/token".

@@ -7,7 +7,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	discoveryv1beta1 "k8s.io/api/discovery/v1beta1"
 
-	"triplane/generic/api/registry"
+	"triplane.dev/generic/api/registry"
 )
 
 func formerSlices() []registry.Version[*discoveryv1.EndpointSlice] {

@@ -3,8 +3,8 @@ package discovery
 import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 // Group builds discovery.k8s.io/v1.

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/show"
 )
 
 // Kind declares events as the core group serves them. ttl is how long an event

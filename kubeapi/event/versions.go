@@ -5,7 +5,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
+	"triplane.dev/generic/api/registry"
 )
 
 // Kept is how events are kept: as the core group's, whichever group they come by.

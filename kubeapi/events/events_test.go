@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/kubeapi/kindtest"
+	"triplane.dev/kubeapi/kindtest"
 )
 
 func TestDeclared(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/event"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/event"
+	"triplane.dev/kubeapi/group"
 )
 
 // Group builds events.k8s.io/v1.

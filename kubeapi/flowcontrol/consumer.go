@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/internal/worker"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/internal/worker"
+	"triplane.dev/kubeapi/group"
 )
 
 // ConsumerHook is the name of the hook that starts a Consumer.

@@ -8,8 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
 )
 
 // consumerManager is whose the condition is, by a server-side apply of it alone.

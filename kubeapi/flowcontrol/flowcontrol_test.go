@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"triplane/generic/guard/flowcontrol"
-	"triplane/kubeapi/kindtest"
+	"triplane.dev/generic/guard/flowcontrol"
+	"triplane.dev/kubeapi/kindtest"
 )
 
 func TestDeclared(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	flowv1beta2 "k8s.io/api/flowcontrol/v1beta2"
 	flowv1beta3 "k8s.io/api/flowcontrol/v1beta3"
 
-	"triplane/generic/api/registry"
+	"triplane.dev/generic/api/registry"
 )
 
 // formerLevels are the priority levels of the betas. The first two call the nominal

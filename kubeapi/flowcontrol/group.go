@@ -6,9 +6,9 @@ import (
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/group"
 )
 
 var v1 = flowv1.SchemeGroupVersion

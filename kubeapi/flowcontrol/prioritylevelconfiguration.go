@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/guard/flowcontrol"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/defaults"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/guard/flowcontrol"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/defaults"
+	"triplane.dev/kubeapi/show"
 )
 
 const (

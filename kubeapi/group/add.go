@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/serve/server"
 )
 
 // AddGated adds a kind whose feature is on, and otherwise nothing.

@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/serve/server"
 )
 
 // Builder collects the resources of a built-in API group.

@@ -11,16 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/api/registry"
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/authentication"
-	"triplane/generic/guard/authentication/serviceaccount"
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/fieldgates"
-	"triplane/kubeapi/kubelet"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/fieldgates"
+	"triplane.dev/kubeapi/kubelet"
 )
 
 // Deps is what a group is built from.

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
 )
 
 // Handle reads the stored objects of one resource, whose Go type is T. The methods of Stores return handles. A handle

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	library "k8s.io/apimachinery/pkg/util/managedfields"
 
-	"triplane/generic/api/endpoints"
-	"triplane/generic/api/managedfields"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/api/endpoints"
+	"triplane.dev/generic/api/managedfields"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
 )
 
 // serverManager is the name in managed fields of what the server writes by itself.

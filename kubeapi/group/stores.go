@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
 )
 
 // Stores finds a server's built-in resources. Groups and

@@ -21,8 +21,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
-	"triplane/generic/api/rest"
-	"triplane/internal/worker"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/internal/worker"
 )
 
 // Streams are those of a command in a container.

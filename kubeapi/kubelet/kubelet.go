@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	certutil "k8s.io/client-go/util/cert"
 
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/serve/server"
 )
 
 // Config is how to reach kubelets.

@@ -17,8 +17,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
-	"triplane/generic/api/rest"
-	"triplane/internal/worker"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/internal/worker"
 )
 
 // PortForward connects a client to ports of a pod. SPDY and the WebSocket protocol

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/proxy"
 
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/rest"
 )
 
 // Upgrade passes a request that upgrades its connection on to a kubelet as it is.

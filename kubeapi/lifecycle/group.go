@@ -3,8 +3,8 @@ package lifecycle
 import (
 	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 // gate serves the group.

@@ -3,8 +3,8 @@ package networking
 import (
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 var v1 = networkingv1.SchemeGroupVersion

@@ -14,9 +14,9 @@ import (
 	netutils "k8s.io/utils/net"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/show"
 )
 
 const classAnnotation = "kubernetes.io/ingress.class"

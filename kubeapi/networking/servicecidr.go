@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/show"
 )
 
 func parseCIDR(s string) (*net.IPNet, error) {

@@ -3,8 +3,8 @@ package node
 import (
 	nodev1 "k8s.io/api/node/v1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 // Group builds node.k8s.io/v1.

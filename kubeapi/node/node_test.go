@@ -3,7 +3,7 @@ package node
 import (
 	"testing"
 
-	"triplane/kubeapi/kindtest"
+	"triplane.dev/kubeapi/kindtest"
 )
 
 func TestRuntimeClass(t *testing.T) {

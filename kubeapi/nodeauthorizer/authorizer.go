@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/selection"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
 )
 
 const (

@@ -3,7 +3,7 @@ package nodeauthorizer
 import (
 	"slices"
 
-	"triplane/generic/base/authorizer"
+	"triplane.dev/generic/base/authorizer"
 )
 
 // rule is what every node may do, beside what is decided object by object.

@@ -3,9 +3,9 @@ package nodeauthorizer
 import (
 	"context"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authorization"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authorization"
 )
 
 // RulesFor implements authorizer.RuleResolver. What a node may do depends on its

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 func TestTrimKeepsUses(t *testing.T) {

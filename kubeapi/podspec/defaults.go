@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"triplane/kubeapi/defaults"
+	"triplane.dev/kubeapi/defaults"
 )
 
 // Default completes a pod template.

@@ -5,8 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/group"
 )
 
 // Options are settings of the server that decide what a pod spec may say.

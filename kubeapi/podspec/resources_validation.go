@@ -11,7 +11,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/internal/quantity"
+	"triplane.dev/internal/quantity"
 )
 
 func (v *checker) containerResources(r *corev1.ResourceRequirements, path *field.Path) {

@@ -8,7 +8,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/check"
+	"triplane.dev/kubeapi/check"
 )
 
 const modeMsg = "must be a number between 0 and 0777 (octal), both inclusive"

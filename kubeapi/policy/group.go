@@ -3,8 +3,8 @@ package policy
 import (
 	policyv1 "k8s.io/api/policy/v1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 var v1 = policyv1.SchemeGroupVersion

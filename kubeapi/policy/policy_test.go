@@ -3,7 +3,7 @@ package policy
 import (
 	"testing"
 
-	"triplane/kubeapi/kindtest"
+	"triplane.dev/kubeapi/kindtest"
 )
 
 func TestDisruptionBudget(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	authrbac "triplane/generic/guard/authorization/rbac"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	authrbac "triplane.dev/generic/guard/authorization/rbac"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/group"
 )
 
 // guard refuses to grant permissions to users who do not hold them.

@@ -6,8 +6,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/check"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/check"
 )
 
 func roleKind(g *guard) registry.Kind[*rbacv1.Role] {

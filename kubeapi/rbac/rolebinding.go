@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/base/request"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/show"
 )
 
 func roleBindingKind(g *guard) registry.Kind[*rbacv1.RoleBinding] {

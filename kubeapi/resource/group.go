@@ -3,8 +3,8 @@ package resource
 import (
 	resourcev1 "k8s.io/api/resource/v1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 var v1 = resourcev1.SchemeGroupVersion

@@ -8,10 +8,10 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/defaults"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/defaults"
+	"triplane.dev/kubeapi/show"
 )
 
 const maxPoolCondition = 10

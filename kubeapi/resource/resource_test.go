@@ -3,8 +3,8 @@ package resource
 import (
 	"testing"
 
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/kindtest"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/kindtest"
 )
 
 func TestDeclared(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/base/request"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/show"
 )
 
 const adminLabel = "resource.kubernetes.io/admin-access"

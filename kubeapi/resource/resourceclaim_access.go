@@ -10,11 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authorization"
-	"triplane/kubeapi/check"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authorization"
+	"triplane.dev/kubeapi/check"
 )
 
 // gateStatusAccess has each part of a claim's status authorized for itself.

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/podspec"
 )
 
 const (

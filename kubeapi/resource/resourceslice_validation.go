@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/podspec"
 )
 
 func defaultSlice(s *resourcev1.ResourceSlice) {

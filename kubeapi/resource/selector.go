@@ -10,8 +10,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	shared "triplane/generic/guard/cel"
-	"triplane/generic/guard/cel/library"
+	shared "triplane.dev/generic/guard/cel"
+	"triplane.dev/generic/guard/cel/library"
 )
 
 const (

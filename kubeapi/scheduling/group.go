@@ -3,8 +3,8 @@ package scheduling
 import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 // Group builds scheduling.k8s.io.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"triplane/kubeapi/kindtest"
+	"triplane.dev/kubeapi/kindtest"
 )
 
 func TestPriorityClass(t *testing.T) {

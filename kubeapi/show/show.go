@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"triplane/generic/api/registry"
+	"triplane.dev/generic/api/registry"
 )
 
 // Documented is a k8s.io/api type that carries the documentation of its fields.

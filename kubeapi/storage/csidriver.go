@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/defaults"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/defaults"
+	"triplane.dev/kubeapi/show"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/check"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/check"
 )
 
 func csiStorageCapacityKind() registry.Kind[*storagev1.CSIStorageCapacity] {

@@ -6,8 +6,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 var v1 = storagev1.SchemeGroupVersion

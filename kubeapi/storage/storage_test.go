@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/rest"
-	"triplane/kubeapi/kindtest"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/kubeapi/kindtest"
 )
 
 func TestDeclared(t *testing.T) {

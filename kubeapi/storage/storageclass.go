@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/show"
 )
 
 func storageClassKind() registry.Kind[*storagev1.StorageClass] {

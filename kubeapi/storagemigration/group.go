@@ -3,8 +3,8 @@ package storagemigration
 import (
 	migrationv1 "k8s.io/api/storagemigration/v1"
 
-	"triplane/generic/serve/server"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 // Group builds storagemigration.k8s.io.

@@ -3,7 +3,7 @@ package workload
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // DefaultClaim completes a claim template.

@@ -1,8 +1,8 @@
 package workload
 
 import (
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/show"
 )
 
 // ContainerColumns are the wide columns behind which show.Containers has the

@@ -8,7 +8,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // Object is a pointer to an object with a pod template.

@@ -11,9 +11,9 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/apiextensions/schema"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
+	"triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
 )
 
 // ruled is a schema of an object with one field f, of which a rule holds.

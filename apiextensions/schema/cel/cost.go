@@ -10,8 +10,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/apiextensions/schema"
-	"triplane/generic/guard/cel/library"
+	"triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/guard/cel/library"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"triplane/apiextensions/schema"
+	"triplane.dev/apiextensions/schema"
 )
 
 // unknownSize is what cel-go takes for comparing values of which it knows no size.

@@ -9,7 +9,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/apiextensions/schema"
+	"triplane.dev/apiextensions/schema"
 )
 
 // FuzzRule has what may be a rule checked as that of a CRD, and what was not refused

@@ -8,8 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/utils/ptr"
 
-	"triplane/apiextensions/schema"
-	"triplane/generic/base/metrics"
+	"triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/base/metrics"
 )
 
 // node is a schema as CEL sees it.

@@ -12,9 +12,9 @@ import (
 	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/apiextensions/schema"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
+	"triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
 )
 
 // Validator validates values by the rules of a schema, each of which it compiles when

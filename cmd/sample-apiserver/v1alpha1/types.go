@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/apiserver"
+	"triplane.dev/apiserver"
 )
 
 // GroupVersion is the group version of this package.

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"triplane/internal/durable"
+	"triplane.dev/internal/durable"
 )
 
 const (

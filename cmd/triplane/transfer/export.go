@@ -16,7 +16,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"triplane/internal/durable"
+	"triplane.dev/internal/durable"
 )
 
 // pageSize is the limit of lists.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"triplane/e2e/programs"
+	"triplane.dev/e2e/programs"
 )
 
 func main() {

@@ -1,4 +1,4 @@
-module triplane/e2e/tools/kine
+module triplane.dev/e2e/tools/kine
 
 go 1.26.0
 

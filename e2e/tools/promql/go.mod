@@ -1,4 +1,4 @@
-module triplane/e2e/tools/promql
+module triplane.dev/e2e/tools/promql
 
 go 1.26.0
 

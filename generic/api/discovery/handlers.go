@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/handlers"
-	"triplane/generic/api/negotiation"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/storage/wire"
 )
 
 var plainRules = negotiation.Rules{Protobuf: true}

@@ -7,7 +7,7 @@ import (
 	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/api/negotiation"
+	"triplane.dev/generic/api/negotiation"
 )
 
 // RootWebService is the route of /apis.

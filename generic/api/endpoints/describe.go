@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"triplane/generic/api/openapi"
+	"triplane.dev/generic/api/openapi"
 )
 
 const useTheParameter = "deprecated: use the 'watch' parameter with a list operation instead"

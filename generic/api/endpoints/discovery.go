@@ -6,8 +6,8 @@ import (
 	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/api/handlers"
-	"triplane/generic/api/negotiation"
+	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/negotiation"
 )
 
 // discovery is the route of the document that lists the group version's resources.

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/api/handlers"
-	"triplane/generic/api/negotiation"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/base/request"
 )
 
 // Keys of a route's metadata, which OpenAPI shows.

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/rest"
 )
 
 // What the resources of this file have does nothing.

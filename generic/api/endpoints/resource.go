@@ -11,12 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/api/handlers"
-	"triplane/generic/api/managedfields"
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	view "triplane/generic/storage/object"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/managedfields"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	view "triplane.dev/generic/storage/object"
 )
 
 // Resource is a resource or subresource in one version: what it is called, how its objects travel

@@ -3,8 +3,8 @@ package endpoints
 import (
 	"net/http"
 
-	"triplane/generic/api/handlers"
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/rest"
 )
 
 // shape is the form of a verb's path.

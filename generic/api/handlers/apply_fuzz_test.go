@@ -13,10 +13,10 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 
-	"triplane/generic/api/managedfields"
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/managedfields"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/wire"
 )
 
 var podKind = corev1.SchemeGroupVersion.WithKind("Pod")

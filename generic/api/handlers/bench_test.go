@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
-	"triplane/generic/api/negotiation"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
 )
 
 // nowhere is a response that costs nothing.

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"triplane/generic/base/request"
-	"triplane/generic/storage/object"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/storage/object"
+	"triplane.dev/generic/storage/wire"
 )
 
 // readBody reads a body up to the scope's limit; a larger one is a 413 status.

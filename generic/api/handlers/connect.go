@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 
-	"triplane/generic/api/negotiation"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission"
 )
 
 // Connect serves subresources that take over the connection. What goes through it cannot be

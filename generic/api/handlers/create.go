@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission"
 )
 
 // Create serves create, of subresources too.

@@ -20,14 +20,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"triplane/generic/api/managedfields"
-	"triplane/generic/api/openapi"
-	"triplane/generic/api/openapi/models"
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/managedfields"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/api/openapi/models"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/storage/wire"
 )
 
 var (

@@ -16,10 +16,10 @@ import (
 	library "k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"triplane/generic/api/managedfields"
-	"triplane/generic/api/rest"
-	"triplane/generic/storage/object"
-	"triplane/internal/quantity"
+	"triplane.dev/generic/api/managedfields"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/object"
+	"triplane.dev/internal/quantity"
 )
 
 // FieldManagerOptions is what NewFieldManager needs.

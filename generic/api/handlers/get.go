@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/api/negotiation"
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/api/rest"
 )
 
 // Get serves get.

@@ -17,8 +17,8 @@ import (
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/storage/wire"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	metainternalvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"triplane/generic/api/negotiation"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/base/request"
 )
 
 // List serves list, and watch where the query asks for it.

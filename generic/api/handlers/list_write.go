@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/negotiation"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/storage/wire"
 )
 
 // envelope is a list in pieces: the bytes before, between and behind its items,

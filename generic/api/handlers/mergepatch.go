@@ -3,7 +3,7 @@ package handlers
 import (
 	"bytes"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // maxSpliced bounds the members of a patch's object that are looked for one by

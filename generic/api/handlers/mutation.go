@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/api/managedfields"
-	"triplane/generic/api/negotiation"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/admission"
-	"triplane/generic/storage"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/managedfields"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
 )
 
 // mutation is a create, update or patch under way.

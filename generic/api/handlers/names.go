@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/base/authorizer"
+	"triplane.dev/generic/base/authorizer"
 )
 
 func resourceOf(a *authorizer.Attributes) schema.GroupResource {

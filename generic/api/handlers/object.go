@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/api/negotiation"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/storage/wire"
 )
 
 // WriteObject answers with an object that brings its kind and looks the same in

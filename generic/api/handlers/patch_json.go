@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage/jsonpatch"
-	"triplane/generic/storage/object"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/jsonpatch"
+	"triplane.dev/generic/storage/object"
+	"triplane.dev/generic/storage/wire"
 )
 
 // maxJSONPatchOperations bounds the operations of one JSON patch.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	kjson "sigs.k8s.io/json"
 
-	"triplane/generic/storage/object"
+	"triplane.dev/generic/storage/object"
 )
 
 // strategicMerge applies a strategic merge patch, which the tags of the Go type

@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	library "k8s.io/apimachinery/pkg/util/managedfields"
 
-	"triplane/generic/api/managedfields"
-	"triplane/generic/api/negotiation"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/admission"
-	"triplane/generic/storage/object"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/managedfields"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/storage/object"
+	"triplane.dev/generic/storage/wire"
 )
 
 // DefaultMaxRequestBodyBytes is the bound on bodies where a scope gives none.

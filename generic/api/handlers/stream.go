@@ -5,7 +5,7 @@ import (
 	"io"
 	"net/http"
 
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/rest"
 )
 
 // stream answers with what a subresource reads as plain bytes, such as a pod's log.

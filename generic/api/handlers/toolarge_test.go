@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/base/request"
-	"triplane/generic/storage"
-	"triplane/generic/storage/cache"
-	"triplane/generic/storage/embedded"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/embedded"
 )
 
 // onEtcd returns the store of config maps over an etcd in this process, with

@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/guard/admission"
 )
 
 // VersionsOf are the versions of a resource that has several, nil of others: those of which

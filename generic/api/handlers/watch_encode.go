@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
-	"triplane/generic/api/negotiation"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/storage/wire"
 )
 
 // eventEncoder writes the events of one watch. It belongs to one goroutine.

@@ -8,10 +8,10 @@ import (
 
 	"golang.org/x/net/websocket"
 
-	"triplane/generic/api/negotiation"
-	"triplane/generic/api/rest"
-	"triplane/generic/storage/wire"
-	"triplane/internal/worker"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/wire"
+	"triplane.dev/internal/worker"
 )
 
 // serveWebSocket sends each event as a message: text for JSON, else binary. Any

@@ -10,9 +10,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"triplane/generic/api/negotiation"
-	"triplane/generic/base/request"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/storage/wire"
 )
 
 // gzipThreshold is the size in bytes from which answers are compressed for

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
-	"triplane/generic/storage/object"
+	"triplane.dev/generic/storage/object"
 )
 
 // Options is what a Manager needs besides the library's manager.

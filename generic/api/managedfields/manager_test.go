@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"triplane/generic/api/openapi"
-	"triplane/generic/api/openapi/models"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/api/openapi/models"
 )
 
 var (

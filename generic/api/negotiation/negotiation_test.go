@@ -7,7 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 var (

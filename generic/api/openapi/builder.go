@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/openapi/models"
+	"triplane.dev/generic/api/openapi/models"
 )
 
 // Builder makes OpenAPI documents of go-restful routes. It is safe for

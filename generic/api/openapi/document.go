@@ -9,7 +9,7 @@ import (
 	"io"
 	"sync"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // document is a finished document: its JSON and its hash. It is safe for concurrent use.

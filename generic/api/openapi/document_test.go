@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 var errNotTaken = errors.New("not taken")

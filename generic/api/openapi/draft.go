@@ -13,8 +13,8 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"triplane/generic/api/openapi/models"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/openapi/models"
+	"triplane.dev/generic/storage/wire"
 )
 
 const refsV2, refsV3 = "#/definitions/", "#/components/schemas/"

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"triplane/generic/api/openapi/models"
+	"triplane.dev/generic/api/openapi/models"
 )
 
 const configMapModel = "io.k8s.api.core.v1.ConfigMap"

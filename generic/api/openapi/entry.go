@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/openapi/models"
+	"triplane.dev/generic/api/openapi/models"
 )
 
 // entry is the OpenAPI v3 document of one path, built when it is asked for. Its

@@ -11,8 +11,8 @@ import (
 	"github.com/munnerz/goautoneg"
 	"google.golang.org/protobuf/proto"
 
-	"triplane/generic/api/negotiation"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/base/request"
 )
 
 const (

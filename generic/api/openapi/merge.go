@@ -7,8 +7,8 @@ import (
 	"k8s.io/kube-openapi/pkg/aggregator"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"triplane/generic/api/openapi/models"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/openapi/models"
+	"triplane.dev/generic/storage/wire"
 )
 
 // Merge adds a document of another server to one of v2. Models that have the names of others and say

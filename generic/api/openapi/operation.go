@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/common"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // Operation is what a method does at a path.

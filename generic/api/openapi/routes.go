@@ -11,7 +11,7 @@ import (
 	"github.com/emicklei/go-restful/v3"
 	"k8s.io/kube-openapi/pkg/util"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // writeRoutes writes the paths of a web service.

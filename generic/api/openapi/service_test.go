@@ -18,7 +18,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"triplane/generic/api/openapi/models"
+	"triplane.dev/generic/api/openapi/models"
 )
 
 // fakeSource counts what is asked of it.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/kube-openapi/pkg/util"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
-	"triplane/generic/api/openapi/models"
+	"triplane.dev/generic/api/openapi/models"
 )
 
 // typeConverter turns objects of the built-in kinds into typed values for

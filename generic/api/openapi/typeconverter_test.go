@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"triplane/generic/api/openapi/models"
+	"triplane.dev/generic/api/openapi/models"
 )
 
 func TestTypeConverterKnowsListKeys(t *testing.T) {

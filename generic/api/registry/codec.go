@@ -15,8 +15,8 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/wire"
 )
 
 // CodecOptions completes a typed codec. Nil functions mean nothing to do.

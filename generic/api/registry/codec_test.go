@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"triplane/generic/storage/wire"
-	"triplane/internal/quantity"
+	"triplane.dev/generic/storage/wire"
+	"triplane.dev/internal/quantity"
 )
 
 func TestDecode(t *testing.T) {

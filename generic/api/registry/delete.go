@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/rest"
 )
 
 // Delete serves delete.

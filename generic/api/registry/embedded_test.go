@@ -6,7 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 func TestDecodeEmbeddedJSON(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 const optimisticLockMessage = "the object has been modified; please apply your changes to the latest version and try again"

@@ -14,11 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage"
-	"triplane/generic/storage/cache"
-	"triplane/generic/storage/embedded"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/generic/storage/wire"
 )
 
 // onEtcd returns the options of stores over an etcd in this process, with the

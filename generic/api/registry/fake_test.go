@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // memory keeps all revisions of its keys; backendView and cacheView are the two

@@ -14,7 +14,7 @@ import (
 	runtimeutil "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/rest"
 )
 
 // Object is what a kind's Go type must be: a pointer to a k8s.io/api struct, or

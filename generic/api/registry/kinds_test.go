@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
 )
 
 func testScheme(t testing.TB) *runtime.Scheme {

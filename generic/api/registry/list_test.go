@@ -20,9 +20,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
-	"triplane/generic/storage"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/storage"
 )
 
 func names(l *rest.StoredList) string {

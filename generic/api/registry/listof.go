@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kube-openapi/pkg/util"
 
-	"triplane/generic/storage/object"
+	"triplane.dev/generic/storage/object"
 )
 
 // ListOf is the list type of a kind whose objects are of the Go type T, for kinds that have

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/request"
 )
 
 const (

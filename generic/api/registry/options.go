@@ -5,9 +5,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/wire"
-	"triplane/generic/storage/wire/protojson"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
+	"triplane.dev/generic/storage/wire/protojson"
 )
 
 // RESTOptions is what a Store needs of the server's storage.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
 )
 
 // partial reads the selectable fields of a kind out of a protobuf message without

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/rest"
 )
 
 // StatusWrites says which writes of the main resource set the status of a kind that has the subresource "status".

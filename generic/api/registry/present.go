@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // present is what a write starts from: the value that storage holds for a key,

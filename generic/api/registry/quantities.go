@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
-	"triplane/generic/storage/wire"
-	"triplane/internal/quantity"
+	"triplane.dev/generic/storage/wire"
+	"triplane.dev/internal/quantity"
 )
 
 // checkQuantities rejects quantities that would occupy the decoder, or a later comparison, without bound.

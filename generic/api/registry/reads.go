@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
 )
 
 // CheckReads stores the object that fill makes of an empty one, and reports where what is

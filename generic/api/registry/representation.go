@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage"
-	"triplane/generic/storage/object"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/object"
+	"triplane.dev/generic/storage/wire"
 )
 
 // Representation is the encoding of the objects of a kind in storage and on the wire, with access to their metadata.

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage"
 )
 
 // AnyStore is a Store, whatever its objects are.

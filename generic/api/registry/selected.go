@@ -3,8 +3,8 @@ package registry
 import (
 	"strings"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
 )
 
 // labels returns the labels of a record, of its bytes where that is possible.

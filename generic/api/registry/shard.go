@@ -16,7 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 const (

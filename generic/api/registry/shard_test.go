@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 func TestParseShard(t *testing.T) {

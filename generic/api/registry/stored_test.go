@@ -16,8 +16,8 @@ import (
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/wire"
 )
 
 var v1 = corev1.SchemeGroupVersion

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
 )
 
 const nameDescription = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"

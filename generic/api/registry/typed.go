@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage"
-	"triplane/generic/storage/object"
-	"triplane/generic/storage/wire"
-	"triplane/generic/storage/wire/protojson"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/object"
+	"triplane.dev/generic/storage/wire"
+	"triplane.dev/generic/storage/wire/protojson"
 )
 
 // Typed represents objects that are Go structs: the built-in kinds. They are kept

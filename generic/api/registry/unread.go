@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/guard/audit"
-	"triplane/generic/storage"
+	"triplane.dev/generic/guard/audit"
+	"triplane.dev/generic/storage"
 )
 
 // unreadDeletion is the annotation of the audit event of a deletion without a look at

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage"
-	"triplane/generic/storage/object"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/object"
+	"triplane.dev/generic/storage/wire"
 )
 
 // Unstructured represents objects that are trees of JSON values: custom

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage/object"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/object"
 )
 
 // Update serves update, patch and apply.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage"
 )
 
 type changeFunc = func(ctx context.Context, old runtime.Object) (runtime.Object, error)

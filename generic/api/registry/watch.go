@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage"
 )
 
 // Watch serves watch. The watch's time ends with the context's deadline.

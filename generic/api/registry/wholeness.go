@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // OnRead completes objects that earlier releases stored, beyond the defaults.

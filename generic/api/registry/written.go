@@ -4,9 +4,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/storage"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
 )
 
 // written is the answer to a write: the record that is now stored, and the

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 // Attributes describe the request to authorize.

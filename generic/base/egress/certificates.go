@@ -7,9 +7,9 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/request"
 
-	"triplane/generic/base/metrics"
+	"triplane.dev/generic/base/metrics"
 )
 
 // Prefixes of audit annotations about a server's certificate; the host name follows. See

@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/audit"
 )
 
 // signed returns a server certificate for 127.0.0.1 that another certificate has signed, and the pool of the

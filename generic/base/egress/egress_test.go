@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	certutil "k8s.io/client-go/util/cert"
 
-	"triplane/generic/base/egress/egresstest"
+	"triplane.dev/generic/base/egress/egresstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // Registry has the metrics of one server. Other packages register further collectors.

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // owners deletes the series of deleted objects, such as webhooks. Calls in progress may create a series again,

@@ -3,7 +3,7 @@ package request
 import (
 	"context"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 type key int

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"triplane/generic/base/timeslice"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/timeslice"
+	"triplane.dev/generic/base/user"
 )
 
 // State is a request's context with everything that the filter chain knows about the request. The filters set

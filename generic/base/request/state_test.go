@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // Scheduler assigns a fixed number of slots to tasks. It is safe for concurrent use.

@@ -13,7 +13,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/base/configfile"
+	"triplane.dev/generic/base/configfile"
 )
 
 // configuration is a TracingConfiguration of apiserver.config.k8s.io.

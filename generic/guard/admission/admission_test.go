@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/base/metrics"
+	"triplane.dev/generic/base/metrics"
 )
 
 var kind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}

@@ -3,7 +3,7 @@ package admission
 import (
 	"context"
 	"strings"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/request"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/klog/v2"

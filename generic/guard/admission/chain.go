@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
 )
 
 // Named is a plugin with its name in flags, configurations and metrics.

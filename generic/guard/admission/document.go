@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
-	"triplane/generic/storage/object"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/object"
+	"triplane.dev/generic/storage/wire"
 )
 
 // Document encodes an object as JSON with apiVersion and kind.

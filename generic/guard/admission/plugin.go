@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/generic/base/authorizer"
+	"triplane.dev/generic/base/authorizer"
 )
 
 // Plugin declares an admission plugin of a program that embeds the server. It is enabled and disabled by name

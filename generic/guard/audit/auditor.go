@@ -3,9 +3,9 @@ package audit
 import (
 	"context"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
 )
 
 // Backend stores events. It may keep them but must not change them.

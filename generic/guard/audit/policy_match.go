@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
 )
 
 // Decision is the result of a policy for one request.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
 )
 
 func attributes(who, verb, namespace, group, resource, subresource, name string) *authorizer.Attributes { //nolint:unparam // the order of an attribute record

@@ -14,8 +14,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
 )
 
 const (

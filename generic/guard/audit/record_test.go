@@ -12,8 +12,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/user"
 )
 
 // kept is a backend that encodes events when they are processed.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 // Anonymous authenticates requests without credentials as system:anonymous. If paths are given, it only does so

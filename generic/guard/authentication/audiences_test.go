@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
 )
 
 func TestForAudiences(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 // Response is a successful authentication.

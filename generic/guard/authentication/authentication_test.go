@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 func known(name string) Token {

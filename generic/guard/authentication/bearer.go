@@ -12,7 +12,7 @@ import (
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/request"
 )
 
 // errInvalidBearer is the error for tokens that no authenticator accepts.

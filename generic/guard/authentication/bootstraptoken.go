@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 const (

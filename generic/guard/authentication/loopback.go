@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 // WithLoopback marks a request as the server's own. Only the loopback transport calls it, which passes requests

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 // RequestHeaderConfig names the headers in which a front proxy sends the user. In each list the first header

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 // TokenFile maps the SHA-256 digests of tokens to users. Because of the digests, the time of a lookup reveals

@@ -6,7 +6,7 @@ import (
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 type unionRequest struct {

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 // failureTTL is how long a failed verification is cached.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 type authority struct {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
 )
 
 // AlwaysAllow allows every request.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"triplane/generic/base/authorizer"
+	"triplane.dev/generic/base/authorizer"
 )
 
 // Decisions counts the decisions of authorizers in apiserver_authorization_decisions_total. A nil Decisions

@@ -7,8 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/request"
 )
 
 // Forbidden returns the 403 status for a request. reason may be empty. Long names are shortened.

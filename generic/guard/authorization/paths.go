@@ -3,7 +3,7 @@ package authorization
 import (
 	"context"
 
-	"triplane/generic/base/authorizer"
+	"triplane.dev/generic/base/authorizer"
 )
 
 // Paths allows everyone all verbs at non-resource paths: "/healthz" is one path, "/healthz/*" all paths below

@@ -3,8 +3,8 @@ package authorization
 import (
 	"context"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
 )
 
 // PrivilegedGroups allows members of the groups every request.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
 )
 
 // Replaceable delegates to authorizers that can be replaced at run time. Each request is decided by one

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/cel-go/cel"
 
-	shared "triplane/generic/guard/cel"
-	"triplane/generic/guard/cel/library"
+	shared "triplane.dev/generic/guard/cel"
+	"triplane.dev/generic/guard/cel/library"
 )
 
 // TestActualCosts compares costs with those that were observed at kube-apiserver 1.36. The type of the variable

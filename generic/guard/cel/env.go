@@ -6,7 +6,7 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
 
-	"triplane/generic/guard/cel/library"
+	"triplane.dev/generic/guard/cel/library"
 )
 
 // PerCallLimit limits the cost of one evaluation.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 
-	"triplane/generic/guard/cel/library"
+	"triplane.dev/generic/guard/cel/library"
 )
 
 // Program is a planned expression. It is safe for concurrent use.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/request"
 )
 
 // Objects provides counts of objects and watches. Its methods are called for each list and each write and must

@@ -7,8 +7,8 @@ import (
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
 )
 
 // schema is a FlowSchema with an existing priority level.

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
 )
 
 // Request is the input of flow control.

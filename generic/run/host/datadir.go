@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 	"k8s.io/klog/v2"
 
-	"triplane/internal/durable"
-	"triplane/internal/private"
+	"triplane.dev/internal/durable"
+	"triplane.dev/internal/private"
 )
 
 // DataDir is a data directory that this process has locked.

@@ -11,9 +11,9 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane/generic/run/options"
-	"triplane/generic/run/pki"
-	"triplane/generic/storage/embedded"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/storage/embedded"
 )
 
 // EtcdClient returns the etcdctl arguments to connect to the embedded etcd; "" if its client API is not served.

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"triplane/internal/durable"
+	"triplane.dev/internal/durable"
 )
 
 // Kubeconfig describes an administrator's kubeconfig.

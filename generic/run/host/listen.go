@@ -7,7 +7,7 @@ import (
 	"net"
 	"syscall"
 
-	"triplane/generic/run/options"
+	"triplane.dev/generic/run/options"
 )
 
 // Listen opens the listener of a server, whose address must be set. Errors name the flag to change.

@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane/generic/run/pki"
-	"triplane/generic/storage"
-	"triplane/generic/storage/embedded"
+	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/embedded"
 )
 
 // members serves the members of the embedded etcd's cluster. GET lists them, POST adds a member and responds with

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane/internal/resident"
+	"triplane.dev/internal/resident"
 )
 
 const (

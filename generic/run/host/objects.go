@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/storage"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/storage"
 )
 
 // objects finds caches by resource, for the estimates of flow control. It wraps the RESTOptionsGetter of all

@@ -8,9 +8,9 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/tracing"
-	"triplane/generic/serve/server"
-	"triplane/internal/worker"
+	"triplane.dev/generic/base/tracing"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/internal/worker"
 )
 
 // Running is a running server with its storage.

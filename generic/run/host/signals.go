@@ -6,7 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // UntilSignal runs a program until the first termination signal, which cancels its context, and tunes the memory

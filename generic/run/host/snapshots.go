@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/storage/embedded"
-	"triplane/internal/durable"
+	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/internal/durable"
 )
 
 // snapshots creates and serves snapshots of the embedded etcd.

@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/cache"
-	"triplane/generic/storage/observed"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/observed"
 )
 
 // storageMetrics collects object counts, cache statistics and database sizes when /metrics is read. It caches the

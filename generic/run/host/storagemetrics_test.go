@@ -7,10 +7,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/storage"
-	"triplane/generic/storage/memory"
-	"triplane/generic/storage/observed"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/memory"
+	"triplane.dev/generic/storage/observed"
 )
 
 // unfilled is a cache that no client has read.

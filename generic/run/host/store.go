@@ -14,17 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/guard/flowcontrol"
-	"triplane/generic/run/options"
-	"triplane/generic/run/pki"
-	"triplane/generic/serve/server"
-	"triplane/generic/storage"
-	"triplane/generic/storage/cache"
-	"triplane/generic/storage/embedded"
-	"triplane/generic/storage/encryption"
-	"triplane/generic/storage/etcd"
-	"triplane/generic/storage/memory"
-	"triplane/internal/worker"
+	"triplane.dev/generic/guard/flowcontrol"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/generic/storage/encryption"
+	"triplane.dev/generic/storage/etcd"
+	"triplane.dev/generic/storage/memory"
+	"triplane.dev/internal/worker"
 )
 
 // Store is the open storage of a server: the default etcd, the etcds of individual resources, and the encryption

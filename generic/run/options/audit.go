@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/egress"
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/audit"
-	"triplane/generic/guard/audit/backend"
+	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/audit"
+	"triplane.dev/generic/guard/audit/backend"
 )
 
 // Audit configures audit logging.

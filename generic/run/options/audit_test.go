@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/serve/server"
 )
 
 func auditFlags(t *testing.T, args ...string) *Audit {

@@ -11,11 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/egress"
-	"triplane/generic/guard/authentication"
-	"triplane/generic/guard/authentication/serviceaccount"
-	"triplane/generic/guard/authentication/webhook"
-	"triplane/internal/worker"
+	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/generic/guard/authentication/webhook"
+	"triplane.dev/internal/worker"
 )
 
 // Lookups reads the objects to which tokens refer.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/util/cert"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"triplane/generic/base/configfile"
-	"triplane/generic/guard/authentication/jwt"
+	"triplane.dev/generic/base/configfile"
+	"triplane.dev/generic/guard/authentication/jwt"
 )
 
 // OIDC configures one issuer of JSON Web Tokens by flags.

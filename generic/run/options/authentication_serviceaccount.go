@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
-	"triplane/generic/guard/authentication"
-	"triplane/generic/guard/authentication/serviceaccount"
-	"triplane/generic/guard/authentication/serviceaccount/external"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/generic/guard/authentication/serviceaccount/external"
 )
 
 // ServiceAccount configures how service account tokens are issued and verified.

@@ -13,14 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/configfile"
-	"triplane/generic/base/egress"
-	authnwebhook "triplane/generic/guard/authentication/webhook"
-	"triplane/generic/guard/authorization"
-	"triplane/generic/guard/authorization/abac"
-	"triplane/generic/guard/authorization/configuration"
-	"triplane/generic/guard/authorization/webhook"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/configfile"
+	"triplane.dev/generic/base/egress"
+	authnwebhook "triplane.dev/generic/guard/authentication/webhook"
+	"triplane.dev/generic/guard/authorization"
+	"triplane.dev/generic/guard/authorization/abac"
+	"triplane.dev/generic/guard/authorization/configuration"
+	"triplane.dev/generic/guard/authorization/webhook"
 )
 
 // Authorization configures the authorizers.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/component-base/featuregate"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/serve/server"
 )
 
 // The emulated releases: the server's own release, and three before it.

@@ -15,9 +15,9 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/user"
 )
 
 // coreServer is an API server that authenticates one token and authorizes one user, and counts requests.

@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/guard/authentication"
-	"triplane/generic/guard/authentication/clusterinfo"
-	"triplane/generic/guard/authentication/webhook"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication/clusterinfo"
+	"triplane.dev/generic/guard/authentication/webhook"
 )
 
 // DelegatedAuthentication configures the authentication of an extension API server. It trusts the same front

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	authnwebhook "triplane/generic/guard/authentication/webhook"
-	"triplane/generic/guard/authorization"
-	"triplane/generic/guard/authorization/webhook"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	authnwebhook "triplane.dev/generic/guard/authentication/webhook"
+	"triplane.dev/generic/guard/authorization"
+	"triplane.dev/generic/guard/authorization/webhook"
 )
 
 // DelegatedAuthorization configures the authorization of an extension API server: the core API server authorizes

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane/generic/base/egress"
+	"triplane.dev/generic/base/egress"
 )
 
 // Egress configures outgoing connections.

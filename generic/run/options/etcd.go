@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/base/egress"
-	"triplane/generic/storage"
-	"triplane/generic/storage/embedded"
-	"triplane/generic/storage/etcd"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/generic/storage/etcd"
+	"triplane.dev/generic/storage/wire"
 )
 
 // Etcd configures storage.

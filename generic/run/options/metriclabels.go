@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"triplane/generic/base/metrics"
+	"triplane.dev/generic/base/metrics"
 )
 
 // allowedLabels parses --allow-metric-labels and the file of --allow-metric-labels-manifest. The flag takes

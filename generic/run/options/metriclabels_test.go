@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane/generic/base/metrics"
+	"triplane.dev/generic/base/metrics"
 )
 
 func TestAllowedMetricLabels(t *testing.T) {

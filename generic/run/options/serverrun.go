@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane/generic/guard/flowcontrol"
-	"triplane/generic/serve/filters"
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/guard/flowcontrol"
+	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/server"
 )
 
 // ServerRun configures request handling and shutdown.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"triplane/generic/serve/server"
+	"triplane.dev/generic/serve/server"
 )
 
 // SecureServing configures the HTTPS listener.

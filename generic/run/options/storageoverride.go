@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/storage"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/storage"
 )
 
 // StorageOverride changes how the objects of one resource are stored. It is for programs that embed a server. Zero

@@ -3,13 +3,13 @@ package options
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/base/metrics"
-	"triplane/generic/storage"
-	"triplane/generic/storage/cache"
-	"triplane/generic/storage/encryption"
-	"triplane/generic/storage/observed"
-	"triplane/generic/storage/wire/protojson"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/encryption"
+	"triplane.dev/generic/storage/observed"
+	"triplane.dev/generic/storage/wire/protojson"
 )
 
 // Store is an open etcd with the watch multiplexer of its resources.

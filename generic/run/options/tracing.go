@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triplane/generic/base/tracing"
+	"triplane.dev/generic/base/tracing"
 )
 
 // Tracing configures the export of spans.

@@ -12,8 +12,8 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
 
-	"triplane/internal/durable"
-	"triplane/internal/private"
+	"triplane.dev/internal/durable"
+	"triplane.dev/internal/private"
 )
 
 // readPair returns certificates and key. It returns nothing if one of the files does not exist, and an error if

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"triplane/internal/durable"
+	"triplane.dev/internal/durable"
 )
 
 // Files are the paths of the files that Ensure generates.

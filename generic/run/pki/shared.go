@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"triplane/internal/durable"
+	"triplane.dev/internal/durable"
 )
 
 // authorities are the CAs below the key directory that the servers of a cluster share, with their names.

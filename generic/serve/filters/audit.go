@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"triplane/generic/guard/audit"
-	"triplane/generic/guard/authorization"
+	"triplane.dev/generic/guard/audit"
+	"triplane.dev/generic/guard/authorization"
 )
 
 // AuditOptions configures audit logging.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/base/request"
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/audit"
 )
 
 // events records a summary of each event.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/audit"
-	"triplane/generic/guard/authorization"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/audit"
+	"triplane.dev/generic/guard/authorization"
 )
 
 // AuthorizationOptions configures authorization.

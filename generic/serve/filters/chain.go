@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"slices"
 
-	"triplane/generic/base/timeslice"
+	"triplane.dev/generic/base/timeslice"
 )
 
 // filter wraps a handler.

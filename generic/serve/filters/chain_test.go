@@ -17,12 +17,12 @@ import (
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authentication"
-	"triplane/generic/guard/authorization"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/guard/authorization"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

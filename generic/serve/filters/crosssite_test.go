@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/request"
 )
 
 func TestCrossSite(t *testing.T) {

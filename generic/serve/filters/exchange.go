@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/request"
-	"triplane/generic/base/timeslice"
-	"triplane/generic/guard/flowcontrol"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/timeslice"
+	"triplane.dev/generic/guard/flowcontrol"
 )
 
 // exchange is the state of a request in the chain.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net/http"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/audit"
-	"triplane/generic/guard/authorization"
-	"triplane/generic/guard/flowcontrol"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/audit"
+	"triplane.dev/generic/guard/authorization"
+	"triplane.dev/generic/guard/flowcontrol"
 )
 
 // Acting describes a filter of the chain and its effect on a request.

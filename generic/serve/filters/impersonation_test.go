@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
 )
 
 // constrained allows all permissions of constrained impersonation, and nothing else.

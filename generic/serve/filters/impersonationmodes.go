@@ -7,10 +7,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authorization"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authorization"
 )
 
 const (

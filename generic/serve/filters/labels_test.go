@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
 )
 
 // hostile returns a request with random names.

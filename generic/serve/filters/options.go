@@ -3,7 +3,7 @@ package filters
 import (
 	"time"
 
-	"triplane/generic/base/metrics"
+	"triplane.dev/generic/base/metrics"
 )
 
 // Options are the options of all filters, and what they share.

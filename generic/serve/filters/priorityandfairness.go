@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"time"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/flowcontrol"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/flowcontrol"
 )
 
 // PriorityAndFairnessOptions configures API priority and fairness.

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/base/request"
-	"triplane/generic/guard/flowcontrol"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/flowcontrol"
 )
 
 // flowOptions are testOptions with flow control with so many seats and no queues.

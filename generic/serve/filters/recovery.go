@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/metrics"
+	"triplane.dev/generic/base/metrics"
 )
 
 // withPanicRecovery responds 500 if the handler panics, and logs the stack. If the response has started, it aborts

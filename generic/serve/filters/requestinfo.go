@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/request"
 )
 
 // RequestInfoOptions configures the classification of requests.

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strings"
 
-	"triplane/generic/base/request"
-	"triplane/generic/guard/audit"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/audit"
+	"triplane.dev/generic/storage/wire"
 )
 
 // responseWriter observes the response and adds the headers that are known only when the response starts.

@@ -6,7 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication"
 )
 
 func TestRetryAfterDuringShutdown(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/request"
 )
 
 const (

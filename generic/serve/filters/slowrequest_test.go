@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/request"
 )
 
 func TestTraceOfSlowRequest(t *testing.T) {

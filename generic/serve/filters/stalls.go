@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/user"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/request"
-	"triplane/generic/guard/audit"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/audit"
+	"triplane.dev/generic/storage/wire"
 )
 
 // statusError is implemented by the errors of k8s.io/apimachinery.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"sync"
 
-	"triplane/generic/guard/authentication"
-	"triplane/internal/worker"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/internal/worker"
 )
 
 // termination cancels long-running requests when the server shuts down. One goroutine waits for shutdown while

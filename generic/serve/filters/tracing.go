@@ -9,9 +9,9 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/tracing"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/tracing"
+	"triplane.dev/generic/base/user"
 )
 
 // TracingOptions is --tracing-config-file.

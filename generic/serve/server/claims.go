@@ -7,8 +7,8 @@ import (
 
 	"github.com/emicklei/go-restful/v3"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
 )
 
 // Rule is the kind of registration by which a server claims a path.

@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/api/openapi"
-	"triplane/generic/api/registry"
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/admission"
-	"triplane/generic/serve/filters"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/openapi"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/serve/filters"
 )
 
 // Config is the configuration of a generic server. The three servers of a chain share most of it; the module's

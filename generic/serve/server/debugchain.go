@@ -10,9 +10,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/serve/filters"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/serve/filters"
 )
 
 // ChainPath is the path of the description of the chain.

@@ -3,8 +3,8 @@ package server
 import (
 	"net/http"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
 )
 
 // DelegationTarget is the next server in the chain. A server delegates all requests that it does not claim. The

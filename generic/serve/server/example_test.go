@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/dynamic"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/generic/run/options"
-	"triplane/generic/serve/server"
-	"triplane/generic/storage/cache"
-	"triplane/generic/storage/embedded"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/embedded"
 )
 
 // Tree is an example kind.

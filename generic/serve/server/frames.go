@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // frameScheduler selects which stream of a connection writes next: round-robin, one frame each. Unlike the

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authentication"
 )
 
 // TestFrameScheduler sends many bodies over a connection. Some are not read and some are cancelled; the others

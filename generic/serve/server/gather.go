@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/serve/filters"
-	"triplane/internal/worker"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/serve/filters"
+	"triplane.dev/internal/worker"
 )
 
 const (

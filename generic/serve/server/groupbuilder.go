@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
 )
 
 // GroupBuilder collects the storage of an API group's resources, that of kinds and other.

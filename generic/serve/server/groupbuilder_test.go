@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
 )
 
 type noStorage struct{}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/api/handlers"
-	"triplane/generic/base/request"
+	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/base/request"
 )
 
 // APIServerHandler serves the requests of a server.

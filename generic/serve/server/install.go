@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/api/endpoints"
-	"triplane/generic/api/openapi"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/endpoints"
+	"triplane.dev/generic/api/openapi"
 )
 
 // EndpointOptions is how the resources of API groups are served.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // lifecycle starts and stops the goroutines of a chain of servers.

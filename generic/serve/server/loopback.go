@@ -15,10 +15,10 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/authentication"
-	"triplane/internal/worker"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/internal/worker"
 )
 
 // loopbackTransport sends requests of clients in this process to the handler chain, without a socket and TLS. The

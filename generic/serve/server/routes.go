@@ -11,7 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/guard/flowcontrol"
+	"triplane.dev/generic/guard/flowcontrol"
 )
 
 // installHealth serves /healthz, /livez and /readyz with the checks and hooks of the whole chain.

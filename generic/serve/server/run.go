@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/guard/authentication"
-	"triplane/generic/serve/filters"
-	"triplane/internal/worker"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/serve/filters"
+	"triplane.dev/internal/worker"
 )
 
 // RunOptions configures start and shutdown of the outermost server.

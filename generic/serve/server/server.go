@@ -8,7 +8,7 @@ import (
 
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/generic/serve/filters"
+	"triplane.dev/generic/serve/filters"
 )
 
 // GenericAPIServer is one of the servers of a chain. Groups, paths, hooks and checks are added before PrepareRun

@@ -16,8 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
 )
 
 func TestMain(m *testing.M) {

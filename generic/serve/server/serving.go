@@ -16,9 +16,9 @@ import (
 	"golang.org/x/net/http2"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/serve/filters"
-	"triplane/internal/worker"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/serve/filters"
+	"triplane.dev/internal/worker"
 )
 
 // SecureServing is the TLS listener of the outermost server.

@@ -4,9 +4,9 @@ import (
 	"sync"
 	"time"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/serve/filters"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/storage/wire"
 )
 
 // stalledConnection closes an HTTP/2 connection whose client reads less than a frame of the pending data in

@@ -19,10 +19,10 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authentication"
-	"triplane/generic/guard/flowcontrol"
-	"triplane/internal/worker"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/guard/flowcontrol"
+	"triplane.dev/internal/worker"
 )
 
 // seats returns flow control with one level for all users, with queues.

@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // deadlineListener is a listener whose Accept can be interrupted without closing it.

@@ -15,7 +15,7 @@ const CompatibleVersion = "v1.37.2"
 
 // commit and date (RFC 3339) are set by the linker:
 //
-//	-ldflags "-X triplane/generic/serve/server.commit=… -X triplane/generic/serve/server.date=…"
+//	-ldflags "-X triplane.dev/generic/serve/server.commit=… -X triplane.dev/generic/serve/server.date=…"
 //
 // If they are empty, DefaultVersion uses the VCS information that the Go command recorded.
 var commit, date string

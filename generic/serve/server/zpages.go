@@ -12,10 +12,10 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"triplane/generic/api/handlers"
-	"triplane/generic/api/negotiation"
-	"triplane/generic/base/request"
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/storage/wire"
 )
 
 // zpage is a page for operators at /NAME (KEPs 4828 and 4827): text for people, or an object of config.k8s.io if

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/request"
 )
 
 func TestZPageForms(t *testing.T) {

@@ -1,7 +1,7 @@
 package cache
 
 import (
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // apply applies changes in their order. It reports whether wake must be called. All changes of one revision are

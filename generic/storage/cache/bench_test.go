@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 func filledWorld(b *testing.B, n int) *world {

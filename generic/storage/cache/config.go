@@ -1,6 +1,6 @@
 package cache
 
-import "triplane/generic/storage"
+import "triplane.dev/generic/storage"
 
 // Config configures a cache of a Multiplexer.
 type Config struct {

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // unreadableTTL is how long a fill that failed because of an undecryptable value is not retried. Readers get

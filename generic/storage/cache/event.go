@@ -3,7 +3,7 @@ package cache
 import (
 	"sync/atomic"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // event is one change of a record. The history and all watches share it.

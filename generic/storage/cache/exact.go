@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // exact lists the state at a revision: from the current tree if nothing has changed since, from a kept

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // sealed is a View that fails to decrypt all values.

@@ -3,7 +3,7 @@ package cache
 import (
 	"bytes"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // expectedMax limits the records that wait for their change: one for each write in progress, and some whose

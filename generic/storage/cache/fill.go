@@ -7,9 +7,9 @@ import (
 	"github.com/tidwall/btree"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/storage"
-	"triplane/internal/longwork"
-	"triplane/internal/worker"
+	"triplane.dev/generic/storage"
+	"triplane.dev/internal/longwork"
+	"triplane.dev/internal/worker"
 )
 
 const (

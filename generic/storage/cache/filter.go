@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // filter has the selectors of a list or watch. A nil filter selects everything.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"triplane/generic/base/tracing"
-	"triplane/generic/storage"
+	"triplane.dev/generic/base/tracing"
+	"triplane.dev/generic/storage"
 )
 
 // freshWait is how long a read waits for a revision.

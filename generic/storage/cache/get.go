@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Get implements storage.Cache.

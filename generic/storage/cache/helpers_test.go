@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/embedded"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/embedded"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -4,7 +4,7 @@ import (
 	"sort"
 	"time"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 func eventAt(revision int64, at time.Duration, size int) *event {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 func TestListSelects(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"triplane/generic/storage"
-	"triplane/internal/worker"
+	"triplane.dev/generic/storage"
+	"triplane.dev/internal/worker"
 )
 
 // Multiplexer feeds the caches of a server from one watch of its backend. Its methods are safe for concurrent

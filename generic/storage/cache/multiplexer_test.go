@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/embedded"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/embedded"
 )
 
 // breaking is a backend whose watch can be broken. It hides that it is in this process, so that no shortcuts

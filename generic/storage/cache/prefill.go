@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 const (

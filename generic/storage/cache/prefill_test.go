@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 func TestPrefill(t *testing.T) {

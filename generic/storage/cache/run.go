@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane/generic/storage"
-	"triplane/internal/worker"
+	"triplane.dev/generic/storage"
+	"triplane.dev/internal/worker"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 const (

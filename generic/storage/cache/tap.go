@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 const (

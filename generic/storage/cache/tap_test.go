@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 func TestTapReturnsAllChanges(t *testing.T) {

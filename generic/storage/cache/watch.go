@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Watch implements storage.Cache.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // A watch receives the same events with and without a filled cache.

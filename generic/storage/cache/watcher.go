@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 const (

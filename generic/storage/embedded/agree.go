@@ -14,7 +14,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/raft/v3"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // agreement coordinates reads and writes with the other members. A single member is its own majority. It is

@@ -11,7 +11,7 @@ import (
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 	"go.etcd.io/raft/v3"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // led is a raftServer with a leader of this ID.

@@ -14,9 +14,9 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/raft/v3"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/etcd"
-	"triplane/internal/worker"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/etcd"
+	"triplane.dev/internal/worker"
 )
 
 // Backend implements storage.Backend with the server in this process.

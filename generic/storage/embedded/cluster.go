@@ -17,7 +17,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 const (

@@ -16,8 +16,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/lease"
 
-	"triplane/generic/run/pki"
-	"triplane/generic/storage"
+	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/storage"
 )
 
 // trio is a cluster of three members in one process.

@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/etcd/server/v3/features"
 	"go.uber.org/zap"
 
-	"triplane/generic/storage/etcd"
+	"triplane.dev/generic/storage/etcd"
 )
 
 // Config configures a member.

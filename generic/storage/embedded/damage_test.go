@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 var damages = flag.Int("damages", 40, "how many times TestDamagedFiles damages a file")

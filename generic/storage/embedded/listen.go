@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	"k8s.io/klog/v2"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // minPing is the minimum interval of a client's keepalive pings. It is etcd's default.

@@ -18,7 +18,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/rafthttp"
 	"k8s.io/klog/v2"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // Peer configures the connections between members. Members authenticate each other with certificates of a

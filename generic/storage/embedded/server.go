@@ -18,8 +18,8 @@ import (
 	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 
-	"triplane/internal/durable"
-	"triplane/internal/worker"
+	"triplane.dev/internal/durable"
+	"triplane.dev/internal/worker"
 )
 
 // startTimeout limits the replay of the log in Start.

@@ -15,7 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 func TestMain(m *testing.M) {

@@ -11,8 +11,8 @@ import (
 
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 
-	"triplane/generic/storage"
-	"triplane/internal/durable"
+	"triplane.dev/generic/storage"
+	"triplane.dev/internal/durable"
 )
 
 // revisionBump is the difference between the revisions of a restored store and its snapshot. It exceeds the

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // A restored store has the content of the snapshot at revisions that no client has seen.

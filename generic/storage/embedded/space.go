@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/storage"
-	"triplane/internal/durable"
-	"triplane/internal/resident"
+	"triplane.dev/generic/storage"
+	"triplane.dev/internal/durable"
+	"triplane.dev/internal/resident"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"triplane/generic/storage"
-	"triplane/internal/worker"
+	"triplane.dev/generic/storage"
+	"triplane.dev/internal/worker"
 )
 
 const smallQuota = 16 << 20

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Watch implements storage.Backend.

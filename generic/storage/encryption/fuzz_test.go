@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/storage/encryption/kmstest"
+	"triplane.dev/generic/storage/encryption/kmstest"
 )
 
 // FuzzOpen decrypts arbitrary bytes with all providers. It must not panic. Decrypted values were encrypted with

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	kmsapi "k8s.io/kms/apis/v2"
 
-	"triplane/generic/storage/encryption/kmstest"
+	"triplane.dev/generic/storage/encryption/kmstest"
 )
 
 func TestKMSCallsThePluginOncePerSeed(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/storage/encryption/kmstest"
+	"triplane.dev/generic/storage/encryption/kmstest"
 )
 
 // storedByV1 is the stored value of the Secret default/a by kube-apiserver v1.36. The plugin prefixes plaintext

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Options configure the Providers.

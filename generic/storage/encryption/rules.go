@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // rules are a compiled configuration, with the chain of each resource.

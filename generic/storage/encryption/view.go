@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // View is a storage.Backend for one resource that decrypts values on reads and encrypts them on writes. A

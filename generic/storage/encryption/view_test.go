@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/encryption/kmstest"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/encryption/kmstest"
 )
 
 const goldenValue = `{"kind":"Secret"} hidden`

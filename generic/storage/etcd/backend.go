@@ -7,7 +7,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // revisionTimeout limits the read of the current revision. Callers share this read, so it does not use the

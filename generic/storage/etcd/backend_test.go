@@ -15,11 +15,11 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/goleak"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/embedded"
-	"triplane/generic/storage/etcd"
-	"triplane/generic/storage/memory"
-	"triplane/internal/worker"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/generic/storage/etcd"
+	"triplane.dev/generic/storage/memory"
+	"triplane.dev/internal/worker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/cache"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/cache"
 )
 
 // A cache with a client is as consistent as one with the embedded server, also if keys outside its watch

@@ -9,7 +9,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // CompactKey coordinates compaction among the replicas of all API servers on an etcd cluster. Its version is

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/embedded"
-	"triplane/generic/storage/etcd"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/generic/storage/etcd"
 )
 
 // Two replicas compact once per interval, and keep revisions that are younger than one.

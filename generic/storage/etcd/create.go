@@ -6,7 +6,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Create implements storage.Backend.

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // ErrLeaseLost means that the lease for a put does not exist any more.

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // A value that exceeds the transport's limit is ErrTooLarge, with the message that clients of kube-apiserver

@@ -6,7 +6,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Get implements storage.Backend.

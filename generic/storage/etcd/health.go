@@ -9,7 +9,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Check returns an error unless etcd serves a linearizable read within the timeout. It reads a key below prefix

@@ -6,7 +6,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Range implements storage.Backend.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Revision implements storage.Backend with one linearizable read. Calls that arrive during a read share the

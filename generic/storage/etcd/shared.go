@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // sharedCall shares the calls of a function among concurrent callers. Its result is valid for all callers that

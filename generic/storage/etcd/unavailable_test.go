@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/etcd"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/etcd"
 )
 
 // forward forwards a Unix socket to an etcd until away is called.

@@ -6,7 +6,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Watch implements storage.Backend. The stream ends when its member loses the leader, so that partitions are

@@ -10,7 +10,7 @@ import (
 
 	library "gopkg.in/evanphx/json-patch.v4"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 const (

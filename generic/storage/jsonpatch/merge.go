@@ -6,7 +6,7 @@ import (
 
 	library "gopkg.in/evanphx/json-patch.v4"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // Cheap reports whether applying a merge patch takes less than half a second, if document and patch are read

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Backend implements storage.Backend.

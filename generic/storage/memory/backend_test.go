@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"triplane/generic/storage"
-	"triplane/internal/worker"
+	"triplane.dev/generic/storage"
+	"triplane.dev/internal/worker"
 )
 
 // The behaviour that all backends have in common is tested in package etcd.

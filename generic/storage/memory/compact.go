@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // Compact implements storage.Backend.

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"strings"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // batchMax limits the changes per batch, so that continuous writes do not block readers.

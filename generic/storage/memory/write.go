@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // maxValue is about the default maximum size of a value in etcd.

@@ -7,10 +7,10 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/base/tracing"
-	"triplane/generic/storage"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/tracing"
+	"triplane.dev/generic/storage"
 )
 
 // Backend measures the requests of one resource to another backend.

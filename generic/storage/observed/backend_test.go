@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/storage"
-	"triplane/generic/storage/memory"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/memory"
 )
 
 // Sweep counts ranges without a resource.

@@ -12,8 +12,8 @@ import (
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	certificatesv1client "k8s.io/client-go/kubernetes/typed/certificates/v1"
 
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/observed"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/observed"
 )
 
 // Count returns the number of objects of a resource in a namespace in storage. It supports resources that this

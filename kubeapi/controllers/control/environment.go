@@ -11,9 +11,9 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
-	"triplane/generic/base/request"
-	"triplane/generic/base/user"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/kubeapi/group"
 )
 
 // Env has the dependencies of controllers. It lives as long as they do.

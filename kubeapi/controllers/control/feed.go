@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/cache"
-	"triplane/generic/storage/observed"
-	"triplane/internal/worker"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/observed"
+	"triplane.dev/internal/worker"
 )
 
 // Object is a stored object, or its deletion.

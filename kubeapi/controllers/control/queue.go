@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 const (

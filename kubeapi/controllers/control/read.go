@@ -3,7 +3,7 @@ package control
 import (
 	"bytes"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // Key is the key of an object in a controller's queue. The namespace of cluster-scoped objects is "".

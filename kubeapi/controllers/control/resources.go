@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/group"
 )
 
 // Resource is a resource in discovery, in its preferred version.

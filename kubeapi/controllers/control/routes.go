@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/storage"
-	"triplane/generic/storage/cache"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/cache"
 )
 
 // routes maps keys to resources. Built-in resources have their own prefixes; the keys of all others are

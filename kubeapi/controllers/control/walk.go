@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/storage"
+	"triplane.dev/generic/storage"
 )
 
 // walkPage is the page size of Walk.

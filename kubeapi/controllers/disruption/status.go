@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 // evictionTime is how long an evicted pod that is not deleted counts as disrupted.

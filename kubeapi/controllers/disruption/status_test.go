@@ -12,10 +12,10 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"triplane/generic/api/discovery"
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/controllers/control"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 type noStorage struct{}

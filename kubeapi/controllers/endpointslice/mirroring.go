@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	discoveryv1client "k8s.io/client-go/kubernetes/typed/discovery/v1"
 
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 const (

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	discoveryv1client "k8s.io/client-go/kubernetes/typed/discovery/v1"
 
-	"triplane/kubeapi/controllers/control"
-	"triplane/kubeapi/group"
+	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (

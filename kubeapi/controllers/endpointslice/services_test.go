@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/storage/wire"
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/generic/storage/wire"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 // stored returns an object of the feed.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	discoveryv1client "k8s.io/client-go/kubernetes/typed/discovery/v1"
 
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 // perSlice is the maximum number of endpoints of a slice.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
-	"triplane/internal/worker"
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/internal/worker"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // finishForeground removes the finalizer of an object whose blocking dependents were deleted.

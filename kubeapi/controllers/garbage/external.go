@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"triplane/internal/worker"
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/internal/worker"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 // followExternal watches the metadata of resources of external servers, as they are added and removed, until ctx

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 // With objects that own each other, themselves, and some of them twice, each node is at its key.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 // Hook is the name of the post-start hook that runs the controller.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 // leaseName is the name of the Lease of the API server that runs the elections.

@@ -14,9 +14,9 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/guard/authentication/serviceaccount"
-	"triplane/kubeapi/controllers/control"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/metadata"
 
-	"triplane/internal/worker"
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/internal/worker"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 // purge is one attempt to empty a namespace.

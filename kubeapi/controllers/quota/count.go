@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/controllers/control"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/quota"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/quota"
 )
 
 // count returns the usage of a quota by the objects of its namespace.

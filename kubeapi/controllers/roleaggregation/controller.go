@@ -13,7 +13,7 @@ import (
 	applyrbacv1 "k8s.io/client-go/applyconfigurations/rbac/v1"
 	rbacv1client "k8s.io/client-go/kubernetes/typed/rbac/v1"
 
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 const name = "clusterrole-aggregation-controller"

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"triplane/internal/longwork"
-	"triplane/internal/worker"
-	"triplane/kubeapi/controllers/control"
+	"triplane.dev/internal/longwork"
+	"triplane.dev/internal/worker"
+	"triplane.dev/kubeapi/controllers/control"
 )
 
 const (

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"triplane/generic/guard/authentication/serviceaccount"
-	"triplane/internal/worker"
-	"triplane/kubeapi/controllers/control"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/internal/worker"
+	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const workers = 5

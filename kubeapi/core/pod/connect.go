@@ -14,13 +14,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/authorization"
-	"triplane/kubeapi/group"
-	"triplane/kubeapi/kubelet"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/authorization"
+	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/kubelet"
 )
 
 // nodeOf is the node of a pod. It is the pod that is not found where the node is

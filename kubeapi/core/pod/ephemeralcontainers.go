@@ -7,10 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/podspec"
-	"triplane/kubeapi/specdiff"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/specdiff"
 )
 
 // ephemeralContainers adds containers for debugging to a running pod.

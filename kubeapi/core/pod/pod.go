@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/podspec"
 )
 
 type pod = *corev1.Pod

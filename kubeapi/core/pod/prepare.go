@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/base/request"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // prepareForCreate sets what the server decides of a new pod.

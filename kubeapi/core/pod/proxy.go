@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/kubeapi/core/proxy"
-	"triplane/kubeapi/kubelet"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/kubeapi/core/proxy"
+	"triplane.dev/kubeapi/kubelet"
 )
 
 // proxyResource serves "pods/proxy".

@@ -7,8 +7,8 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // status is what kubelets and controllers write.

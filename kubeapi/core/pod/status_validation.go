@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
-	"triplane/generic/api/rest"
-	"triplane/kubeapi/check"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/kubeapi/check"
 )
 
 func validateStatus(a check.Addresses, p, old pod) field.ErrorList {

@@ -3,9 +3,9 @@ package pod
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/api/rest"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/kubeapi/group"
 )
 
 // Subresources returns the subresources of pods that are not part of their declaration, by name.

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/api/registry"
-	"triplane/kubeapi/show"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/kubeapi/show"
 )
 
 func columns() []registry.Column {

@@ -10,9 +10,9 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/podspec"
-	"triplane/kubeapi/specdiff"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/specdiff"
 )
 
 // validateUpdate lets a pod's images, deadline and tolerations change, and

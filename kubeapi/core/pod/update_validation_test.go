@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // Requests of a few megabytes have room for lists as long as these.

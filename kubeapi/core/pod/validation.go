@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // validate validates a pod at any time of its life.

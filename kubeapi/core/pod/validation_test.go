@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/podspec"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/podspec"
 )
 
 func fieldNames(errs field.ErrorList) []string {

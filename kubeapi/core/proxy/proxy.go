@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/proxy"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
-	"triplane/kubeapi/kubelet"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/kubeapi/kubelet"
 )
 
 // Resource returns the subresource "proxy", whose options have the rest of the path.

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/api/rest"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/service/allocator"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/core/service/allocator"
+	"triplane.dev/kubeapi/group"
 )
 
 // Allocation gets services their IPs and ports, and takes them back.

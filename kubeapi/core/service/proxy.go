@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/base/request"
-	"triplane/kubeapi/core/proxy"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/kubeapi/core/proxy"
+	"triplane.dev/kubeapi/group"
 )
 
 // Proxy serves "services/proxy": requests go on to a pod behind the Service.

@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/kubeapi/check"
+	"triplane.dev/kubeapi/check"
 )
 
 // validateFixed refuses changes of what is decided once.

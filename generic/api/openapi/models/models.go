@@ -15,7 +15,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 //go:embed models.json.gz

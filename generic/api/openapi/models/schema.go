@@ -3,7 +3,7 @@ package models
 import (
 	"bytes"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // possibleValues is what generators put behind the description of a field with an

@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/yaml"
 
-	"triplane/generic/base/configfile"
+	"triplane.dev/generic/base/configfile"
 )
 
 // kinds returns the versions of AdmissionConfiguration, which all have the same fields.

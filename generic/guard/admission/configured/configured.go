@@ -15,13 +15,13 @@ import (
 	admissionlisters "k8s.io/client-go/listers/admissionregistration/v1"
 	"k8s.io/client-go/tools/cache"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/manifest"
-	"triplane/generic/guard/admission/policy"
-	"triplane/generic/guard/admission/webhook"
-	"triplane/internal/worker"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/manifest"
+	"triplane.dev/generic/guard/admission/policy"
+	"triplane.dev/generic/guard/admission/webhook"
+	"triplane.dev/internal/worker"
 )
 
 // Config configures the plugins.

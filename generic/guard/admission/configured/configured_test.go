@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/guard/admission"
 )
 
 func TestFollowsThePolicies(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"triplane/generic/base/configfile"
-	"triplane/generic/guard/admission/configuration"
-	"triplane/generic/guard/admission/manifest"
+	"triplane.dev/generic/base/configfile"
+	"triplane.dev/generic/guard/admission/configuration"
+	"triplane.dev/generic/guard/admission/manifest"
 )
 
 // Manifests configures how plugins read webhooks and policies from a directory.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"triplane/generic/guard/admission/policy"
+	"triplane.dev/generic/guard/admission/policy"
 )
 
 // cached is the resource version of reads that the watch cache serves.

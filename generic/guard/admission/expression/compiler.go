@@ -7,8 +7,8 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 
-	shared "triplane/generic/guard/cel"
-	"triplane/generic/guard/cel/library"
+	shared "triplane.dev/generic/guard/cel"
+	"triplane.dev/generic/guard/cel/library"
 )
 
 // Scope selects which variables an expression has in addition to those of every expression.

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/admission"
 )
 
 // onlyReads is an authorizer that only allows the verb get.

@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/guard/admission"
 )
 
 // Inputs provides the inputs of all expressions for one operation. Webhooks and policies share it, so that the

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/cel/library"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/cel/library"
 )
 
 // Values are the inputs of expressions for one operation, with the object in one version. They are computed on

@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/guard/admission"
 )
 
 // Plugin denies the creation of objects, built-in and custom, in namespaces that do not exist or are

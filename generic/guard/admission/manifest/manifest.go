@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/configfile"
+	"triplane.dev/generic/base/configfile"
 )
 
 // Suffix ends the names of all objects in manifests. The API rejects objects with such names.

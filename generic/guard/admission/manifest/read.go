@@ -20,7 +20,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"triplane/generic/base/configfile"
+	"triplane.dev/generic/base/configfile"
 )
 
 // maxDocument limits the size of a YAML document in bytes.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/guard/admission"
 )
 
 // served are the served versions of all resources.

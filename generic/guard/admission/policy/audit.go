@@ -7,7 +7,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/guard/audit"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/match"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/match"
 )
 
 // catalogues are the policies of manifests, which come first, and those of the API. Bindings never refer to

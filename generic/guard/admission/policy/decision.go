@@ -11,9 +11,9 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/admission/expression"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission/expression"
 )
 
 // maxMessage limits the bytes of a messageExpression's result.

@@ -12,10 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/expression"
-	"triplane/generic/guard/admission/match"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/expression"
+	"triplane.dev/generic/guard/admission/match"
 )
 
 // mutatingPolicy is a compiled MutatingAdmissionPolicy.

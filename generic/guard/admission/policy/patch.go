@@ -19,10 +19,10 @@ import (
 
 	"github.com/google/cel-go/common/types/ref"
 
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/expression"
-	"triplane/generic/storage/jsonpatch"
-	"triplane/generic/storage/object"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/expression"
+	"triplane.dev/generic/storage/jsonpatch"
+	"triplane.dev/generic/storage/object"
 )
 
 // apply evaluates a mutation and applies it to the object. It reports whether the object changed.

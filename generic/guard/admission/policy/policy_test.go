@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/base/request"
-	"triplane/generic/guard/admission"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission"
 )
 
 // configMaps converts ConfigMaps, which have one version.

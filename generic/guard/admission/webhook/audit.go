@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"triplane/generic/base/request"
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/audit"
 )
 
 // annotationSuffix ends the key of an audit annotation. It has the round, and the index of the webhook among

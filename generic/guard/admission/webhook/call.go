@@ -12,10 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/generic/guard/admission/expression"
-	"triplane/generic/storage/jsonpatch"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission/expression"
+	"triplane.dev/generic/storage/jsonpatch"
 )
 
 // webhookCall is the call of a webhook for one request.

@@ -21,8 +21,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"triplane/generic/base/egress"
-	"triplane/generic/base/tracing"
+	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/base/tracing"
 )
 
 // Resolver resolves Services to addresses. It also dials webhooks: DialCluster those behind Services,

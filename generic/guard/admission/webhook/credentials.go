@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"triplane/generic/base/configfile"
-	"triplane/generic/guard/admission/configuration"
+	"triplane.dev/generic/base/configfile"
+	"triplane.dev/generic/guard/admission/configuration"
 )
 
 // Credentials authenticate the server to webhooks. They are the users of a kubeconfig file, whose names are

@@ -8,8 +8,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/guard/admission/expression"
-	"triplane/generic/guard/admission/match"
+	"triplane.dev/generic/guard/admission/expression"
+	"triplane.dev/generic/guard/admission/match"
 )
 
 // hook is a compiled webhook.

@@ -11,10 +11,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/expression"
-	"triplane/generic/storage/jsonpatch"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/expression"
+	"triplane.dev/generic/storage/jsonpatch"
 )
 
 var errPanic = errors.New("the call of a webhook failed unexpectedly")

@@ -12,12 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/expression"
-	"triplane/generic/guard/admission/match"
-	"triplane/internal/worker"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/expression"
+	"triplane.dev/generic/guard/admission/match"
+	"triplane.dev/internal/worker"
 )
 
 // Config configures both plugins.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/expression"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/expression"
 )
 
 // encodeReview returns a new AdmissionReview request as JSON, which is the same for both versions.

@@ -21,10 +21,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/base/egress"
-	"triplane/generic/guard/admission"
-	"triplane/generic/guard/admission/expression"
-	"triplane/generic/storage/jsonpatch"
+	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/guard/admission/expression"
+	"triplane.dev/generic/storage/jsonpatch"
 )
 
 // converter converts ConfigMaps, which have one version.

@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/audit"
 )
 
 // Names of the backends in the label "plugin" of error metrics.

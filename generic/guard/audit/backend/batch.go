@@ -10,9 +10,9 @@ import (
 
 	"k8s.io/client-go/util/flowcontrol"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/audit"
-	"triplane/internal/worker"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/audit"
+	"triplane.dev/internal/worker"
 )
 
 // maxBufferedBytes limits the bytes of events that are buffered or being sent, by Event.Size.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/audit"
 )
 
 // failed returns the number of events that a backend has lost.

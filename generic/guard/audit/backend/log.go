@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/audit"
 )
 
 // Formats of the log.

@@ -12,8 +12,8 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/audit"
 )
 
 type buffer struct{ bytes.Buffer }

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 	"k8s.io/apimachinery/pkg/types"
 
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/guard/audit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane/internal/worker"
+	"triplane.dev/internal/worker"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/guard/audit"
 )
 
 const (

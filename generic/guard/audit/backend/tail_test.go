@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/guard/audit"
 )
 
 func TestTail(t *testing.T) {

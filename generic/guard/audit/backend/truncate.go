@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/audit"
 )
 
 // Truncate limits the size of events and batches that it passes to the next backend.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/audit"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/audit"
 )
 
 func TestTruncate(t *testing.T) {

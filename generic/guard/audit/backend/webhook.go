@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"triplane/generic/base/metrics"
-	"triplane/generic/guard/audit"
-	"triplane/generic/guard/authentication/webhook"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/audit"
+	"triplane.dev/generic/guard/authentication/webhook"
 )
 
 // Webhook posts events, as an EventList, to a service.

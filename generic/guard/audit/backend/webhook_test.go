@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/base/metrics"
+	"triplane.dev/generic/base/metrics"
 )
 
 // receiver responds with each code in turn, and from then on with the last one. It sends the bodies to a

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication"
 )
 
 // ConfigMap is the name of the ConfigMap in kube-system.

@@ -21,7 +21,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication"
 )
 
 // authority returns a self-signed certificate of a proxy and its PEM.

@@ -1,6 +1,6 @@
 package jwt
 
-import "triplane/generic/base/configfile"
+import "triplane.dev/generic/base/configfile"
 
 // Configuration is an AuthenticationConfiguration of apiserver.config.k8s.io. All versions have the same
 // fields.

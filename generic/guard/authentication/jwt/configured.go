@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication"
 )
 
 // readyWithin is how long the issuers of a new configuration have to respond before Replace fails.

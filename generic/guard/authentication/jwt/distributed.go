@@ -8,7 +8,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication"
 )
 
 // maxDistributedIssuers limits the number of other issuers that the tokens of one issuer may refer to.

@@ -15,7 +15,7 @@ import (
 	"github.com/google/cel-go/ext"
 	authenticationv1 "k8s.io/api/authentication/v1"
 
-	shared "triplane/generic/guard/cel"
+	shared "triplane.dev/generic/guard/cel"
 )
 
 // Names of variables in expressions.

@@ -15,8 +15,8 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authentication/jwt/jwttest"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authentication/jwt/jwttest"
 )
 
 func ptr[T any](v T) *T { return &v }

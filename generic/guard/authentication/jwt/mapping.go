@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"triplane/generic/base/egress"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/base/user"
 )
 
 // rules are the compiled form of an Authenticator.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"triplane/generic/guard/authentication"
-	"triplane/internal/worker"
+	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/internal/worker"
 )
 
 // successTTL is how long a successful authentication is cached.

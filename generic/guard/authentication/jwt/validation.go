@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/base/egress"
+	"triplane.dev/generic/base/egress"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/guard/authentication/jwt/jwttest"
+	"triplane.dev/generic/guard/authentication/jwt/jwttest"
 )
 
 func TestCompile(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication"
 )
 
 // Getter returns the objects that tokens are bound to. For a missing object it returns a NotFound API error.

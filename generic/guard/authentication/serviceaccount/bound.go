@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 // deletionGrace is how long a token stays valid after the deletionTimestamp of its bound object. Pods use their

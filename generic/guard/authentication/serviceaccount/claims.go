@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 // Ref identifies an object in a token.

@@ -9,8 +9,8 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authentication"
 )
 
 // acceptLegacy authenticates a token from a Secret. It is valid as long as the Secret contains it.

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/request"
+	"triplane.dev/generic/base/request"
 )
 
 // Labels of Secrets with tokens. The cleanup of unused tokens uses them (KEP-2799).

@@ -30,8 +30,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authentication"
 )
 
 const issuerURL = "https://issuer"

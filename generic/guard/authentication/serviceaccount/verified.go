@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"sync"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 // maxVerified limits the size of each of the cache's two generations.

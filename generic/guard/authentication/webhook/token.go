@@ -8,8 +8,8 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authentication"
 )
 
 // Token returns an authenticator that sends TokenReviews of version v1 or v1beta1, which have the same form.

@@ -13,7 +13,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 
-	"triplane/generic/guard/authentication"
+	"triplane.dev/generic/guard/authentication"
 )
 
 func caller(t *testing.T, service http.HandlerFunc) *Caller {

@@ -9,8 +9,8 @@ import (
 	"os"
 	"strings"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
 )
 
 const apiVersion = "abac.authorization.kubernetes.io/v1beta1"

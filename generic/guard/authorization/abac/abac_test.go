@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
 )
 
 func read(t *testing.T, text string) (Authorizer, error) {

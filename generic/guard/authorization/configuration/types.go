@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/configfile"
+	"triplane.dev/generic/base/configfile"
 )
 
 // Types of authorizers.

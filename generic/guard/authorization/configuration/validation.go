@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/guard/authorization/webhook"
+	"triplane.dev/generic/guard/authorization/webhook"
 )
 
 const (

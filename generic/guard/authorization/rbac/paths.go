@@ -1,6 +1,6 @@
 package rbac
 
-import "triplane/generic/base/authorizer"
+import "triplane.dev/generic/base/authorizer"
 
 func anyPathCovers(rules []string, path string) bool {
 	for _, r := range rules {

@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
-	"triplane/internal/worker"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/internal/worker"
 )
 
 func meta(namespace, name string) metav1.ObjectMeta {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/user"
 )
 
 // Authorizer authorizes requests with the RBAC objects of the cluster. It is safe for concurrent use.

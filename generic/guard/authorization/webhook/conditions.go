@@ -12,7 +12,7 @@ import (
 	"github.com/google/cel-go/ext"
 	authorizationv1 "k8s.io/api/authorization/v1"
 
-	shared "triplane/generic/guard/cel"
+	shared "triplane.dev/generic/guard/cel"
 )
 
 // Condition is a compiled match condition. The webhook is only called if all conditions are true.

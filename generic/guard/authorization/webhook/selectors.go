@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/selection"
 
-	"triplane/generic/base/authorizer"
+	"triplane.dev/generic/base/authorizer"
 )
 
 // addSelectors adds the selectors of a request to a review. Requirements that a review cannot express are

@@ -11,9 +11,9 @@ import (
 	authorizationv1beta1 "k8s.io/api/authorization/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/guard/authentication/webhook"
-	"triplane/generic/guard/authorization"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/guard/authentication/webhook"
+	"triplane.dev/generic/guard/authorization"
 )
 
 const (

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
-	"triplane/generic/guard/authentication/webhook"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authentication/webhook"
 )
 
 // caller returns a caller of a service that is served until the test ends.

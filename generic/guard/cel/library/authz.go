@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"triplane/generic/base/authorizer"
-	"triplane/generic/base/user"
+	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/user"
 )
 
 // Types of the values of the authorizer library, from the authorizer to its decision.

@@ -6,7 +6,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"triplane/internal/quantity"
+	"triplane.dev/internal/quantity"
 )
 
 // QuantityType is the CEL type of quantities.

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"strconv"
 
-	"triplane/generic/storage/wire"
+	"triplane.dev/generic/storage/wire"
 )
 
 // maxDepth limits the nesting of messages. Deeper ones must be decoded.

@@ -15,10 +15,10 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/api/rest"
-	"triplane/generic/base/metrics"
-	"triplane/generic/base/request"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/kubeapi/group"
 )
 
 var (

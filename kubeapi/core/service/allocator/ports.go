@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"triplane/generic/api/registry"
-	"triplane/generic/base/metrics"
-	"triplane/generic/storage"
-	"triplane/generic/storage/wire"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
+	"triplane.dev/kubeapi/group"
 )
 
 // PortAllocations is the resource by whose name storage options configure where node ports are kept

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/base/request"
-	"triplane/generic/storage"
-	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/storage"
+	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/group"
 )
 
 const (

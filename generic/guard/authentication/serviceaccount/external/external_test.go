@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/guard/authentication/serviceaccount"
-	"triplane/generic/guard/authentication/serviceaccount/external/externaltest"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/generic/guard/authentication/serviceaccount/external/externaltest"
 )
 
 func dial(t *testing.T, p *externaltest.Process) *Signer {

@@ -12,7 +12,7 @@ import (
 	externaljwtv1 "k8s.io/externaljwt/apis/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/guard/authentication/serviceaccount"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
 )
 
 const (
