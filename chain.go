@@ -19,7 +19,6 @@ import (
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/group"
-	"triplane.dev/kubeapi/kubelet"
 )
 
 // assemble creates the servers in the order of their dependencies, and prepares the outermost one. undo closes what it
@@ -32,6 +31,9 @@ func assemble(ctx context.Context, f *foundation, undo *host.Cleanup) (*server.P
 	outermost, err := newServers(f, g)
 	if err == nil {
 		err = addControllers(f, g, outermost)
+	}
+	if err == nil {
+		err = serveWorkspaces(f, g, outermost)
 	}
 	if err != nil {
 		if g.audit != nil {
@@ -56,6 +58,9 @@ func newServers(f *foundation, g *guards) (*server.GenericAPIServer, error) {
 	outermost, err := newAggregator(f, g, config, localServers{core.GenericAPIServer, extensions.CRDsKnown()})
 	if err != nil {
 		return nil, fmt.Errorf("aggregator: %w", err)
+	}
+	if f.nested != nil {
+		return outermost.GenericAPIServer, nil
 	}
 	// These endpoints contain all Secrets and keys: only the administrator's role allows their paths.
 	mux := outermost.GenericAPIServer.Handler.NonGoRestfulMux
@@ -88,16 +93,18 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 	config := &kubeapi.Config{
 		Generic:                   &generic,
 		Groups:                    groups,
-		AdvertiseAddress:          f.options.advertised(),
+		AdvertiseAddress:          f.advertised(),
 		AdvertisePort:             f.advertisedPort,
 		Peer:                      f.peer,
 		Replicas:                  kube.replicas(),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		PolicyInForce:             g.inEffect,
 		RepairEvery:               f.options.repairEvery,
-		Leadership:                &kube.Leadership,
-		PublishStorageVersions:    true,
+		PublishStorageVersions:    f.nested == nil,
 		RequestHeader:             newRequestHeader(f.options, g.authn),
+	}
+	if f.nested == nil {
+		config.Leadership = &kube.Leadership
 	}
 	if g.authn.ClientCA != nil {
 		config.ClientCA = g.authn.ClientCA.PEM
@@ -107,7 +114,7 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 		return nil, err
 	}
 	installIssuerDiscovery(f, g.authn.Keys, core.GenericAPIServer)
-	return core, nil
+	return core, f.installWorkspaces(core.GenericAPIServer)
 }
 
 // newGroupDeps returns the dependencies of the API groups.
@@ -117,13 +124,9 @@ func newGroupDeps(f *foundation, authn *options.Authenticators) (group.Deps, err
 	if err != nil {
 		return group.Deps{}, err
 	}
-	reach := kube.Kubelet
-	if f.options.Egress.ConfigFile != "" {
-		reach.Dial = f.egress.DialCluster
-	}
-	kubelets, err := kubelet.New(reach)
-	if err != nil {
-		return group.Deps{}, err
+	kubelets := f.process.kubelets
+	if f.nested != nil {
+		kubelets = f.process.anonymous
 	}
 	return group.Deps{
 		Stores:        f.stores,
@@ -135,7 +138,7 @@ func newGroupDeps(f *foundation, authn *options.Authenticators) (group.Deps, err
 
 		TokenAuthenticator: authn.Token,
 		APIAudiences:       authn.Audiences,
-		TokenIssuer:        serviceaccount.NewIssuer(accounts.Issuers[0], authn.Signer),
+		TokenIssuer:        serviceaccount.NewIssuer(f.issuer(), authn.Signer),
 		MaxTokenLifetime:   authn.MaxTokenLifetime,
 		ExtendTokens:       accounts.ExtendTokenExpiration,
 		ExtendedLifetime:   authn.ExtendedTokenLifetime,
@@ -168,9 +171,9 @@ func newRequestHeader(o *Options, authn *options.Authenticators) *kubeapi.Reques
 // installIssuerDiscovery serves the OIDC discovery of service account tokens, if the issuer is a URL.
 func installIssuerDiscovery(f *foundation, keys serviceaccount.Keys, s *server.GenericAPIServer) {
 	o := f.options.Authentication.ServiceAccount
-	d, err := serviceaccount.NewDiscovery(o.Issuers[0], o.JWKSURI, f.config.ExternalAddress, keys)
+	d, err := serviceaccount.NewDiscovery(f.issuer(), o.JWKSURI, f.config.ExternalAddress, keys)
 	if err != nil {
-		klog.InfoS("Disabled OIDC discovery of service account tokens", "issuer", o.Issuers[0], "reason", err)
+		klog.InfoS("Disabled OIDC discovery of service account tokens", "issuer", f.issuer(), "reason", err)
 		return
 	}
 	d.Install(s.Handler.GoRestfulContainer)

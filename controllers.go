@@ -17,6 +17,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/guard/authentication/serviceaccount"
 	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi/controllers"
@@ -114,17 +115,19 @@ func addControllers(f *foundation, g *guards, outermost *server.GenericAPIServer
 	}
 	m, err := controllers.New(controllers.Config{
 		Options: given,
-		Stores:  f.stores, Storages: f.config.RESTOptionsGetter, Multiplexers: f.store.Multiplexers(),
+		Stores:  f.stores, Storages: f.config.RESTOptionsGetter, Multiplexers: f.multiplexers(),
 		Public: outermost.Config().Discovery, Local: localIn(f.config.Discovery), Scheme: f.kinds.scheme,
-		Loopback: f.config.LoopbackClientConfig, Elect: !o.Etcd.Embedded() || o.Etcd.MayHavePeers(),
+		Loopback: f.config.LoopbackClientConfig, Elect: f.nested == nil && (!o.Etcd.Embedded() || o.Etcd.MayHavePeers()),
 		ID:     controllersID(),
 		Queues: f.config.Metrics.Queues,
 	})
 	if err != nil {
 		return fmt.Errorf("controllers: %w", err)
 	}
-	if err := f.config.Metrics.Register(m.Metrics()); err != nil {
-		return err
+	if f.nested == nil {
+		if err := f.config.Metrics.Register(m.Metrics()); err != nil {
+			return err
+		}
 	}
 	outermost.AddHealthChecks(server.NamedCheck(controllersHook, m.Check))
 	if err := outermost.AddPreShutdownHook(controllersHook, m.Stop); err != nil {
@@ -147,7 +150,8 @@ func newControllerOptions(f *foundation, authn *options.Authenticators, selectio
 	if cert == "" && f.options.Authentication.ClientCAFile == f.files.CACert {
 		cert, key = f.files.CACert, f.files.CAKey
 	}
-	if cert != "" {
+	// Certificates of the process are valid in all chains, so those whom a workspace trusts cannot issue them.
+	if cert != "" && f.nested == nil {
 		o.SigningAuthority = func() (*certificates.Authority,
 			error) {
 			return readAuthority(cert, key, c.SigningDuration)
@@ -157,7 +161,7 @@ func newControllerOptions(f *foundation, authn *options.Authenticators, selectio
 		}
 	}
 	if f.options.Authentication.ServiceAccount.SigningEndpoint == "" {
-		o.TokenSigner = authn.Signer
+		o.TokenIssuer = serviceaccount.NewIssuer(options.NestedLegacyIssuer(f.urlPath()), authn.Signer)
 	}
 	name := cmp.Or(c.RootCAFile, f.options.SecureServing.CertFile, f.files.CACert)
 	if name == "" {

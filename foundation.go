@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/version"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"triplane.dev/generic/api/openapi"
@@ -17,6 +18,7 @@ import (
 	"triplane.dev/generic/base/egress"
 	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/tracing"
+	"triplane.dev/generic/guard/admission/configuration"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/pki"
 	"triplane.dev/generic/serve/server"
@@ -24,6 +26,8 @@ import (
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/kubelet"
+	"triplane.dev/workspaces"
 )
 
 // opened is what a start opens before it creates servers.
@@ -52,6 +56,21 @@ type foundation struct {
 	peer *net.TCPAddr
 	// serverID is the name of this replica's lease.
 	serverID string
+	// process has what the chains of all workspaces share with the root chain.
+	process *process
+	// nested is what distinguishes the chain of a workspace; nil for the root chain.
+	nested *nested
+}
+
+// process is what the chains of a process share.
+type process struct {
+	// kubelets connects to the kubelets of the root chain, anonymous to those of workspaces: their nodes may have
+	// any address, so that it must not show a certificate.
+	kubelets, anonymous *kubelet.Client
+	// admission is the configuration of admission plugins by --admission-control-config-file.
+	admission *configuration.Plugins
+	// workspaces runs the chains of workspaces; nil if they are disabled.
+	workspaces *workspaces.Manager
 }
 
 func newFoundation(o *Options, in opened) (*foundation, error) {
@@ -64,9 +83,34 @@ func newFoundation(o *Options, in opened) (*foundation, error) {
 		return nil, err
 	}
 	port := cmp.Or(o.ServerRun.AdvertisePort, config.Serving.Port())
+	shared, err := newProcess(o, in)
+	if err != nil {
+		return nil, err
+	}
 	peer, stores := o.advertisedToPeers(port), group.NewStores()
 	return &foundation{opened: in, options: o, config: config, kinds: known, stores: stores, advertisedPort: port,
-		peer: peer, serverID: bootstrap.NewIdentity(stores, peer).Name()}, nil
+		peer: peer, serverID: bootstrap.NewIdentity(stores, peer).Name(), process: shared}, nil
+}
+
+func newProcess(o *Options, in opened) (*process, error) {
+	reach := o.Kube.Kubelet
+	if o.Egress.ConfigFile != "" {
+		reach.Dial = in.egress.DialCluster
+	}
+	kubelets, err := kubelet.New(reach)
+	if err != nil {
+		return nil, err
+	}
+	reach.CertFile, reach.KeyFile = "", ""
+	anonymous, err := kubelet.New(reach)
+	if err != nil {
+		return nil, err
+	}
+	plugins, err := configuration.Read(o.Admission.ConfigFile, o.Admission.Enabled())
+	if err != nil {
+		return nil, err
+	}
+	return &process{kubelets: kubelets, anonymous: anonymous, admission: plugins, workspaces: newWorkspaceManager(o, in)}, nil
 }
 
 // newConfig returns the servers' configuration by options and storage.
@@ -100,8 +144,7 @@ func newConfig(o *Options, in opened, known kinds) (*server.Config, error) {
 	}
 	c.FlowControl = o.ServerRun.FlowControl(stored)
 	c.Metrics.MustRegister(in.egress.Collectors()...)
-	c.OpenAPI = openapi.NewService(openapi.NewBuilder(known.schemas, known.scheme, c.Version.EmulationMajor+"."+
-		c.Version.EmulationMinor))
+	c.OpenAPI = openapi.NewService(known.builder(c.Version))
 	return c, nil
 }
 
@@ -112,9 +155,21 @@ type kinds struct {
 	converter func() (managedfields.TypeConverter, error) // created when a managed field is first written
 }
 
+// builder returns the builder of OpenAPI documents. Each service needs one.
+func (k *kinds) builder(v *version.Info) *openapi.Builder {
+	return openapi.NewBuilder(k.schemas, k.scheme, v.EmulationMajor+"."+v.EmulationMinor)
+}
+
 func newKinds(o *Options) (kinds, error) {
 	k := kinds{scheme: kubeapi.NewScheme(), schemas: &models.Source{NoEnums: !o.Compatibility.Enabled("OpenAPIEnums")}}
-	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
+	add := []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme}
+	if o.Workspaces.Enabled {
+		add = append(add, workspaces.AddToScheme)
+		if err := k.schemas.Describe(workspaces.Workspace{}, workspaces.List{}); err != nil {
+			return kinds{}, err
+		}
+	}
+	for _, add := range add {
 		if err := add(k.scheme); err != nil {
 			return kinds{}, err
 		}

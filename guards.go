@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane.dev/aggregator"
-	"triplane.dev/generic/guard/admission/configuration"
+	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/admission/configured"
 	"triplane.dev/generic/guard/audit"
 	authzconfig "triplane.dev/generic/guard/authorization/configuration"
@@ -64,19 +64,27 @@ func newGuards(ctx context.Context, f *foundation, undo *host.Cleanup) (*guards,
 func (g *guards) guard(f *foundation) *server.Config {
 	c := *f.config
 	c.Authorization, c.RuleResolver = g.authorizers.Authorizer, g.authorizers.RuleResolver
-	c.Authentication, c.APIAudiences = g.authn.Request, g.authn.Audiences
-	c.Serving.CurrentClientCAs = g.authn.Authorities
 	c.Admission = g.admission.Chain
 	c.ReadyChecks = append(slices.Clip(c.ReadyChecks), server.NamedCheck("informer-sync", func() error {
 		return errors.Join(f.store.Following(), g.admission.Following())
 	}))
 	c.PostStartHooks = slices.Concat([]server.PostStartHook{g.admission.StartHook()}, c.PostStartHooks,
 		[]server.PostStartHook{g.startHook})
+	if f.nested == nil {
+		g.guardProcess(f, &c)
+	}
+	return &c
+}
+
+// guardProcess completes the configuration of the root chain, which has the filters for all chains.
+func (g *guards) guardProcess(f *foundation, c *server.Config) {
+	c.Authentication, c.APIAudiences = g.authn.Request, g.authn.Audiences
+	c.Serving.CurrentClientCAs = g.authn.Authorities
 	c.RunInBackground("start-authorization-config-reload", g.authorizers.Background)
 	c.RunInBackground("start-token-issuers", g.authn.Background())
 	c.Audit = g.audit
-	g.console.configure(&c)
-	return &c
+	g.console.configure(c)
+	g.dispatchWorkspaces(f, c)
 }
 
 // authorization are the authorizers.
@@ -86,6 +94,8 @@ type authorization struct {
 	inEffect func(context.Context, []metav1.Object) error
 	// startHook starts the authorizers that watch objects.
 	startHook server.PostStartHook
+	// admits reports whether a binding of other than the default policy names a user; nil for the root chain.
+	admits func(*user.Info) bool
 }
 
 func newAuthorization(f *foundation) (authorization, error) {
@@ -115,10 +125,6 @@ func newServices(f *foundation) (*aggregator.Services, error) {
 
 func newAdmission(f *foundation, authz authorization, services *aggregator.Services) (*admission.Plugins, error) {
 	o, enabled := f.options, f.options.Admission.Enabled()
-	configurations, err := configuration.Read(o.Admission.ConfigFile, enabled)
-	if err != nil {
-		return nil, err
-	}
 	return admission.New(admission.Dependencies{
 		Stores:         f.stores,
 		Authorizer:     authz.authorizers.Authorizer,
@@ -126,7 +132,7 @@ func newAdmission(f *foundation, authz authorization, services *aggregator.Servi
 		Services:       services,
 		Loopback:       f.config.LoopbackClientConfig,
 		Tolerations:    o.Kube.Tolerations,
-		Configurations: configurations,
+		Configurations: f.process.admission,
 		FeatureEnabled: o.Compatibility.Enabled,
 		Metrics:        f.config.Metrics.Admission,
 		PodSecurity:    f.config.Metrics.PodSecurity,

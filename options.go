@@ -45,6 +45,7 @@ type Options struct {
 	Kube           *Kube
 	Controllers    *Controllers
 	Console        *Console
+	Workspaces     *Workspaces
 	Join           *Join
 	Ignored        *options.Ignored
 	// KeepKubeconfig does not write the data directory's KubeconfigFile.
@@ -126,6 +127,7 @@ func NewOptions() *Options {
 		},
 		Controllers: newControllers(),
 		Console:     &Console{},
+		Workspaces:  newWorkspaces(),
 		Join:        &Join{},
 		Ignored:     &options.Ignored{},
 	}
@@ -171,6 +173,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Tracing.AddFlags(sets.FlagSet("traces"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
 	o.Kube.addKubeletFlags(sets.FlagSet("kubelet"))
+	o.Workspaces.addFlags(sets.FlagSet("workspaces"))
 	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	o.Ignored.AddFlags(sets.FlagSet("ignored"))
 	return sets
@@ -219,7 +222,7 @@ func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
 		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube,
-		o.Controllers, o.Features, o.Compatibility,
+		o.Controllers, o.Features, o.Compatibility, o.Workspaces,
 	} {
 		errs = append(errs, v.Validate()...)
 	}

@@ -65,7 +65,7 @@ func (o *Options) advertisedToPeers(port int) *net.TCPAddr {
 // newPeers returns the configuration of peers; nil if proxying to them is disabled.
 func newPeers(f *foundation) (*aggregator.Peers, error) {
 	file := f.options.Kube.Peers.CAFile
-	if file == "" || !f.options.Compatibility.Enabled(gatePeers) {
+	if f.nested != nil || file == "" || !f.options.Compatibility.Enabled(gatePeers) {
 		return nil, nil
 	}
 	pem, err := os.ReadFile(file)

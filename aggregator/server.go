@@ -86,8 +86,10 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	if err := s.build(); err != nil {
 		return nil, err
 	}
-	if err := c.generic.Metrics.Register(unavailableGauge{s.directory}); err != nil {
-		return nil, err
+	if !c.generic.Nested {
+		if err := c.generic.Metrics.Register(unavailableGauge{s.directory}); err != nil {
+			return nil, err
+		}
 	}
 	apis := &directoryHandler{s.directory, delegate.UnprotectedHandler()}
 	root := s.directory.rootHandler(c.generic.Metrics.Peers)

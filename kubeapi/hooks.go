@@ -23,16 +23,22 @@ import (
 
 // addHooks names what the server creates for itself as kube-apiserver does.
 func (s *Server) addHooks() error {
+	process := func(work func(context.Context) error) func(context.Context) error {
+		if s.GenericAPIServer.Config().Nested {
+			return nil // the outer chain does it for the process
+		}
+		return work
+	}
 	for _, h := range []struct {
 		name string
 		work func(context.Context) error
 	}{
 		{bootstrap.NamespacesHook, s.kept("the namespaces of the system",
 			func(ctx context.Context) error { return bootstrap.Namespaces(ctx, s.Stores) })},
-		{bootstrap.PeerHook, s.peerHook},
+		{bootstrap.PeerHook, process(s.peerHook)},
 		{bootstrap.AuthenticationInfoHook, s.authenticationInfoHook},
-		{bootstrap.IdentityHook, s.identityHook},
-		{bootstrap.IdentityGarbageHook, s.identityGarbageHook},
+		{bootstrap.IdentityHook, process(s.identityHook)},
+		{bootstrap.IdentityGarbageHook, process(s.identityGarbageHook)},
 		{"storage-readiness", s.storageHook},
 		{bootstrap.TrackingHook, s.kept("the tracking of service account tokens", func(ctx context.Context) error {
 			return bootstrap.LegacyTokenTracking(ctx, s.Stores)
@@ -51,10 +57,13 @@ func (s *Server) addHooks() error {
 		{bootstrap.ServiceCIDRHook, s.kept("the default ServiceCIDR", func(ctx context.Context) error {
 			return bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs)
 		})},
-		{flowcontrol.ConsumerHook, s.flowControlHook},
-		{"priority-and-fairness-filter", s.flowFilterHook},
-		{"storage-object-count-tracker-hook", s.objectCountHook},
+		{flowcontrol.ConsumerHook, process(s.flowControlHook)},
+		{"priority-and-fairness-filter", process(s.flowFilterHook)},
+		{"storage-object-count-tracker-hook", process(s.objectCountHook)},
 	} {
+		if h.work == nil {
+			continue
+		}
 		if err := s.GenericAPIServer.AddPostStartHook(h.name, asServer(h.work)); err != nil {
 			return err
 		}

@@ -30,8 +30,8 @@ type Options struct {
 	Selection []string
 	// RootCA is the CA of the server's certificate in PEM; nil disables its publication.
 	RootCA []byte
-	// TokenSigner signs the tokens of Secrets; nil disables the token controller.
-	TokenSigner serviceaccount.Signer
+	// TokenIssuer signs the tokens of Secrets; nil disables the token controller.
+	TokenIssuer *serviceaccount.Issuer
 	// LegacyTokenCleanUpPeriod is how long a token in an automatic Secret may be unused.
 	LegacyTokenCleanUpPeriod time.Duration
 	// SigningAuthority returns the CA that signs certificates; nil disables signing.

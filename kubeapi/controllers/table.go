@@ -67,10 +67,10 @@ func table() []controller {
 		{"service-cidr-controller", plain(servicecidr.New)},
 		{"serviceaccount-controller", plain(serviceaccount.New)},
 		{"serviceaccount-token-controller", func(e *control.Env, o *Options) (run, error) {
-			if o.TokenSigner == nil {
+			if o.TokenIssuer == nil {
 				return nil, nil
 			}
-			return token.New(e, token.Config{Signer: o.TokenSigner, RootCA: o.RootCA})
+			return token.New(e, token.Config{Issuer: o.TokenIssuer, RootCA: o.RootCA})
 		}},
 		{"storage-version-migrator-controller", plain(storagemigration.New)},
 		{"ttl-after-finished-controller", plain(ttl.New)},

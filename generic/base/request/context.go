@@ -39,6 +39,14 @@ func UserFrom(ctx context.Context) *user.Info {
 	return u
 }
 
+// WorkspaceFrom returns the name of the request's workspace; "" outside workspaces.
+func WorkspaceFrom(ctx context.Context) string {
+	if s := StateFrom(ctx); s != nil {
+		return s.Workspace
+	}
+	return ""
+}
+
 // WithNamespace returns a context with the namespace of storage operations.
 func WithNamespace(ctx context.Context, namespace string) context.Context {
 	return context.WithValue(ctx, namespaceKey, namespace)

@@ -21,6 +21,9 @@ type State struct {
 
 	Info *Info
 	User *user.Info
+	// Workspace is the name of the workspace of a request below /workspaces/NAME/, whose path Info has without that
+	// prefix; "" outside workspaces.
+	Workspace string
 	// AuditID is the request's ID in logs, audit events and the header Audit-Id.
 	AuditID string
 	// Received is when the filter chain received the request.

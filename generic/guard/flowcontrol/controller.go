@@ -101,8 +101,13 @@ func (c *Controller) Classify(r Request, t *Ticket) {
 	}
 	t.level = t.schema.level
 	t.distinguisher = t.schema.distinguisher(r.User, r.Info)
+	objects := c.config.Objects
+	if r.Workspace != "" {
+		t.distinguisher = r.Workspace + "/" + t.distinguisher
+		objects = nil // of the server's own resources
+	}
 	t.hash = flowHash(c.seed, t.schema.name, t.distinguisher)
-	t.width = estimate(&t.request, c.config.Objects, t.schema.nominal)
+	t.width = estimate(&t.request, objects, t.schema.nominal)
 }
 
 // Counted reports whether the estimate for lists of a resource depends on the number of its objects.

@@ -34,6 +34,7 @@ type Store struct {
 	others    []*cluster
 	resources map[schema.GroupResource]*cluster // those of individual resources
 	providers *encryption.Providers
+	options   *options.RESTOptions // set by InstallIn
 	// failed is closed when the storage has stopped unexpectedly; nil if it cannot. why then returns the reason.
 	failed <-chan struct{}
 	why    func() error
@@ -264,6 +265,23 @@ func (s *Store) Multiplexers() []*cache.Multiplexer {
 	return multiplexers
 }
 
+// Below returns the storage options of resources below a path of two segments, ".DIRECTORY/NAME", with the multiplexers
+// of their keys, as of Multiplexers. It must be called after InstallIn. DropBelow ends them.
+func (s *Store) Below(path string) (*options.RESTOptions, []*cache.Multiplexer) {
+	var children []*cache.Multiplexer
+	for _, c := range s.clusters() {
+		children = append(children, c.mux.Child(path))
+	}
+	return s.options.Below(path), children
+}
+
+// DropBelow stops the caches of Below.
+func (s *Store) DropBelow(path string) {
+	for _, c := range s.clusters() {
+		c.mux.DropChild(path)
+	}
+}
+
 // InstallIn configures a server's storage, with health checks and metrics. It returns the object counts for the
 // estimates of flow control.
 func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Objects, error) {
@@ -276,7 +294,8 @@ func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Object
 	for r, other := range s.resources {
 		stores.Overrides[r] = options.Store{Backend: other.backend, Multiplexer: other.mux}
 	}
-	caches := newObjects(o.RESTOptionsGetter(stores))
+	s.options = o.RESTOptionsGetter(stores)
+	caches := newObjects(s.options)
 	c.RESTOptionsGetter = caches
 	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.HealthCheck(s.backend)))
 	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.ReadyCheck(s.backend)))

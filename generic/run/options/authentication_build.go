@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,8 +61,18 @@ type Authenticators struct {
 	// lifetime of pods' tokens with --service-account-extend-token-expiration.
 	MaxTokenLifetime, ExtendedTokenLifetime time.Duration
 
+	parts      authenticatorParts
 	background []func(context.Context)
 	closers    []func() error
+}
+
+// authenticatorParts are the authenticators of which Request consists, in its order.
+type authenticatorParts struct {
+	certificates []authentication.Request
+	// first and last are the authenticators of tokens before and after those of service accounts.
+	first, last []authentication.Token
+	anonymous   authentication.Request
+	accounts    *serviceaccount.Metrics
 }
 
 // Close closes connections. It must be called after the last request.
@@ -109,24 +120,64 @@ func (o *Authentication) Build(ctx context.Context, in AuthenticationInputs) (_ 
 	if len(a.Audiences) == 0 {
 		a.Audiences = o.ServiceAccount.Issuers
 	}
-	requests, err := o.certificates(a, in.Features)
-	if err != nil {
+	if a.parts.certificates, err = o.certificates(a, in.Features); err != nil {
 		return nil, err
 	}
 	configured, err := o.configured(a, in)
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := o.tokens(ctx, a, in, configured)
-	if err != nil {
+	a.parts.anonymous = configured.Anonymous()
+	if err := o.externalTokens(a, in, configured); err != nil {
 		return nil, err
 	}
-	union := authentication.AuthenticatedTokenGroup(authentication.UnionToken(tokens...))
-	requests = append(requests, authentication.Bearer(union), authentication.WebSocket(union))
-	a.Request = authentication.UnionFailFirst(
-		authentication.AuthenticatedGroup(authentication.Union(requests...)), configured.Anonymous())
-	a.Token = authentication.HeaderToken(a.Request)
+	var accounts []authentication.Token
+	if s := &o.ServiceAccount; s.SigningKeyFile != "" || s.SigningEndpoint != "" {
+		if err := s.keys(ctx, a, in.Metrics); err != nil {
+			return nil, err
+		}
+		if in.Metrics != nil {
+			a.parts.accounts = serviceaccount.NewMetrics(in.Metrics)
+		}
+		accounts = append(accounts, s.authenticator(a, s.Issuers, "", in.Lookups))
+	}
+	a.combine(append(accounts, o.bootstrapTokens(a, in.Lookups)...))
 	return a, nil
+}
+
+// combine sets Request and Token from the parts and the authenticators of stored tokens.
+func (a *Authenticators) combine(stored []authentication.Token) {
+	p := &a.parts
+	union := authentication.AuthenticatedTokenGroup(authentication.UnionToken(slices.Concat(p.first, stored, p.last)...))
+	requests := append(slices.Clip(p.certificates), authentication.Bearer(union), authentication.WebSocket(union))
+	a.Request = authentication.UnionFailFirst(authentication.AuthenticatedGroup(authentication.Union(requests...)),
+		p.anonymous)
+	a.Token = authentication.HeaderToken(a.Request)
+}
+
+// bootstrapTokens returns the authenticator of bootstrap tokens, if they are enabled.
+func (o *Authentication) bootstrapTokens(a *Authenticators, lookups Lookups) []authentication.Token {
+	if !o.BootstrapToken {
+		return nil
+	}
+	get := func(ctx context.Context, name string) (*corev1.Secret, error) {
+		return lookups.GetSecret(ctx, metav1.NamespaceSystem, name)
+	}
+	return []authentication.Token{authentication.ForAudiences(a.Audiences, authentication.BootstrapToken(get))}
+}
+
+// Nested returns the authenticators of a chain behind this one's filters: a shares those of users, and stored tokens
+// are those of the chain. path is appended to the issuers, so that a token of one chain is not one of another.
+func (o *Authentication) Nested(a *Authenticators, path string, lookups Lookups) *Authenticators {
+	nested := *a
+	nested.background, nested.closers, nested.Audiences = nil, nil, o.ServiceAccount.NestedIssuers(path)
+	var stored []authentication.Token
+	if a.Keys != nil {
+		stored = append(stored, o.ServiceAccount.authenticator(&nested, nested.Audiences, NestedLegacyIssuer(path),
+			lookups))
+	}
+	nested.combine(append(stored, o.bootstrapTokens(&nested, lookups)...))
+	return &nested
 }
 
 // certificates returns the authenticators of client certificates.
@@ -155,46 +206,34 @@ func (o *Authentication) certificates(
 	return requests, nil
 }
 
-// tokens returns the authenticators of tokens; configured is that of external issuers. The webhook comes last,
-// because it receives the token.
-func (o *Authentication) tokens(
-	ctx context.Context, a *Authenticators, in AuthenticationInputs, configured authentication.Token,
-) ([]authentication.Token, error) {
-	var tokens []authentication.Token
+// externalTokens creates the authenticators of tokens that are not stored; configured is that of external issuers. The
+// webhook comes last, because it receives the token.
+func (o *Authentication) externalTokens(a *Authenticators, in AuthenticationInputs,
+	configured authentication.Token) error {
+	p := &a.parts
 	if o.TokenFile != "" {
 		file, err := authentication.ReadTokenFile(o.TokenFile)
 		if err != nil {
-			return nil, fmt.Errorf("--token-auth-file: %w", err)
+			return fmt.Errorf("--token-auth-file: %w", err)
 		}
-		tokens = append(tokens, authentication.ForAudiences(a.Audiences, file))
+		p.first = append(p.first, authentication.ForAudiences(a.Audiences, file))
 	}
-	if s := &o.ServiceAccount; s.SigningKeyFile != "" || s.SigningEndpoint != "" {
-		if err := s.keys(ctx, a, in.Metrics); err != nil {
-			return nil, err
-		}
-		tokens = append(tokens, s.authenticator(a, in))
+	p.last = append(p.last, authentication.ForAudiences(a.Audiences, configured))
+	if o.Webhook.ConfigFile == "" {
+		return nil
 	}
-	if o.BootstrapToken {
-		get := func(ctx context.Context, name string) (*corev1.Secret, error) {
-			return in.Lookups.GetSecret(ctx, metav1.NamespaceSystem, name)
-		}
-		tokens = append(tokens, authentication.ForAudiences(a.Audiences, authentication.BootstrapToken(get)))
+	caller, err := webhook.NewCaller(o.Webhook.ConfigFile, in.Egress.DialControlPlane)
+	if err != nil {
+		return fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 	}
-	tokens = append(tokens, authentication.ForAudiences(a.Audiences, configured))
-	if o.Webhook.ConfigFile != "" {
-		caller, err := webhook.NewCaller(o.Webhook.ConfigFile, in.Egress.DialControlPlane)
-		if err != nil {
-			return nil, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
-		}
-		token, err := webhook.Token(caller, o.Webhook.Version, a.Audiences)
-		if err != nil {
-			return nil, fmt.Errorf("--authentication-token-webhook-version: %w", err)
-		}
-		cache := authentication.NewTokenCache(token, o.Webhook.CacheTTL)
-		cache.Count(in.TokenCache)
-		tokens = append(tokens, cache)
+	token, err := webhook.Token(caller, o.Webhook.Version, a.Audiences)
+	if err != nil {
+		return fmt.Errorf("--authentication-token-webhook-version: %w", err)
 	}
-	return tokens, nil
+	cache := authentication.NewTokenCache(token, o.Webhook.CacheTTL)
+	cache.Count(in.TokenCache)
+	p.last = append(p.last, cache)
+	return nil
 }
 
 func (h RequestHeader) config() authentication.RequestHeaderConfig {

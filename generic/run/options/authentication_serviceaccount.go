@@ -136,14 +136,27 @@ func (s *ServiceAccount) externalKeys(ctx context.Context, a *Authenticators, re
 	return nil
 }
 
-// authenticator returns the authenticator of service account tokens.
-func (s *ServiceAccount) authenticator(a *Authenticators, in AuthenticationInputs) authentication.Token {
-	var metrics *serviceaccount.Metrics
-	if in.Metrics != nil {
-		metrics = serviceaccount.NewMetrics(in.Metrics)
-	}
+// authenticator returns the authenticator of service account tokens of some issuers.
+func (s *ServiceAccount) authenticator(a *Authenticators, issuers []string, legacy string,
+	lookups Lookups) authentication.Token {
 	return serviceaccount.NewAuthenticator(serviceaccount.Config{
-		Issuers: s.Issuers, Keys: a.Keys, Audiences: a.Audiences, Getter: in.Lookups, Lookup: s.Lookup,
-		RecordUse: in.Lookups.RecordTokenUse, Metrics: metrics,
+		Issuers: issuers, LegacyIssuer: legacy, Keys: a.Keys, Audiences: a.Audiences, Getter: lookups, Lookup: s.Lookup,
+		RecordUse: lookups.RecordTokenUse, Metrics: a.parts.accounts,
 	})
 }
+
+// NestedIssuers returns the issuers of service account tokens of a chain behind this one's filters; "" for path are
+// this one's own.
+func (s *ServiceAccount) NestedIssuers(path string) []string {
+	issuers := make([]string, 0, len(s.Issuers))
+	for _, issuer := range s.Issuers {
+		issuers = append(issuers, strings.TrimSuffix(issuer, "/")+path)
+	}
+	if path == "" {
+		return s.Issuers
+	}
+	return issuers
+}
+
+// NestedLegacyIssuer returns the issuer of tokens in the Secrets of such a chain.
+func NestedLegacyIssuer(path string) string { return serviceaccount.LegacyIssuer + path }

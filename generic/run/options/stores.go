@@ -29,9 +29,21 @@ type Stores struct {
 	Metrics *metrics.Storage
 }
 
+// below returns the stores of the keys below a path (see cache.Multiplexer.Child).
+func (s Stores) below(path string) Stores {
+	s.Default.Multiplexer = s.Default.Multiplexer.Child(path)
+	overrides := make(map[schema.GroupResource]Store, len(s.Overrides))
+	for r, store := range s.Overrides {
+		store.Multiplexer = store.Multiplexer.Child(path)
+		overrides[r] = store
+	}
+	s.Overrides = overrides
+	return s
+}
+
 // RESTOptionsGetter returns the storage options of resources.
-func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
-	return restOptions{stores: stores, overrides: o.Storage, common: registry.RESTOptions{
+func (o *Etcd) RESTOptionsGetter(stores Stores) *RESTOptions {
+	return &RESTOptions{stores: stores, overrides: o.Storage, common: registry.RESTOptions{
 		Prefix:                  o.AbsolutePrefix(),
 		Budget:                  storage.NewBudget(0),
 		JSON:                    protojson.NewTypes(),
@@ -42,15 +54,25 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 	}}
 }
 
-// restOptions has the options that all resources share, and the store of each one.
-type restOptions struct {
+// Below returns the storage options of a second set of resources, whose keys are below a path of two segments,
+// ".DIRECTORY/NAME". Both share the budget of encoded forms.
+func (o *RESTOptions) Below(path string) *RESTOptions {
+	below := *o
+	below.stores = o.stores.below(path)
+	below.common.Prefix += "/" + path
+	return &below
+}
+
+// RESTOptions has the options that all resources share, and the store of each one. It implements
+// registry.RESTOptionsGetter.
+type RESTOptions struct {
 	stores    Stores
 	common    registry.RESTOptions
 	overrides map[schema.GroupResource]StorageOverride
 }
 
 // GetRESTOptions implements registry.RESTOptionsGetter.
-func (o restOptions) GetRESTOptions(resource schema.GroupResource) (registry.RESTOptions, error) {
+func (o *RESTOptions) GetRESTOptions(resource schema.GroupResource) (registry.RESTOptions, error) {
 	store, ok := o.stores.Overrides[resource]
 	if !ok {
 		store = o.stores.Default

@@ -84,6 +84,9 @@ func (e *exchange) completeAudit() {
 	if e.Server != "" {
 		audit.RecordOf(&e.State).Annotate(auditServer, e.Server)
 	}
+	if e.Workspace != "" {
+		audit.RecordOf(&e.State).Annotate(auditWorkspace, e.Workspace)
+	}
 	audit.RecordOf(&e.State).Complete()
 }
 
@@ -92,6 +95,9 @@ const latencyPrefix = "apiserver.latency.k8s.io/"
 
 // auditServer is the annotation with the server of the chain that responded.
 const auditServer = "triplane/server"
+
+// auditWorkspace is the annotation with the workspace of the request.
+const auditWorkspace = "workspaces.triplane.dev/workspace"
 
 // auditSlow annotates a slow request with the duration of each of its parts.
 func (e *exchange) auditSlow() {

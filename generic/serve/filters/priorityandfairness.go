@@ -6,6 +6,7 @@ import (
 
 	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/flowcontrol"
 )
 
@@ -56,7 +57,7 @@ func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOption
 func (e *exchange) enter(
 	control *flowcontrol.Controller, limiters limiters, t *flowcontrol.Ticket, query string, header http.Header,
 ) bool {
-	control.Classify(flowcontrol.Request{User: e.User, Info: &e.info, Query: query}, t)
+	control.Classify(flowcontrol.Request{User: e.flowUser(), Info: &e.info, Query: query, Workspace: e.Workspace}, t)
 	setFlowHeaders(header, t)
 	rejection := t.Enter(e, e.queueTimeout())
 	e.Spent(request.QueueWait, t.Waited())
@@ -72,6 +73,16 @@ func (e *exchange) enter(
 	}
 	e.seated.Store(true)
 	return true
+}
+
+// flowUser returns the user by which flow schemas classify a request. In a workspace, its administrators choose the
+// names and groups of impersonated users and service accounts, which therefore match no schema of the server's own.
+func (e *exchange) flowUser() *user.Info {
+	_, _, account := user.ServiceAccount(e.User.Name)
+	if e.Workspace == "" || !e.Impersonated && !account {
+		return e.User
+	}
+	return &user.Info{Name: e.Workspace + "/" + e.User.Name, Groups: []string{user.AllAuthenticated}}
 }
 
 func (e *exchange) isWatch() bool { return e.info.IsResourceRequest && e.info.Verb == "watch" }

@@ -34,11 +34,11 @@ func withPublicFiles(o PublicFilesOptions) filter {
 	files := &limiter{limit: publicAtOnce, freed: make(chan struct{}, 1)}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !o.Covers(r.Method, r.URL.Path) {
+			e := exchangeOf(r)
+			if e.Workspace != "" || !o.Covers(r.Method, r.URL.Path) {
 				next.ServeHTTP(w, r)
 				return
 			}
-			e := exchangeOf(r)
 			e.auditUnauthenticated(r)
 			if !e.occupyWithin(r.Context(), files, publicWaits) {
 				w.Header().Set("Retry-After", "1")

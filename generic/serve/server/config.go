@@ -41,6 +41,9 @@ type Config struct {
 	// ExternalAddress is the host:port that responses contain.
 	ExternalAddress string
 
+	// Nested is set for a chain that another chain's filters serve (PrepareNested). It shares the metrics of that chain
+	// and registers none.
+	Nested bool
 	// NoStatus disables /statusz.
 	NoStatus bool
 	// Version is served at /version.

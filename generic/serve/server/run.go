@@ -64,15 +64,7 @@ var errStopping = errors.New("process is shutting down")
 // index, /version, /metrics, profiles), wraps the Director in the filters and releases loopback requests. Hooks
 // and checks cannot be added afterwards. It panics if it is called twice.
 func (s *GenericAPIServer) PrepareRun() *PreparedServer {
-	s.mu.Lock()
-	if s.prepared {
-		s.mu.Unlock()
-		panic("PrepareRun was called twice")
-	}
-	s.prepared = true
-	s.mu.Unlock()
-
-	p := &PreparedServer{GenericAPIServer: s, inFlight: new(filters.WaitGroup), hooksDone: make(chan struct{})}
+	p := s.prepare()
 	p.installHealth()
 	s.installIndex()
 	s.installVersion()
@@ -96,6 +88,29 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	s.Handler.FullHandlerChain = filters.Chain(s.Handler.Director, chain)
 	c.loopback.serve(s.Handler.FullHandlerChain, c.Metrics.Clients)
 	return p
+}
+
+// PrepareNested makes the server the outermost of a chain that another chain's filters serve: it has no filters and
+// no listener, and none of the endpoints of the process. Its loopback client must call it through the other chain. The
+// caller ends requests before it ends Run.
+func (s *GenericAPIServer) PrepareNested() *PreparedServer {
+	p := s.prepare()
+	p.installHealth()
+	s.installIndex()
+	s.installVersion()
+	s.installOpenAPI()
+	return p
+}
+
+// prepare returns the outermost server of a chain, without endpoints. It panics if it is called twice.
+func (s *GenericAPIServer) prepare() *PreparedServer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.prepared {
+		panic("PrepareRun was called twice")
+	}
+	s.prepared = true
+	return &PreparedServer{GenericAPIServer: s, inFlight: new(filters.WaitGroup), hooksDone: make(chan struct{})}
 }
 
 // Run serves until ctx is done, then shuts down gracefully (see the package comment). It returns nil after a

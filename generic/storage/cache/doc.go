@@ -12,6 +12,9 @@
 //   - the history: the latest events since the cache was registered. Watches start from it, without a fill;
 //   - the watches, indexed by their scope, so that an event is only passed to those that it may concern.
 //
+// A Multiplexer can have children for the keys below paths such as ".workspaces/a". A child shares the watch and the
+// progress, and has caches and taps of its own, which receive none of its parent's keys, nor the parent theirs.
+//
 // A Tap receives the changes of all resources, for example for the garbage collector. It fills no cache, and
 // has no cost for a resource without changes.
 //

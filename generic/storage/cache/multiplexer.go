@@ -2,6 +2,8 @@ package cache
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,8 +16,18 @@ import (
 // Multiplexer feeds the caches of a server from one watch of its backend. Its methods are safe for concurrent
 // use.
 type Multiplexer struct {
+	*feed
+	prefix string // with a trailing slash
+
+	// The maps are protected by feed.mu.
+	caches   map[string]*Cache       // by prefix, without the multiplexer's own
+	taps     []*Tap                  // copied on write
+	children map[string]*Multiplexer // by path; only of the multiplexer that runs
+}
+
+// feed is the watch that a multiplexer and its children share.
+type feed struct {
 	backend  storage.Backend
-	prefix   string // with a trailing slash
 	progress *progress
 	clock    *wheel
 	counts   muxCounts
@@ -27,10 +39,8 @@ type Multiplexer struct {
 	ctx     context.Context // of Run; set before started is closed
 
 	// mu is locked for reading while a batch is applied, so that caches are registered between batches.
-	mu     sync.RWMutex
-	caches map[string]*Cache // by prefix, without the multiplexer's own
-	taps   []*Tap            // copied on write
-	ended  bool
+	mu    sync.RWMutex
+	ended bool
 }
 
 // muxCounts counts reopened watches, and resets of all caches because history was lost.
@@ -39,18 +49,20 @@ type muxCounts struct{ reconnects, rebuilds atomic.Int64 }
 // NewMultiplexer returns a Multiplexer for the keys below prefix ("/registry"). Caches can be registered at
 // once; their reads wait until Run has started.
 func NewMultiplexer(backend storage.Backend, prefix string) *Multiplexer {
-	m := &Multiplexer{
+	f := &feed{
 		backend:  backend,
-		prefix:   strings.TrimSuffix(prefix, "/") + "/",
 		progress: newProgress(),
 		clock:    newWheel(),
 		patience: freshWait,
 		started:  make(chan struct{}),
 		stopped:  make(chan struct{}),
-		caches:   map[string]*Cache{},
 	}
-	m.progress.quiet = backend.AlwaysCurrent()
-	return m
+	f.progress.quiet = backend.AlwaysCurrent()
+	return newMultiplexer(f, strings.TrimSuffix(prefix, "/")+"/")
+}
+
+func newMultiplexer(f *feed, prefix string) *Multiplexer {
+	return &Multiplexer{feed: f, prefix: prefix, caches: map[string]*Cache{}, children: map[string]*Multiplexer{}}
 }
 
 // Cache returns the cache of the keys below cfg.Prefix. The first call creates it; later calls ignore the rest
@@ -96,7 +108,7 @@ func (m *Multiplexer) Await(ctx context.Context, revision int64) error {
 func (m *Multiplexer) Started() <-chan struct{} { return m.started }
 
 // waitStarted returns when Run has started, or an error if it does not.
-func (m *Multiplexer) waitStarted(ctx context.Context) error {
+func (m *feed) waitStarted(ctx context.Context) error {
 	select {
 	case <-m.started:
 		return nil
@@ -139,4 +151,57 @@ func (m *Multiplexer) route(key string) *Cache {
 		return nil
 	}
 	return m.caches[below[:first+second]]
+}
+
+// childMark is the first character of a child's path. No resource begins with it.
+const childMark = '.'
+
+// Child returns a multiplexer of the keys below a path of two segments, ".DIRECTORY/NAME", which are not keys of m.
+// It shares the watch and the progress of m, and has caches and taps of its own. It does not run: it lasts until
+// DropChild or the end of m. The first call creates it. A child has no children.
+func (m *Multiplexer) Child(path string) *Multiplexer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.children[path]; c != nil {
+		return c
+	}
+	c := newMultiplexer(m.feed, m.prefix+path+"/")
+	m.children[path] = c
+	return c
+}
+
+// DropChild stops the caches of a child. Its watches and reads end with storage.ErrStopped.
+func (m *Multiplexer) DropChild(path string) {
+	m.mu.Lock()
+	c := m.children[path]
+	delete(m.children, path)
+	var stopped []*Cache
+	if c != nil {
+		stopped = slices.Collect(maps.Values(c.caches))
+		clear(c.caches)
+	}
+	m.mu.Unlock()
+	for _, cache := range stopped {
+		cache.stop()
+	}
+}
+
+// family returns the multiplexer and its children. The caller holds m.mu.
+func (m *Multiplexer) family() []*Multiplexer {
+	return append(slices.Collect(maps.Values(m.children)), m)
+}
+
+// owner returns the multiplexer of a key: m, one of its children, or nil for the keys of a child that does not exist.
+// The caller holds m.mu.
+func (m *Multiplexer) owner(key string) *Multiplexer {
+	if len(key) <= len(m.prefix) || key[len(m.prefix)] != childMark {
+		return m
+	}
+	below := key[len(m.prefix):]
+	first := strings.IndexByte(below, '/') + 1
+	second := strings.IndexByte(below[first:], '/')
+	if first == 0 || second < 0 {
+		return nil
+	}
+	return m.children[below[:first+second]]
 }

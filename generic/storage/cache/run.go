@@ -85,7 +85,10 @@ func (m *Multiplexer) watch(ctx context.Context) error {
 // needPrevious reports whether the cache of a key needs the previous value of changes.
 func (m *Multiplexer) needPrevious(key string) bool {
 	m.mu.RLock()
-	c := m.route(key)
+	var c *Cache
+	if owner := m.owner(key); owner != nil {
+		c = owner.route(key)
+	}
 	m.mu.RUnlock()
 	return c != nil && !c.filled.Load()
 }
@@ -121,23 +124,56 @@ func (m *Multiplexer) rebuild(revision int64) {
 		}
 	default:
 	}
-	for _, c := range m.caches {
-		c.reset(revision)
-	}
-	for _, t := range m.taps {
-		t.markLost()
+	for _, owner := range m.family() {
+		for _, c := range owner.caches {
+			c.reset(revision)
+		}
+		for _, t := range owner.taps {
+			t.markLost()
+		}
 	}
 	m.progress.set(revision)
+}
+
+// delivery is a part of a batch for the taps of a multiplexer.
+type delivery struct {
+	taps    []*Tap
+	changes []storage.Change
 }
 
 // apply passes a batch to the caches and then advances the progress.
 func (m *Multiplexer) apply(changes []storage.Change, revision int64) {
 	m.mu.RLock()
 	var touched []*Cache
-	taps, tapped := m.taps, changes
-	if len(taps) > 0 {
-		tapped = slices.Clone(changes) // Cache.apply decodes changes in place
+	var tapped []delivery
+	for len(changes) > 0 {
+		owner := m.owner(changes[0].Key)
+		n := 1
+		for n < len(changes) && m.owner(changes[n].Key) == owner {
+			n++
+		}
+		if owner != nil {
+			if len(owner.taps) > 0 {
+				tapped = append(tapped, delivery{owner.taps, slices.Clone(changes[:n])}) // caches decode in place
+			}
+			touched = owner.applyOwn(changes[:n], touched)
+		}
+		changes = changes[n:]
 	}
+	m.progress.set(max(revision, m.progress.load()))
+	m.mu.RUnlock()
+	for _, d := range tapped {
+		for _, t := range d.taps {
+			t.add(d.changes)
+		}
+	}
+	for _, c := range touched {
+		c.wake()
+	}
+}
+
+// applyOwn passes changes of the multiplexer's own keys to its caches. It appends those that must be woken to touched.
+func (m *Multiplexer) applyOwn(changes []storage.Change, touched []*Cache) []*Cache {
 	for len(changes) > 0 {
 		c := m.route(changes[0].Key)
 		n := 1
@@ -149,14 +185,7 @@ func (m *Multiplexer) apply(changes []storage.Change, revision int64) {
 		}
 		changes = changes[n:]
 	}
-	m.progress.set(max(revision, m.progress.load()))
-	m.mu.RUnlock()
-	for _, t := range taps {
-		t.add(tapped)
-	}
-	for _, c := range touched {
-		c.wake()
-	}
+	return touched
 }
 
 // end stops all caches.
@@ -164,8 +193,10 @@ func (m *Multiplexer) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = true
-	for _, c := range m.caches {
-		c.stop()
+	for _, owner := range m.family() {
+		for _, c := range owner.caches {
+			c.stop()
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTapReturnsAllChanges(t *testing.T) {
-	h := &Multiplexer{}
+	h := &Multiplexer{feed: &feed{}}
 	tap := h.Tap()
 	for i := range 3 {
 		for _, each := range h.taps {

@@ -21,8 +21,8 @@ const workers = 5
 
 // Config is the configuration of the controller.
 type Config struct {
-	// Signer signs the tokens of Secrets.
-	Signer serviceaccount.Signer
+	// Issuer signs the tokens of Secrets.
+	Issuer *serviceaccount.Issuer
 	// RootCA is the CA of the server's certificate in PEM; nil omits it.
 	RootCA []byte
 }
@@ -113,7 +113,7 @@ func (c *controller) fill(ctx context.Context, secret *corev1.Secret, account *c
 		set(corev1.ServiceAccountNamespaceKey, []byte(secret.Namespace))
 	}
 	if len(secret.Data[corev1.ServiceAccountTokenKey]) == 0 {
-		token, err := serviceaccount.IssueLegacy(ctx, c.Signer, account, secret.Name)
+		token, err := serviceaccount.IssueLegacy(ctx, c.Issuer, account, secret.Name)
 		if err != nil {
 			return false, err
 		}

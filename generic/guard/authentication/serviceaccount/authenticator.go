@@ -28,7 +28,9 @@ type Getter interface {
 type Config struct {
 	// Issuers are the accepted issuer URLs, the current one first.
 	Issuers []string
-	Keys    Keys
+	// LegacyIssuer is the issuer of tokens in Secrets; "" is LegacyIssuer.
+	LegacyIssuer string
+	Keys         Keys
 	// Audiences are the API server's own. Tokens must be for one of them, unless the context has other
 	// audiences.
 	Audiences []string
@@ -53,7 +55,10 @@ type Authenticator struct {
 
 // NewAuthenticator returns an authenticator for tokens of the configured issuers.
 func NewAuthenticator(c Config) *Authenticator {
-	a := &Authenticator{config: c, issuers: map[string]bool{LegacyIssuer: true}, now: time.Now}
+	if c.LegacyIssuer == "" {
+		c.LegacyIssuer = LegacyIssuer
+	}
+	a := &Authenticator{config: c, issuers: map[string]bool{c.LegacyIssuer: true}, now: time.Now}
 	a.uses.write = c.RecordUse
 	for _, i := range c.Issuers {
 		a.issuers[i] = true
@@ -100,7 +105,7 @@ func (a *Authenticator) verify(ctx context.Context, token, issuer string) (*veri
 			errs = append(errs, err)
 			continue
 		}
-		t, err := parsePayload(payload, issuer)
+		t, err := parsePayload(payload, issuer == a.config.LegacyIssuer)
 		if err == nil {
 			t.generation = generation
 			a.verified.put(token, t)
@@ -113,8 +118,8 @@ func (a *Authenticator) verify(ctx context.Context, token, issuer string) (*veri
 	return nil, utilerrors.NewAggregate(errs)
 }
 
-func parsePayload(payload []byte, issuer string) (*verifiedToken, error) {
-	if issuer == LegacyIssuer {
+func parsePayload(payload []byte, legacy bool) (*verifiedToken, error) {
+	if legacy {
 		var c legacyClaims
 		if err := json.Unmarshal(payload, &c); err != nil {
 			return nil, errClaims

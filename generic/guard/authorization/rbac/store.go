@@ -21,6 +21,8 @@ type Authorizer struct {
 	bindings map[name]*binding
 	// grants are keyed by subject. Those of ClusterRoleBindings have the namespace "".
 	grants map[grantKey][]*grant
+	// admitted counts the bindings by which Admits admits a subject.
+	admitted map[subject]int
 	// changed is closed at the next change. It is nil while no Await is running.
 	changed chan struct{}
 }
@@ -46,18 +48,28 @@ type grantKey struct {
 	subject   string
 }
 
+// subject identifies a user or group in all namespaces.
+type subject struct {
+	group bool
+	name  string
+}
+
+func (k grantKey) who() subject { return subject{k.group, k.subject} }
+
 // grant is the permission that a binding gives to one of its subjects.
 type grant struct {
 	binding *binding
 	subject rbacv1.Subject
 	key     grantKey
+	admits  bool // see Admits
 	// reason is the reason of a decision that this grant allows.
 	reason string
 }
 
 // New returns an Authorizer without objects.
 func New() *Authorizer {
-	return &Authorizer{roles: map[name]role{}, bindings: map[name]*binding{}, grants: map[grantKey][]*grant{}}
+	return &Authorizer{roles: map[name]role{}, bindings: map[name]*binding{}, grants: map[grantKey][]*grant{},
+		admitted: map[subject]int{}}
 }
 
 // SetRole adds or replaces a Role. The object must not be changed afterwards.
@@ -79,12 +91,12 @@ func (a *Authorizer) DeleteRole(namespace, roleName string) {
 
 // SetRoleBinding adds or replaces a RoleBinding. The object must not be changed afterwards.
 func (a *Authorizer) SetRoleBinding(b *rbacv1.RoleBinding) {
-	a.setBinding(name{b.Namespace, b.Name}, versionOf(b), b.RoleRef, b.Subjects)
+	a.setBinding(&b.ObjectMeta, b.RoleRef, b.Subjects)
 }
 
 // SetClusterRoleBinding adds or replaces a ClusterRoleBinding. The object must not be changed afterwards.
 func (a *Authorizer) SetClusterRoleBinding(b *rbacv1.ClusterRoleBinding) {
-	a.setBinding(name{"", b.Name}, versionOf(b), b.RoleRef, b.Subjects)
+	a.setBinding(&b.ObjectMeta, b.RoleRef, b.Subjects)
 }
 
 // DeleteBinding deletes a RoleBinding, or with namespace "" a ClusterRoleBinding.
@@ -104,7 +116,8 @@ func (a *Authorizer) setRole(n name, version uint64, rules []rbacv1.PolicyRule) 
 	a.announce()
 }
 
-func (a *Authorizer) setBinding(n name, version uint64, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
+func (a *Authorizer) setBinding(m *metav1.ObjectMeta, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
+	n, version := name{m.Namespace, m.Name}, versionOf(m)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if known, ok := a.bindings[n]; ok && version < known.version {
@@ -117,9 +130,12 @@ func (a *Authorizer) setBinding(n name, version uint64, ref rbacv1.RoleRef, subj
 		if !ok {
 			continue
 		}
-		g := &grant{binding: b, subject: s, key: key, reason: "RBAC: allowed by " + describe(b, s)}
+		g := &grant{binding: b, subject: s, key: key, admits: admits(m, key), reason: "RBAC: allowed by " + describe(b, s)}
 		b.grants = append(b.grants, g)
 		a.grants[key] = append(a.grants[key], g)
+		if g.admits {
+			a.admitted[key.who()]++
+		}
 	}
 	a.bindings[n] = b
 	a.announce()
@@ -181,6 +197,11 @@ func (a *Authorizer) dropBinding(n name) {
 	}
 	delete(a.bindings, n)
 	for _, g := range b.grants {
+		if g.admits {
+			if a.admitted[g.key.who()]--; a.admitted[g.key.who()] == 0 {
+				delete(a.admitted, g.key.who())
+			}
+		}
 		left := without(a.grants[g.key], b)
 		if len(left) == 0 {
 			delete(a.grants, g.key)

@@ -1,0 +1,2 @@
+// Package workspaces tests API servers of tenants in one server, with real clients.
+package workspaces

@@ -1,0 +1,41 @@
+package rbac
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane.dev/generic/base/user"
+)
+
+// Label and value of the roles and bindings of the default policy.
+const (
+	defaultPolicyLabel = "kubernetes.io/bootstrapping"
+	defaultPolicyValue = "rbac-defaults"
+)
+
+// Admits reports whether an administrator has bound a role to the user, or to one of the user's groups, in any
+// namespace. What the default policy binds to all users, with and without authentication, does not count.
+func (a *Authorizer) Admits(u *user.Info) bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if a.admitted[subject{false, u.Name}] > 0 {
+		return true
+	}
+	for _, group := range u.Groups {
+		if a.admitted[subject{true, group}] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// admits reports whether a grant of a binding counts for Admits.
+func admits(binding *metav1.ObjectMeta, key grantKey) bool {
+	if binding.Labels[defaultPolicyLabel] != defaultPolicyValue || !key.group {
+		return true
+	}
+	switch key.subject {
+	case user.AllAuthenticated, user.AllUnauthenticated, user.AllServiceAccounts:
+		return false
+	}
+	return true
+}

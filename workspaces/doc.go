@@ -1,0 +1,22 @@
+// Package workspaces serves API servers for tenants in one process. A workspace is a chain of servers of its own, with
+// its own discovery, CustomResourceDefinitions, RBAC and controllers, at /workspaces/NAME/ of the server's URL.
+//
+// # A request's way
+//
+// The filters of the root chain run once. The filter "workspace" (Filters) parses the prefix, removes it from the URL,
+// and records the name in request.State.Workspace. Authentication and Authorization of this package then decide by that
+// name: users are those of the root, while service accounts, roles and bindings are those of the workspace. The
+// innermost filter "workspaces" calls the Handler of the workspace's chain instead of the root's Director.
+//
+// # The Manager
+//
+// Manager follows the Workspace objects, which the root chain stores, and has an entry for each of them. The chain of a
+// workspace is created by the first request that needs it, at most Config.Wakes at once. It stops after
+// Config.IdleTimeout without requests. The root package creates chains with the constructors of its own chain; it passes
+// the function to Manager.SetCreate.
+//
+// # Storage
+//
+// The keys of a workspace are below Path(NAME) of the server's prefix, in the same storage. No resource begins with a
+// dot, so no key of the root is among them. Resource versions are those of the storage, for all workspaces.
+package workspaces

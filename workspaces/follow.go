@@ -1,0 +1,159 @@
+package workspaces
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+
+	"triplane.dev/generic/storage"
+)
+
+// retryDelay is the pause after a watch that failed at once, or after a failed reconcile.
+const retryDelay = time.Second
+
+// follow keeps the entries as the stored Workspaces are, until ctx is done.
+func (m *Manager) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := m.followOnce(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, storage.ErrStopped) && !errors.Is(err, storage.ErrTooSlow) {
+			klog.ErrorS(err, "Failed to watch workspaces, will retry")
+		}
+		if time.Since(began) < retryDelay {
+			select {
+			case <-ctx.Done():
+			case <-time.After(retryDelay):
+			}
+		}
+	}
+}
+
+// followOnce applies the events of one watch, which begins with the existing objects.
+func (m *Manager) followOnce(ctx context.Context) error {
+	opts := storage.WatchOptions{Initial: true, Bookmarks: true, Freshness: storage.Freshness{Match: storage.Consistent}}
+	opts.Prefix = m.store.Prefix()
+	w, err := m.store.Cache().Watch(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	initial := map[string]bool{}
+	for {
+		events, err := w.Next(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			switch e := &events[i]; {
+			case e.Type == storage.Bookmark && e.InitialEventsEnd:
+				m.dropOthers(initial)
+				initial = nil
+			case e.Type == storage.Bookmark:
+			case e.Type == storage.Deleted:
+				m.drop(strings.TrimPrefix(e.Record.Key, m.store.Prefix()))
+			default:
+				m.apply(e.Record)
+				if initial != nil {
+					initial[strings.TrimPrefix(e.Record.Key, m.store.Prefix())] = true
+				}
+			}
+		}
+	}
+}
+
+// dropOthers drops the entries that a new watch does not show, and announces that the others are known.
+func (m *Manager) dropOthers(present map[string]bool) {
+	m.mu.Lock()
+	var gone []string
+	for name := range m.entries {
+		if !present[name] {
+			gone = append(gone, name)
+		}
+	}
+	m.mu.Unlock()
+	for _, name := range gone {
+		m.drop(name)
+	}
+	select {
+	case <-m.known:
+	default:
+		close(m.known)
+	}
+}
+
+// drop forgets a workspace whose object was deleted, and stops it.
+func (m *Manager) drop(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entries[name]
+	if e == nil {
+		return
+	}
+	delete(m.entries, name)
+	e.deleting = true
+	if e.instance != nil {
+		e.instance.stop()
+	}
+}
+
+// read reads a workspace from storage and adds its entry. It returns false if there is none.
+func (m *Manager) read(ctx context.Context, name string) bool {
+	if m.store == nil {
+		return false
+	}
+	r, err := m.store.Cache().Get(ctx, m.store.Prefix()+name, storage.Freshness{Match: storage.Consistent})
+	if err != nil {
+		if !errors.Is(err, storage.ErrNotFound) && !apierrors.IsNotFound(err) {
+			klog.ErrorS(err, "Failed to read workspace", "workspace", name)
+		}
+		return false
+	}
+	return m.apply(r)
+}
+
+// apply updates the entry of a stored workspace. It returns false if the object cannot be decoded.
+func (m *Manager) apply(r *storage.Record) bool {
+	w := &Workspace{}
+	if err := json.Unmarshal(r.Value, w); err != nil {
+		klog.ErrorS(err, "Failed to decode a stored workspace", "key", r.Key)
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entries[w.Name]
+	if e != nil && e.revision > r.Revision {
+		return true
+	}
+	if e != nil && e.uid != w.UID { // deleted and created again
+		if e.instance != nil {
+			e.instance.stop()
+		}
+		e.deleting, e = true, nil
+	}
+	if e == nil {
+		e = &entry{name: w.Name, uid: w.UID}
+		m.entries[w.Name] = e
+	}
+	e.revision, e.suspended = r.Revision, w.Spec.Suspended
+	e.admins = nil
+	for _, s := range w.Spec.Admins {
+		e.admins = append(e.admins, subject{s.Kind == rbacv1.GroupKind, s.Name})
+	}
+	if deleting := w.DeletionTimestamp != nil; deleting && !e.deleting {
+		e.deleting = true
+		if e.instance != nil {
+			e.instance.stop()
+		}
+		m.running.Go(func() { m.empty(m.ctx, w.Name, w.UID) })
+	}
+	return true
+}

@@ -1,0 +1,162 @@
+package workspaces
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/serve/server"
+)
+
+// AddToScheme adds the Go types of the group to a scheme.
+func AddToScheme(s *runtime.Scheme) error {
+	metav1.AddToGroupVersion(s, GroupVersion)
+	s.AddKnownTypeWithName(GroupVersion.WithKind("Workspace"), &Workspace{})
+	s.AddKnownTypeWithName(GroupVersion.WithKind("WorkspaceList"), &List{})
+	return s.SetVersionPriority(GroupVersion)
+}
+
+// Install serves the group in a server of the root chain and returns the storage of Workspaces.
+func Install(s *server.GenericAPIServer, scheme *runtime.Scheme,
+	types func() (managedfields.TypeConverter, error), url func(name string) string) (*registry.Store[*Workspace], error) {
+	b := server.NewGroupBuilder(server.APIGroupInfo{PrioritizedVersions: []schema.GroupVersion{GroupVersion},
+		Scheme: scheme, SchemeName: "workspaces", TypeConverter: types}, s.Config().RESTOptionsGetter)
+	store, err := server.AddKind(b, kind(url), b.Versions())
+	if err != nil {
+		return nil, err
+	}
+	return store, s.InstallAPIGroups(b.Info())
+}
+
+// kind declares workspaces.triplane.dev/v1alpha1 Workspace. url returns the URL of a workspace for clients.
+func kind(url func(name string) string) *registry.Kind[*Workspace] {
+	return &registry.Kind[*Workspace]{
+		Hub:     GroupVersion.WithKind("Workspace"),
+		Prefix:  GroupVersion.Group + "/" + Plural,
+		New:     func() *Workspace { return &Workspace{} },
+		NewList: func() runtime.Object { return &List{} },
+		Names:   registry.Names{Plural: Plural, Singular: "workspace", ShortNames: []string{"ws"}},
+		Write: registry.Write[*Workspace]{
+			ValidateName: func(name string, _ bool) []string { return validation.IsDNS1123Label(name) },
+			PrepareForCreate: func(_ context.Context, w *Workspace) {
+				w.Status = Status{URL: url(w.Name)}
+				if !slices.Contains(w.Finalizers, Contents) {
+					w.Finalizers = append(w.Finalizers, Contents)
+				}
+				setReady(w, w.Spec.Initial == nil)
+			},
+			Validate: func(_ context.Context, w *Workspace) field.ErrorList { return validate(w) },
+			ValidateUpdate: func(_ context.Context, w, old *Workspace) field.ErrorList {
+				return append(validate(w), validateUpdate(w, old)...)
+			},
+			CountsGeneration:         true,
+			AllowUnconditionalUpdate: true,
+		},
+		Show: registry.Show[*Workspace]{
+			Columns: []registry.Column{registry.NameColumn(), {Name: "Ready", Type: "string"}, {Name: "Reason", Type: "string"},
+				{Name: "URL", Type: "string"}, registry.AgeColumn()},
+			Cells: func(w *Workspace, since func(metav1.Time) string) []any {
+				status, reason := readiness(w)
+				return []any{w.Name, status, reason, w.Status.URL, since(w.CreationTimestamp)}
+			},
+		},
+		Status: &registry.UpdateSubresource[*Workspace]{Metadata: registry.ClientMetadata},
+	}
+}
+
+// setReady sets the condition Ready of a workspace.
+func setReady(w *Workspace, ready bool) {
+	c := metav1.Condition{Type: Ready, Status: metav1.ConditionTrue, Reason: "Served", ObservedGeneration: w.Generation}
+	if !ready {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Initializing", "The initial content is not complete"
+	}
+	meta.SetStatusCondition(&w.Status.Conditions, c)
+}
+
+// readiness returns the status and the reason for the table.
+func readiness(w *Workspace) (status, reason string) {
+	switch c := meta.FindStatusCondition(w.Status.Conditions, Ready); {
+	case w.DeletionTimestamp != nil:
+		return string(metav1.ConditionFalse), "Terminating"
+	case w.Spec.Suspended:
+		return string(metav1.ConditionFalse), "Suspended"
+	case c != nil:
+		return string(c.Status), c.Reason
+	}
+	return string(metav1.ConditionUnknown), ""
+}
+
+func validate(w *Workspace) field.ErrorList {
+	var errs field.ErrorList
+	spec := field.NewPath("spec")
+	for i, s := range w.Spec.Admins {
+		at := spec.Child("admins").Index(i)
+		if s.Kind != rbacv1.UserKind && s.Kind != rbacv1.GroupKind {
+			errs = append(errs, field.NotSupported(at.Child("kind"), s.Kind, []string{rbacv1.UserKind, rbacv1.GroupKind}))
+		}
+		if s.Name == "" {
+			errs = append(errs, field.Required(at.Child("name"), ""))
+		}
+		if s.APIGroup != "" && s.APIGroup != rbacv1.GroupName {
+			errs = append(errs, field.NotSupported(at.Child("apiGroup"), s.APIGroup, []string{rbacv1.GroupName}))
+		}
+		if strings.HasPrefix(s.Name, "system:serviceaccount") {
+			errs = append(errs, field.Invalid(at.Child("name"), s.Name,
+				"service accounts of the server are not users of workspaces"))
+		}
+	}
+	if q := w.Spec.Quota; q != nil {
+		if q.Objects != nil && *q.Objects < 0 {
+			errs = append(errs, field.Invalid(spec.Child("quota", "objects"), *q.Objects, "must not be negative"))
+		}
+		if q.Bytes != nil && q.Bytes.Sign() < 0 {
+			errs = append(errs, field.Invalid(spec.Child("quota", "bytes"), q.Bytes.String(), "must not be negative"))
+		}
+	}
+	return append(errs, validateInitial(w)...)
+}
+
+func validateInitial(w *Workspace) field.ErrorList {
+	initial, at := w.Spec.Initial, field.NewPath("spec", "initial")
+	if initial == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if t := initial.Template; t != "" {
+		for _, message := range validation.IsDNS1123Label(t) {
+			errs = append(errs, field.Invalid(at.Child("template"), t, message))
+		}
+		if t == w.Name {
+			errs = append(errs, field.Invalid(at.Child("template"), t, "must be another workspace"))
+		}
+	}
+	for i, raw := range initial.Manifests {
+		o := &unstructured.Unstructured{}
+		if err := o.UnmarshalJSON(raw.Raw); err != nil {
+			errs = append(errs, field.Invalid(at.Child("manifests").Index(i), "", fmt.Sprintf("is not an object: %v", err)))
+		} else if o.GetName() == "" {
+			errs = append(errs, field.Required(at.Child("manifests").Index(i).Child("metadata", "name"), ""))
+		}
+	}
+	return errs
+}
+
+func validateUpdate(w, old *Workspace) field.ErrorList {
+	if equality.Semantic.DeepEqual(w.Spec.Initial, old.Spec.Initial) {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(field.NewPath("spec", "initial"), "cannot be changed")}
+}

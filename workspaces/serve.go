@@ -1,0 +1,77 @@
+package workspaces
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/serve/filters"
+)
+
+// dispatch is the innermost filter: it serves requests in workspaces with their chains, and all others with next.
+func (m *Manager) dispatch(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch name := request.WorkspaceFrom(r.Context()); name {
+		case "":
+			next.ServeHTTP(w, r)
+		case All:
+			m.serveAll(w, r)
+		default:
+			m.serve(w, r, name)
+		}
+	})
+}
+
+// serve serves an authorized request in a workspace.
+func (m *Manager) serve(w http.ResponseWriter, r *http.Request, name string) {
+	if i := markedWith(r.Context()); i != nil {
+		chain, err := i.awaitCreated(r.Context())
+		if err != nil {
+			m.fail(w, r, name, err)
+			return
+		}
+		chain.Handler.ServeHTTP(w, r)
+		return
+	}
+	i, err := m.acquire(r.Context(), name)
+	if err != nil {
+		m.fail(w, r, name, err)
+		return
+	}
+	defer m.release(i)
+	if filters.LongRunning(r, request.InfoFrom(r.Context())) {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		stop := i.onStop(cancel)
+		defer stop()
+		r = r.WithContext(ctx)
+	}
+	i.chain.Handler.ServeHTTP(w, r)
+}
+
+// retrySeconds is after how many seconds clients retry a request to a workspace that cannot be served now.
+const retrySeconds = 1
+
+// fail responds to a request that no chain serves.
+func (m *Manager) fail(w http.ResponseWriter, r *http.Request, name string, err error) {
+	if errors.Is(err, errNotFound) {
+		handlers.WriteError(w, r, apierrors.NewNotFound(schema.GroupResource{Group: GroupVersion.Group, Resource: Plural},
+			name))
+		return
+	}
+	unavailable := apierrors.NewServiceUnavailable(fmt.Sprintf("workspace %q is not available: %v", name, err))
+	unavailable.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retrySeconds}
+	handlers.WriteError(w, r, unavailable)
+}
+
+// serveAll responds to a request in all workspaces.
+func (m *Manager) serveAll(w http.ResponseWriter, r *http.Request) {
+	handlers.WriteError(w, r, apierrors.NewNotFound(schema.GroupResource{Group: GroupVersion.Group, Resource: Plural}, All))
+}

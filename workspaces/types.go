@@ -1,0 +1,79 @@
+package workspaces
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/storage/object"
+)
+
+// GroupVersion is the API group version of Workspaces.
+var GroupVersion = schema.GroupVersion{Group: "workspaces.triplane.dev", Version: "v1alpha1"}
+
+// Plural is the name of the resource.
+const Plural = "workspaces"
+
+// Workspace is an API server of its own at /workspaces/NAME.
+type Workspace struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   Spec   `json:"spec,omitempty" doc:"What the workspace is to be."`
+	Status Status `json:"status,omitempty" doc:"What the workspace is."`
+}
+
+// List is a list of Workspaces.
+type List = registry.ListOf[Workspace]
+
+// Spec is the desired state of a Workspace.
+type Spec struct {
+	Admins    []rbacv1.Subject `json:"admins,omitempty" doc:"Users and groups of the server that may do everything in the workspace."`
+	Suspended bool             `json:"suspended,omitempty" doc:"A suspended workspace rejects all requests but the reads of the server's administrators."`
+	Quota     *Quota           `json:"quota,omitempty" doc:"Limits of what the workspace stores. Without a quota there are none."`
+	Initial   *Initial         `json:"initial,omitempty" doc:"What the workspace contains at first. It cannot be changed."`
+}
+
+// Quota limits what a workspace stores.
+type Quota struct {
+	Objects *int64             `json:"objects,omitempty" doc:"The number of objects."`
+	Bytes   *resource.Quantity `json:"bytes,omitempty" doc:"The bytes of keys and values in storage."`
+}
+
+// Initial is the first content of a workspace.
+type Initial struct {
+	Template  string                 `json:"template,omitempty" doc:"The name of a workspace whose objects are copied."`
+	Manifests []runtime.RawExtension `json:"manifests,omitempty" doc:"Objects that are applied in this order, after those of the template."`
+}
+
+// Status is the observed state of a Workspace.
+type Status struct {
+	URL        string             `json:"url,omitempty" doc:"The URL for clients."`
+	Conditions []metav1.Condition `json:"conditions,omitempty" doc:"Ready, and while the workspace is deleted Deleted."`
+	Due        *metav1.Time       `json:"due,omitempty" doc:"When the controllers of the sleeping workspace have work."`
+}
+
+// Types of conditions.
+const (
+	// Ready is true when the workspace serves requests and has its initial content.
+	Ready = "Ready"
+	// Emptied is false while the objects of a deleted workspace are deleted.
+	Emptied = "Emptied"
+)
+
+// DeepCopyObject implements runtime.Object.
+func (w *Workspace) DeepCopyObject() runtime.Object { return object.DeepCopy(w) }
+
+// Contents is the finalizer that keeps a deleted Workspace until its keys are deleted.
+const Contents = "workspaces.triplane.dev/contents"
+
+// Path returns the path of the keys of a workspace below the server's prefix.
+func Path(name string) string { return ".workspaces/" + name }
+
+// URLPath returns the path of a workspace in URLs.
+func URLPath(name string) string { return urlPrefix + name }
+
+const urlPrefix = "/workspaces/"
