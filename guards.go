@@ -141,9 +141,9 @@ func newAdmission(f *foundation, authz authorization, services *aggregator.Servi
 	}, func(name string) bool { return slices.Contains(enabled, name) })
 }
 
-// newManifests configures webhooks and policies from files; nil if the feature gate is off.
+// newManifests configures webhooks and policies from files; nil if the feature gate is off, and in workspaces.
 func newManifests(f *foundation) *configured.Manifests {
-	if !f.options.Compatibility.Enabled("ManifestBasedAdmissionControlConfig") {
+	if f.nested != nil || !f.options.Compatibility.Enabled("ManifestBasedAdmissionControlConfig") {
 		return nil
 	}
 	return &configured.Manifests{Complete: admissionregistration.Complete, Metrics: f.config.Metrics,

@@ -142,6 +142,10 @@ func (m *Manager) apply(r *storage.Record) bool {
 	if e == nil {
 		e = &entry{name: w.Name, uid: w.UID}
 		m.entries[w.Name] = e
+		if m.announce != nil {
+			m.announce()
+			m.added, m.announce = nil, nil
+		}
 	}
 	e.revision, e.suspended = r.Revision, w.Spec.Suspended
 	e.admins = nil

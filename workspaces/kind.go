@@ -2,15 +2,12 @@ package workspaces
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -56,12 +53,10 @@ func kind(url func(name string) string) *registry.Kind[*Workspace] {
 				if !slices.Contains(w.Finalizers, Contents) {
 					w.Finalizers = append(w.Finalizers, Contents)
 				}
-				setReady(w, w.Spec.Initial == nil)
+				setReady(w)
 			},
-			Validate: func(_ context.Context, w *Workspace) field.ErrorList { return validate(w) },
-			ValidateUpdate: func(_ context.Context, w, old *Workspace) field.ErrorList {
-				return append(validate(w), validateUpdate(w, old)...)
-			},
+			Validate:                 func(_ context.Context, w *Workspace) field.ErrorList { return validate(w) },
+			ValidateUpdate:           func(_ context.Context, w, _ *Workspace) field.ErrorList { return validate(w) },
 			CountsGeneration:         true,
 			AllowUnconditionalUpdate: true,
 		},
@@ -69,7 +64,7 @@ func kind(url func(name string) string) *registry.Kind[*Workspace] {
 			Columns: []registry.Column{registry.NameColumn(), {Name: "Ready", Type: "string"}, {Name: "Reason", Type: "string"},
 				{Name: "URL", Type: "string"}, registry.AgeColumn()},
 			Cells: func(w *Workspace, since func(metav1.Time) string) []any {
-				status, reason := readiness(w)
+				status, reason := Readiness(w)
 				return []any{w.Name, status, reason, w.Status.URL, since(w.CreationTimestamp)}
 			},
 		},
@@ -77,17 +72,14 @@ func kind(url func(name string) string) *registry.Kind[*Workspace] {
 	}
 }
 
-// setReady sets the condition Ready of a workspace.
-func setReady(w *Workspace, ready bool) {
-	c := metav1.Condition{Type: Ready, Status: metav1.ConditionTrue, Reason: "Served", ObservedGeneration: w.Generation}
-	if !ready {
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Initializing", "The initial content is not complete"
-	}
-	meta.SetStatusCondition(&w.Status.Conditions, c)
+// setReady sets the condition Ready of a new workspace: the first request creates its servers.
+func setReady(w *Workspace) {
+	meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{Type: Ready, Status: metav1.ConditionTrue,
+		Reason: "Served"})
 }
 
-// readiness returns the status and the reason for the table.
-func readiness(w *Workspace) (status, reason string) {
+// Readiness returns the status and the reason that tables show.
+func Readiness(w *Workspace) (status, reason string) {
 	switch c := meta.FindStatusCondition(w.Status.Conditions, Ready); {
 	case w.DeletionTimestamp != nil:
 		return string(metav1.ConditionFalse), "Terminating"
@@ -118,45 +110,5 @@ func validate(w *Workspace) field.ErrorList {
 				"service accounts of the server are not users of workspaces"))
 		}
 	}
-	if q := w.Spec.Quota; q != nil {
-		if q.Objects != nil && *q.Objects < 0 {
-			errs = append(errs, field.Invalid(spec.Child("quota", "objects"), *q.Objects, "must not be negative"))
-		}
-		if q.Bytes != nil && q.Bytes.Sign() < 0 {
-			errs = append(errs, field.Invalid(spec.Child("quota", "bytes"), q.Bytes.String(), "must not be negative"))
-		}
-	}
-	return append(errs, validateInitial(w)...)
-}
-
-func validateInitial(w *Workspace) field.ErrorList {
-	initial, at := w.Spec.Initial, field.NewPath("spec", "initial")
-	if initial == nil {
-		return nil
-	}
-	var errs field.ErrorList
-	if t := initial.Template; t != "" {
-		for _, message := range validation.IsDNS1123Label(t) {
-			errs = append(errs, field.Invalid(at.Child("template"), t, message))
-		}
-		if t == w.Name {
-			errs = append(errs, field.Invalid(at.Child("template"), t, "must be another workspace"))
-		}
-	}
-	for i, raw := range initial.Manifests {
-		o := &unstructured.Unstructured{}
-		if err := o.UnmarshalJSON(raw.Raw); err != nil {
-			errs = append(errs, field.Invalid(at.Child("manifests").Index(i), "", fmt.Sprintf("is not an object: %v", err)))
-		} else if o.GetName() == "" {
-			errs = append(errs, field.Required(at.Child("manifests").Index(i).Child("metadata", "name"), ""))
-		}
-	}
 	return errs
-}
-
-func validateUpdate(w, old *Workspace) field.ErrorList {
-	if equality.Semantic.DeepEqual(w.Spec.Initial, old.Spec.Initial) {
-		return nil
-	}
-	return field.ErrorList{field.Forbidden(field.NewPath("spec", "initial"), "cannot be changed")}
 }

@@ -28,6 +28,9 @@ type Manager struct {
 	mu      sync.Mutex
 	entries map[string]*entry
 	ended   bool
+	// added is done when there is another workspace, by announce; nil while no watch waits for it.
+	added    context.Context //nolint:containedctx // it lasts until the next workspace
+	announce context.CancelFunc
 }
 
 // entry is what the manager has of each workspace, asleep or awake.
@@ -38,7 +41,6 @@ type entry struct {
 	suspended bool
 	deleting  bool
 	revision  int64     // of the object
-	due       time.Time // when a sleeping workspace must wake; zero for never
 	instance  *instance // nil asleep
 }
 
@@ -218,7 +220,7 @@ const (
 	sweepMost  = 15 * time.Second
 )
 
-// sweep puts idle workspaces to sleep, and wakes those with due work.
+// sweep puts idle workspaces to sleep.
 func (m *Manager) sweep(ctx context.Context) {
 	ticker := time.NewTicker(min(max(m.config.IdleTimeout/4, sweepLeast), sweepMost))
 	defer ticker.Stop()

@@ -70,8 +70,3 @@ func (m *Manager) fail(w http.ResponseWriter, r *http.Request, name string, err 
 	unavailable.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retrySeconds}
 	handlers.WriteError(w, r, unavailable)
 }
-
-// serveAll responds to a request in all workspaces.
-func (m *Manager) serveAll(w http.ResponseWriter, r *http.Request) {
-	handlers.WriteError(w, r, apierrors.NewNotFound(schema.GroupResource{Group: GroupVersion.Group, Resource: Plural}, All))
-}

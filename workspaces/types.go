@@ -2,7 +2,6 @@ package workspaces
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,32 +32,17 @@ type List = registry.ListOf[Workspace]
 type Spec struct {
 	Admins    []rbacv1.Subject `json:"admins,omitempty" doc:"Users and groups of the server that may do everything in the workspace."`
 	Suspended bool             `json:"suspended,omitempty" doc:"A suspended workspace rejects all requests but the reads of the server's administrators."`
-	Quota     *Quota           `json:"quota,omitempty" doc:"Limits of what the workspace stores. Without a quota there are none."`
-	Initial   *Initial         `json:"initial,omitempty" doc:"What the workspace contains at first. It cannot be changed."`
-}
-
-// Quota limits what a workspace stores.
-type Quota struct {
-	Objects *int64             `json:"objects,omitempty" doc:"The number of objects."`
-	Bytes   *resource.Quantity `json:"bytes,omitempty" doc:"The bytes of keys and values in storage."`
-}
-
-// Initial is the first content of a workspace.
-type Initial struct {
-	Template  string                 `json:"template,omitempty" doc:"The name of a workspace whose objects are copied."`
-	Manifests []runtime.RawExtension `json:"manifests,omitempty" doc:"Objects that are applied in this order, after those of the template."`
 }
 
 // Status is the observed state of a Workspace.
 type Status struct {
 	URL        string             `json:"url,omitempty" doc:"The URL for clients."`
-	Conditions []metav1.Condition `json:"conditions,omitempty" doc:"Ready, and while the workspace is deleted Deleted."`
-	Due        *metav1.Time       `json:"due,omitempty" doc:"When the controllers of the sleeping workspace have work."`
+	Conditions []metav1.Condition `json:"conditions,omitempty" doc:"Ready, and Emptied while the workspace is deleted."`
 }
 
 // Types of conditions.
 const (
-	// Ready is true when the workspace serves requests and has its initial content.
+	// Ready is true when the workspace serves requests.
 	Ready = "Ready"
 	// Emptied is false while the objects of a deleted workspace are deleted.
 	Emptied = "Emptied"

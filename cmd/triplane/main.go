@@ -41,6 +41,7 @@ var commands = map[string]func(args []string) error{
 	"status":         untilSignal(showStatus),
 	"member":         untilSignal(members),
 	"snapshot":       untilSignal(snapshot),
+	"workspace":      untilSignal(manageWorkspaces),
 	"store":          untilSignal(store),
 	"export": untilSignal(func(ctx context.Context, args []string, out io.Writer) error {
 		return exportObjects(ctx, args, out, os.Stderr)

@@ -180,6 +180,9 @@ func (s *statusReport) metrics(ctx context.Context) error {
 		s.line("up", "%v", time.Since(time.Unix(int64(begun), 0)).Round(time.Second))
 	}
 	s.line("watches", "%.0f open", sum(families["apiserver_longrunning_requests"]))
+	if states := families["triplane_workspaces"]; states != nil {
+		s.line("workspaces", "%.0f awake, %.0f asleep", inState(states, "awake"), inState(states, "asleep"))
+	}
 	s.mostRequested(families["apiserver_request_total"])
 	return nil
 }
@@ -209,6 +212,18 @@ func (s *statusReport) mostRequested(requests *dto.MetricFamily) {
 		s.line(title, "%s, %.0f requests", name, counts[name])
 		title = ""
 	}
+}
+
+// inState returns the value of a metric family with a label "state".
+func inState(f *dto.MetricFamily, state string) (value float64) {
+	for _, m := range f.GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "state" && l.GetValue() == state {
+				value += m.GetGauge().GetValue()
+			}
+		}
+	}
+	return value
 }
 
 // sum returns the sum of the values of a metric family.

@@ -16,6 +16,7 @@ Usage:
   triplane status [flags]        prints the status of a running server
   triplane export|import FILE    moves objects between servers, storages and releases, as YAML
   triplane member list|remove    lists and removes members of the embedded etcd's cluster
+  triplane workspace …           creates, lists and deletes workspaces, and prints their kubeconfig
   triplane keys [flags]          generates the keys that servers of one cluster share
   triplane kubeconfig [flags]    prints the administrator's kubeconfig of a data directory
 `

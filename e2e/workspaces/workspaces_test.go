@@ -93,7 +93,7 @@ var widgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", R
 
 // A custom resource is served where its definition is, and a namespace with it ends.
 func TestCustomResourcesInAWorkspace(t *testing.T) {
-	s := testserver.Start(t, testserver.WithWorkspaces())
+	s := testserver.Start(t, testserver.WithWorkspaces(), testserver.WithControllers())
 	ctx := bounded(t)
 	with, without := s.Workspace(t), s.Workspace(t)
 	createWidgets(t, with)
