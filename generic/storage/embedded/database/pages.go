@@ -1,4 +1,4 @@
-package embedded
+package database
 
 import (
 	"bytes"
@@ -45,8 +45,8 @@ const (
 
 var errNoMeta = errors.New("neither of the two meta pages is valid")
 
-// walkDatabase calls visit for each entry of a database file. It returns an error if its pages are damaged.
-func walkDatabase(path string, visit func(bucket string, key, value []byte) error) error {
+// walk calls visit for each entry of a database file. It returns an error if its pages are damaged.
+func walk(path string, visit func(bucket string, key, value []byte) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func walkDatabase(path string, visit func(bucket string, key, value []byte) erro
 		return fmt.Errorf("failed to map %s: %w", path, err)
 	}
 	p := &pages{file: file, visit: visit}
-	return errors.Join(guarded(p.walk), unix.Munmap(file))
+	return errors.Join(Guard(p.walk), unix.Munmap(file))
 }
 
 func (p *pages) walk() error {

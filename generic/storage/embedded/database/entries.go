@@ -1,4 +1,4 @@
-package embedded
+package database
 
 import (
 	"encoding/binary"

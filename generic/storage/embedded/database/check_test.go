@@ -1,4 +1,4 @@
-package embedded
+package database
 
 import (
 	"encoding/binary"
@@ -10,13 +10,13 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// BenchmarkCheckDatabase measures the check of a database at the start, with 100 MB of objects of 2 KB.
-func BenchmarkCheckDatabase(b *testing.B) {
+// BenchmarkCheck measures the check of a database at the start, with 100 MB of objects of 2 KB.
+func BenchmarkCheck(b *testing.B) {
 	dir := b.TempDir()
-	if err := os.MkdirAll(filepath.Dir(Database(dir)), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(Path(dir)), 0o700); err != nil {
 		b.Fatal(err)
 	}
-	db, err := bolt.Open(Database(dir), 0o600, nil)
+	db, err := bolt.Open(Path(dir), 0o600, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -47,13 +47,13 @@ func BenchmarkCheckDatabase(b *testing.B) {
 	if err := db.Close(); err != nil {
 		b.Fatal(err)
 	}
-	info, err := os.Stat(Database(dir))
+	info, err := os.Stat(Path(dir))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.SetBytes(info.Size())
 	for b.Loop() {
-		if _, err := checkDatabase(dir); err != nil {
+		if _, err := Check(dir); err != nil {
 			b.Fatal(err)
 		}
 	}
