@@ -150,7 +150,7 @@ func newControllerOptions(f *foundation, authn *options.Authenticators, selectio
 	if cert == "" && f.options.Authentication.ClientCAFile == f.files.CACert {
 		cert, key = f.files.CACert, f.files.CAKey
 	}
-	// Certificates of the process are valid in all chains, so those whom a workspace trusts cannot issue them.
+	// Certificates of the process are valid in all chains, so a workspace must not issue them.
 	if cert != "" && f.nested == nil {
 		o.SigningAuthority = func() (*certificates.Authority,
 			error) {

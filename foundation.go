@@ -110,7 +110,8 @@ func newProcess(o *Options, in opened) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &process{kubelets: kubelets, anonymous: anonymous, admission: plugins, workspaces: newWorkspaceManager(o, in)}, nil
+	return &process{kubelets: kubelets, anonymous: anonymous, admission: plugins,
+		workspaces: newWorkspaceManager(o, in)}, nil
 }
 
 // newConfig returns the servers' configuration by options and storage.

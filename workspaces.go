@@ -23,7 +23,7 @@ import (
 	"triplane.dev/workspaces"
 )
 
-// nested is what the chain of a workspace has of its own.
+// nested is what distinguishes the chain of a workspace from the root chain.
 type nested struct {
 	workspaces.Inputs
 	multiplexers []*cache.Multiplexer
@@ -160,8 +160,8 @@ func (t inWorkspace) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// newWorkspaceGuards creates the guards of a workspace. It has authorizers of its own only: webhooks and policy files
-// of the process cannot tell workspaces apart.
+// newWorkspaceGuards creates the guards of a workspace. None of the root's authorizers decides in it: webhooks and
+// policy files cannot distinguish workspaces.
 func newWorkspaceGuards(f *foundation, shared *guards) (*guards, error) {
 	g := &guards{authorization: newWorkspaceAuthorization(f),
 		authn: f.options.Authentication.Nested(shared.authn, f.urlPath(), f.lookups())}

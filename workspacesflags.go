@@ -22,8 +22,8 @@ func newWorkspaces() *Workspaces { return &Workspaces{IdleTimeout: 5 * time.Minu
 
 func (w *Workspaces) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&w.Enabled, "workspaces", w.Enabled,
-		"Serve Workspaces (workspaces.triplane.dev): each is an API server of its own at /workspaces/NAME, with its "+
-			"own RBAC, CustomResourceDefinitions and objects in the storage of this server.")
+		"Serve Workspaces (workspaces.triplane.dev): each is a separate API server at /workspaces/NAME, with "+
+			"its own RBAC, CustomResourceDefinitions and objects in the storage of this server.")
 	fs.DurationVar(&w.IdleTimeout, "workspace-idle-timeout", w.IdleTimeout,
 		"How long a workspace without requests stays in memory. The next request loads it again.")
 }

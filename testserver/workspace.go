@@ -22,9 +22,9 @@ func WithWorkspaces() Option {
 	return func(s *settings) { s.options.Workspaces.Enabled = true }
 }
 
-// Workspace creates an empty workspace and returns an administrator's client configuration for it. It is an API server
-// of its own in the server, for a test that runs in parallel with others. It is deleted at the end of t. The server must
-// have been started with WithWorkspaces.
+// Workspace creates an empty workspace and returns an administrator's client configuration for it: a separate API
+// server for a test that runs in parallel with others. It is deleted at the end of t. The server must have been started with
+// WithWorkspaces.
 func (s *Server) Workspace(t testing.TB) *rest.Config {
 	t.Helper()
 	client, err := dynamic.NewForConfig(s.Config())

@@ -57,7 +57,7 @@ func (m *Manager) acquireAll(r *http.Request) (awake []*instance, release func()
 		}
 	}
 	for _, name := range names {
-		if i, joinErr := m.join(name); joinErr == nil { // deleted meanwhile otherwise
+		if i, joinErr := m.join(name); joinErr == nil { // otherwise it was just deleted
 			awake = append(awake, i)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package workspaces serves API servers for tenants in one process. A workspace is a chain of servers of its own, with
+// Package workspaces serves API servers for tenants in one process. A workspace is a separate chain of servers, with
 // its own discovery, CustomResourceDefinitions, RBAC and controllers, at /workspaces/NAME/ of the server's URL.
 //
 // # A request's way
@@ -18,5 +18,6 @@
 // # Storage
 //
 // The keys of a workspace are below Path(NAME) of the server's prefix, in the same storage. No resource begins with a
-// dot, so no key of the root is among them. Resource versions are those of the storage, for all workspaces.
+// dot, so no key of the root is among them. All workspaces
+// have the resource versions of the storage.
 package workspaces

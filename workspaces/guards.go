@@ -47,58 +47,55 @@ type sleeping struct {
 
 var _ options.Lookups = sleeping{}
 
-// from calls f with the lookups of the awake workspace.
-func (s sleeping) from(ctx context.Context, f func(options.Lookups) error) error {
+// fromSleeping calls f with the lookups of the awake workspace.
+func fromSleeping[T any](ctx context.Context, s sleeping, f func(options.Lookups) (T, error)) (none T, err error) {
 	e, ok := s.manager.find(ctx, s.name)
 	switch {
 	case !ok:
-		return errNotFound
+		return none, errNotFound
 	case e.suspended:
-		return errSuspended
+		return none, errSuspended
 	}
 	i, err := s.manager.acquire(ctx, s.name)
 	if err != nil {
-		return err
+		return none, err
 	}
-	defer s.manager.release(i)
+	defer s.manager.leave(i)
 	return f(i.chain.Lookups)
 }
 
 // GetServiceAccount implements serviceaccount.Getter.
-func (s sleeping) GetServiceAccount(ctx context.Context, namespace, name string) (o *corev1.ServiceAccount, err error) {
-	return o, s.from(ctx, func(l options.Lookups) error {
-		o, err = l.GetServiceAccount(ctx, namespace, name)
-		return err
+func (s sleeping) GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount,
+	error) {
+	return fromSleeping(ctx, s, func(l options.Lookups) (*corev1.ServiceAccount, error) {
+		return l.GetServiceAccount(ctx, namespace, name)
 	})
 }
 
 // GetPod implements serviceaccount.Getter.
-func (s sleeping) GetPod(ctx context.Context, namespace, name string) (o *corev1.Pod, err error) {
-	return o, s.from(ctx, func(l options.Lookups) error {
-		o, err = l.GetPod(ctx, namespace, name)
-		return err
-	})
+func (s sleeping) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod,
+	error) {
+	return fromSleeping(ctx, s, func(l options.Lookups) (*corev1.Pod, error) { return l.GetPod(ctx, namespace, name) })
 }
 
 // GetSecret implements serviceaccount.Getter.
-func (s sleeping) GetSecret(ctx context.Context, namespace, name string) (o *corev1.Secret, err error) {
-	return o, s.from(ctx, func(l options.Lookups) error {
-		o, err = l.GetSecret(ctx, namespace, name)
-		return err
-	})
+func (s sleeping) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret,
+	error) {
+	return fromSleeping(ctx, s, func(l options.Lookups) (*corev1.Secret, error) { return l.GetSecret(ctx, namespace, name) })
 }
 
 // GetNode implements serviceaccount.Getter.
-func (s sleeping) GetNode(ctx context.Context, name string) (o *corev1.Node, err error) {
-	return o, s.from(ctx, func(l options.Lookups) error {
-		o, err = l.GetNode(ctx, name)
-		return err
-	})
+func (s sleeping) GetNode(ctx context.Context, name string) (*corev1.Node,
+	error) {
+	return fromSleeping(ctx, s, func(l options.Lookups) (*corev1.Node, error) { return l.GetNode(ctx, name) })
 }
 
 // RecordTokenUse implements options.Lookups.
 func (s sleeping) RecordTokenUse(ctx context.Context, namespace, name, day string) error {
-	return s.from(ctx, func(l options.Lookups) error { return l.RecordTokenUse(ctx, namespace, name, day) })
+	_, err := fromSleeping(ctx, s, func(l options.Lookups) (any, error) {
+		return nil, l.RecordTokenUse(ctx, namespace, name, day)
+	})
+	return err
 }
 
 // Authorization decides on requests of the root with root, and on those of a workspace with its own authorizer.
@@ -172,8 +169,8 @@ func (m *Manager) authorize(ctx context.Context, name string, a *authorizer.Attr
 	return i.chain.Authorizer.Authorize(ctx, a)
 }
 
-// isAdministrator reports whether a request is one of the root's administrators. A user whom the workspace's
-// administrators impersonate is none, whatever the groups.
+// isAdministrator reports whether a request is one of the root's administrators. Impersonated users are
+// not, whatever their groups.
 func isAdministrator(ctx context.Context, u *user.Info) bool {
 	s := request.StateFrom(ctx)
 	return s != nil && !s.Impersonated && u.InGroup(user.SystemPrivileged)

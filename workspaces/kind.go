@@ -7,13 +7,14 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/serve/server"
 )
@@ -31,23 +32,23 @@ func Install(s *server.GenericAPIServer, scheme *runtime.Scheme,
 	types func() (managedfields.TypeConverter, error), url func(name string) string) (*registry.Store[*Workspace], error) {
 	b := server.NewGroupBuilder(server.APIGroupInfo{PrioritizedVersions: []schema.GroupVersion{GroupVersion},
 		Scheme: scheme, SchemeName: "workspaces", TypeConverter: types}, s.Config().RESTOptionsGetter)
-	store, err := server.AddKind(b, kind(url), b.Versions())
+	store, err := server.AddKind(b, declaration(url), b.Versions())
 	if err != nil {
 		return nil, err
 	}
 	return store, s.InstallAPIGroups(b.Info())
 }
 
-// kind declares workspaces.triplane.dev/v1alpha1 Workspace. url returns the URL of a workspace for clients.
-func kind(url func(name string) string) *registry.Kind[*Workspace] {
-	return &registry.Kind[*Workspace]{
+// declaration declares workspaces.triplane.dev/v1alpha1 Workspace. url returns the URL of a workspace for clients.
+func declaration(url func(name string) string) *kind.Kind[*Workspace] {
+	return &kind.Kind[*Workspace]{
 		Hub:     GroupVersion.WithKind("Workspace"),
 		Prefix:  GroupVersion.Group + "/" + Plural,
 		New:     func() *Workspace { return &Workspace{} },
 		NewList: func() runtime.Object { return &List{} },
-		Names:   registry.Names{Plural: Plural, Singular: "workspace", ShortNames: []string{"ws"}},
-		Write: registry.Write[*Workspace]{
-			ValidateName: func(name string, _ bool) []string { return validation.IsDNS1123Label(name) },
+		Names:   kind.Names{Plural: Plural, Singular: "workspace", ShortNames: []string{"ws"}},
+		Write: kind.Write[*Workspace]{
+			ValidateName: apivalidation.NameIsDNSLabel,
 			PrepareForCreate: func(_ context.Context, w *Workspace) {
 				w.Status = Status{URL: url(w.Name)}
 				if !slices.Contains(w.Finalizers, Contents) {
@@ -60,15 +61,15 @@ func kind(url func(name string) string) *registry.Kind[*Workspace] {
 			CountsGeneration:         true,
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*Workspace]{
-			Columns: []registry.Column{registry.NameColumn(), {Name: "Ready", Type: "string"}, {Name: "Reason", Type: "string"},
-				{Name: "URL", Type: "string"}, registry.AgeColumn()},
+		Show: kind.Show[*Workspace]{
+			Columns: []kind.Column{kind.NameColumn(), {Name: "Ready", Type: "string"}, {Name: "Reason", Type: "string"},
+				{Name: "URL", Type: "string"}, kind.AgeColumn()},
 			Cells: func(w *Workspace, since func(metav1.Time) string) []any {
 				status, reason := Readiness(w)
 				return []any{w.Name, status, reason, w.Status.URL, since(w.CreationTimestamp)}
 			},
 		},
-		Status: &registry.UpdateSubresource[*Workspace]{Metadata: registry.ClientMetadata},
+		Status: &kind.UpdateSubresource[*Workspace]{Metadata: kind.ClientMetadata},
 	}
 }
 

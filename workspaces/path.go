@@ -13,6 +13,9 @@ import (
 // All is the name in paths that read one resource in all workspaces.
 const All = "*"
 
+// escapedAll is All as Go writes it in URLs.
+const escapedAll = "%2A"
+
 // Filters adds the filters of workspaces to the root chain: one that parses paths before all filters that use them, and
 // one that calls the workspace's chain after authorization.
 func (m *Manager) Filters(chain []filters.Filter) []filters.Filter {
@@ -63,6 +66,9 @@ func splitPath(escaped string) (name, inner string, status int) {
 	}
 	name, inner, _ = strings.Cut(below, "/")
 	inner = "/" + inner
+	if strings.EqualFold(name, escapedAll) {
+		name = All
+	}
 	if name != All && len(validation.IsDNS1123Label(name)) > 0 {
 		return "", "", http.StatusNotFound
 	}

@@ -20,6 +20,7 @@ func TestSplitPath(t *testing.T) {
 		{"/workspaces/a/api/v1/namespaces/x", "a", "/api/v1/namespaces/x", ok},
 		{"/workspaces/a/openapi/v3/", "a", "/openapi/v3/", ok},
 		{"/workspaces/*/api/v1/pods", "*", "/api/v1/pods", ok},
+		{"/workspaces/%2A/api/v1/pods", "*", "/api/v1/pods", ok},
 		{"/workspaces/a/api/v1/namespaces/x%20y", "a", "/api/v1/namespaces/x%20y", ok},
 		{"/workspaces/", "", "", missing},
 		{"/workspaces//api", "", "", missing},
@@ -52,6 +53,8 @@ func TestPathsInsideWorkspaces(t *testing.T) {
 		{"/workspaces/a/api/v1?watch=1", "/api/v1", "", "/api/v1?watch=1"},
 		{"/workspaces/a", "/", "", "/"},
 		{"/workspaces/a/x%3Ay", "/x:y", "/x%3Ay", "/x%3Ay"},
+		{"/workspaces/*/api/v1/pods", "/api/v1/pods", "", "/api/v1/pods"},
+		{"/workspaces/%2a/api/v1/pods", "/api/v1/pods", "", "/api/v1/pods"},
 		{"/workspacesa/b", "/workspacesa/b", "", "/workspacesa/b"},
 		{"/api/workspaces/a", "/api/workspaces/a", "", "/api/workspaces/a"},
 	} {

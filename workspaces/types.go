@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/storage/object"
 )
 
@@ -16,7 +16,7 @@ var GroupVersion = schema.GroupVersion{Group: "workspaces.triplane.dev", Version
 // Plural is the name of the resource.
 const Plural = "workspaces"
 
-// Workspace is an API server of its own at /workspaces/NAME.
+// Workspace is a separate API server at /workspaces/NAME.
 type Workspace struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -26,12 +26,12 @@ type Workspace struct {
 }
 
 // List is a list of Workspaces.
-type List = registry.ListOf[Workspace]
+type List = kind.ListOf[Workspace]
 
 // Spec is the desired state of a Workspace.
 type Spec struct {
-	Admins    []rbacv1.Subject `json:"admins,omitempty" doc:"Users and groups of the server that may do everything in the workspace."`
-	Suspended bool             `json:"suspended,omitempty" doc:"A suspended workspace rejects all requests but the reads of the server's administrators."`
+	Admins    []rbacv1.Subject `json:"admins,omitempty" doc:"Users and groups that may do everything in the workspace."`
+	Suspended bool             `json:"suspended,omitempty" doc:"Whether only the server's administrators may read."`
 }
 
 // Status is the observed state of a Workspace.

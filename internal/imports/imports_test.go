@@ -16,19 +16,20 @@ const module = "triplane.dev"
 
 // allowed are the rooms that a room may import in addition to itself.
 var allowed = map[string][]string{
-	module:          {"generic", "internal", "kubeapi", "apiextensions", "aggregator", "console"},
+	module:          {"generic", "internal", "kubeapi", "apiextensions", "aggregator", "console", "workspaces"},
 	"generic":       {"internal"},
 	"kubeapi":       {"generic", "internal"},
 	"apiextensions": {"generic", "internal"},
 	"aggregator":    {"generic", "internal"},
-	"cmd":           {module, "generic", "internal", "kubeapi", "apiserver", "console"},
+	"workspaces":    {"generic", "internal"},
+	"cmd":           {module, "generic", "internal", "kubeapi", "apiserver", "console", "workspaces"},
 	"apiserver":     {"generic", "internal"},
 	"console":       {"generic", "internal"},
 	"internal":      {},
-	"e2e":           {module, "generic", "internal", "cmd", "console"},
+	"e2e":           {module, "generic", "internal", "cmd", "console", "testserver", "workspaces"},
 	"hack":          {"generic"},
 	"deploy":        {},
-	"testserver":    {module, "internal"},
+	"testserver":    {module, "internal", "workspaces"},
 }
 
 // shared are the folders of kubeapi that its other folders may import. API groups are not among them: they read

@@ -13,7 +13,7 @@
 //   - the watches, indexed by their scope, so that an event is only passed to those that it may concern.
 //
 // A Multiplexer can have children for the keys below paths such as ".workspaces/a". A child shares the watch and the
-// progress, and has caches and taps of its own, which receive none of its parent's keys, nor the parent theirs.
+// progress, and has separate caches and taps: those of the parent receive no keys of children.
 //
 // A Tap receives the changes of all resources, for example for the garbage collector. It fills no cache, and
 // has no cost for a resource without changes.

@@ -157,7 +157,7 @@ func (m *Multiplexer) route(key string) *Cache {
 const childMark = '.'
 
 // Child returns a multiplexer of the keys below a path of two segments, ".DIRECTORY/NAME", which are not keys of m.
-// It shares the watch and the progress of m, and has caches and taps of its own. It does not run: it lasts until
+// It shares the watch and the progress of m, and has separate caches and taps. It does not run: it lasts until
 // DropChild or the end of m. The first call creates it. A child has no children.
 func (m *Multiplexer) Child(path string) *Multiplexer {
 	m.mu.Lock()

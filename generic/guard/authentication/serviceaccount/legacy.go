@@ -67,7 +67,8 @@ func (a *Authenticator) lookupLegacy(ctx context.Context, c *legacyClaims, token
 
 // IssueLegacy signs a token for a Secret of a service account. It is valid as long as the Secret contains it. The URL of
 // the issuer is the LegacyIssuer of authenticators.
-func IssueLegacy(ctx context.Context, issuer *Issuer, account *corev1.ServiceAccount, secret string) (string, error) {
+func IssueLegacy(ctx context.Context, issuer *Issuer, account *corev1.ServiceAccount, secret string) (string,
+	error) {
 	c, err := json.Marshal(legacyClaims{
 		Claims:  jwt.Claims{Issuer: issuer.url, Subject: user.ServiceAccountName(account.Namespace, account.Name)},
 		Account: account.Name, UID: string(account.UID), Secret: secret, Namespace: account.Namespace,
