@@ -26,9 +26,11 @@ var hiddenFlags = []string{"apiserver-count", "audit-webhook-batch-initial-backo
 
 // ownFlags are flags that kube-apiserver does not have.
 var ownFlags = map[string]string{
-	"data-dir":       "where the embedded etcd and generated keys are",
-	"advertise-port": "k3s passes it to its kube-apiserver",
-	"console":        "whether the console is served",
+	"data-dir":               "where the embedded etcd and generated keys are",
+	"advertise-port":         "k3s passes it to its kube-apiserver",
+	"console":                "whether the console is served",
+	"workspaces":             "whether workspaces are served",
+	"workspace-idle-timeout": "how long an unused one stays in memory",
 	// Flags of the embedded etcd.
 	"verify-store":                       "whether its files are verified at start",
 	"embedded-etcd-listen":               "where it serves clients of etcd",

@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane.dev"
 	"triplane.dev/kubeapi/controllers"
@@ -46,6 +47,48 @@ func TestExportKnowsTheRanges(t *testing.T) {
 	}
 	if err := s.Stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The command workspace creates, lists and deletes workspaces, and prints a kubeconfig that reaches one.
+func TestWorkspaces(t *testing.T) {
+	o := triplane.NewOptions()
+	o.DataDir, o.SecureServing.BindPort, o.Etcd.Memory, o.Workspaces.Enabled = t.TempDir(), 0, true, true
+	o.Controllers.Selection = []string{controllers.None}
+	s, err := triplane.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	run := func(args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if err := manageWorkspaces(t.Context(), append(args, "--data-dir", o.DataDir), &out); err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		return out.String()
+	}
+	if got := run("create", "blue", "--admin", "alice"); !strings.Contains(got, "/workspaces/blue") {
+		t.Errorf("create: %s", got)
+	}
+	if got := run("list"); !strings.Contains(got, "blue") || !strings.Contains(got, "True") {
+		t.Errorf("list: %s", got)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(run("kubeconfig", "blue")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	run("delete", "blue")
+	if got := run("list"); strings.Contains(got, "blue") {
+		t.Errorf("list after the deletion: %s", got)
+	}
+	for _, wrong := range [][]string{{"create"}, {"list", "blue"}, {"rename", "blue"}, {"create", "Blue"}} {
+		if err := manageWorkspaces(t.Context(), append(wrong, "--data-dir", o.DataDir), io.Discard); err == nil {
+			t.Errorf("%q is accepted", wrong)
+		}
 	}
 }
 

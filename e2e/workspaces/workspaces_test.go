@@ -172,7 +172,7 @@ func createWidgets(t *testing.T, config *rest.Config) {
 
 // A service account's token is valid in its workspace only, and RBAC of the workspace decides.
 func TestTokensOfAWorkspace(t *testing.T) {
-	s := testserver.Start(t, testserver.WithWorkspaces())
+	s := testserver.Start(t, testserver.WithWorkspaces(), testserver.WithControllers())
 	ctx := bounded(t)
 	home, away := s.Workspace(t), s.Workspace(t)
 	token := createToken(t, home)
@@ -229,7 +229,7 @@ func grant(ctx context.Context, c kubernetes.Interface, role string, to rbacv1.S
 
 // A user without a binding gets the same response from a workspace that exists and from one that does not.
 func TestWorkspacesCannotBeGuessed(t *testing.T) {
-	s := testserver.Start(t, testserver.WithWorkspaces())
+	s := testserver.Start(t, testserver.WithWorkspaces(), testserver.WithControllers())
 	ctx := bounded(t)
 	exists := s.Workspace(t)
 	name := filepath.Base(exists.Host)
