@@ -121,7 +121,7 @@ func (f *foundation) workspace(in workspaces.Inputs) *foundation {
 	w.stores, w.peer = group.NewStores(), nil
 	storage, multiplexers := f.store.Below(workspaces.Path(in.Name))
 	w.nested = &nested{in, multiplexers}
-	w.config = f.workspaceConfig(in, storage)
+	w.config = f.workspaceConfig(in, f.process.workspaces.Quotas(in.Name, storage, multiplexers[0]))
 	return &w
 }
 

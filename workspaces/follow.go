@@ -147,7 +147,7 @@ func (m *Manager) apply(r *storage.Record) bool {
 			m.added, m.announce = nil, nil
 		}
 	}
-	e.revision, e.suspended = r.Revision, w.Spec.Suspended
+	e.revision, e.suspended, e.limits = r.Revision, w.Spec.Suspended, w.Spec.Quota.limits()
 	e.admins = nil
 	for _, s := range w.Spec.Admins {
 		e.admins = append(e.admins, subject{s.Kind == rbacv1.GroupKind, s.Name})

@@ -111,5 +111,11 @@ func validate(w *Workspace) field.ErrorList {
 				"service accounts of the server are not users of workspaces"))
 		}
 	}
+	if q := w.Spec.Quota; q != nil && q.Objects != nil && *q.Objects < 0 {
+		errs = append(errs, field.Invalid(spec.Child("quota", "objects"), *q.Objects, "must not be negative"))
+	}
+	if q := w.Spec.Quota; q != nil && q.Bytes != nil && q.Bytes.Sign() < 0 {
+		errs = append(errs, field.Invalid(spec.Child("quota", "bytes"), q.Bytes.String(), "must not be negative"))
+	}
 	return errs
 }

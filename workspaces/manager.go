@@ -39,6 +39,7 @@ type entry struct {
 	uid       types.UID
 	admins    []subject
 	suspended bool
+	limits    limits
 	deleting  bool
 	revision  int64     // of the object
 	instance  *instance // nil asleep

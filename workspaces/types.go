@@ -2,6 +2,7 @@ package workspaces
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,6 +33,13 @@ type List = kind.ListOf[Workspace]
 type Spec struct {
 	Admins    []rbacv1.Subject `json:"admins,omitempty" doc:"Users and groups that may do everything in the workspace."`
 	Suspended bool             `json:"suspended,omitempty" doc:"Whether only the server's administrators may read."`
+	Quota     *Quota           `json:"quota,omitempty" doc:"Limits of what the workspace stores."`
+}
+
+// Quota limits what a workspace stores, with the default objects that the server creates in it.
+type Quota struct {
+	Objects *int64             `json:"objects,omitempty" doc:"The number of objects."`
+	Bytes   *resource.Quantity `json:"bytes,omitempty" doc:"The bytes of keys and values in storage."`
 }
 
 // Status is the observed state of a Workspace.

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"triplane.dev"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/memory"
 	"triplane.dev/testserver"
 	"triplane.dev/workspaces"
 )
@@ -21,9 +23,10 @@ import (
 // never is an idle timeout that no benchmark reaches.
 const never = time.Hour
 
-func startFor(b *testing.B, idle time.Duration) *testserver.Server {
+func startFor(b *testing.B, idle time.Duration) (*testserver.Server, storage.Backend) {
+	backend := memory.New()
 	return testserver.Start(b, testserver.WithWorkspaces(), testserver.WithControllers(),
-		testserver.WithOptions(func(o *triplane.Options) { o.Workspaces.IdleTimeout = idle }))
+		testserver.WithOptions(func(o *triplane.Options) { o.Workspaces.IdleTimeout, o.Etcd.Backend, o.Etcd.Memory = idle, backend, false })), backend
 }
 
 // makeWorkspace creates a workspace and returns its configuration.
@@ -41,7 +44,7 @@ func makeWorkspace(b *testing.B, s *testserver.Server, name string) *rest.Config
 	return s.InWorkspace(name)
 }
 
-func store(b *testing.B, config *rest.Config, name string) {
+func storeObject(b *testing.B, config *rest.Config, name string) {
 	b.Helper()
 	client, err := kubernetes.NewForConfig(config)
 	if err == nil {
@@ -55,20 +58,30 @@ func store(b *testing.B, config *rest.Config, name string) {
 // BenchmarkCreate measures the time from the creation of a workspace until its first object is stored, and what an awake
 // workspace adds to the heap and to the goroutines.
 func BenchmarkCreate(b *testing.B) {
-	s := startFor(b, never)
-	store(b, makeWorkspace(b, s, "first"), "first") // what the process needs once
+	s, backend := startFor(b, never)
+	storeObject(b, makeWorkspace(b, s, "first"), "first") // what the process needs once
 	heap, goroutines, n := used(), runtime.NumGoroutine(), 0
 	for b.Loop() {
 		n++
-		store(b, makeWorkspace(b, s, fmt.Sprintf("w%d", n)), "first")
+		storeObject(b, makeWorkspace(b, s, fmt.Sprintf("w%d", n)), "first")
 	}
 	b.ReportMetric(float64(used()-heap)/float64(n)/1024, "KiB-heap/awake")
 	b.ReportMetric(float64(runtime.NumGoroutine()-goroutines)/float64(n), "goroutines/awake")
+	kept, err := backend.Range(b.Context(), storage.RangeOptions{Prefix: "/registry/.workspaces/w1/"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	bytes := 0
+	for _, kv := range kept.Items {
+		bytes += len(kv.Key) + len(kv.Value)
+	}
+	b.ReportMetric(float64(len(kept.Items)), "keys")
+	b.ReportMetric(float64(bytes)/1024, "KiB-stored")
 }
 
 // BenchmarkAsleep measures what a workspace that was never used adds to the heap.
 func BenchmarkAsleep(b *testing.B) {
-	s := startFor(b, never)
+	s, _ := startFor(b, never)
 	heap, n := used(), 0
 	for b.Loop() {
 		n++

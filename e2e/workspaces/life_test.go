@@ -2,6 +2,7 @@
 package workspaces
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,53 @@ func TestSuspension(t *testing.T) {
 	}
 	if _, err := clientOf(t, admin).CoreV1().ConfigMaps("default").Create(ctx, settings("new"), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("an administrator could write: %v", err)
+	}
+}
+
+// Writes that exceed the quota are rejected; objects can shrink and be deleted, and then others written.
+func TestQuota(t *testing.T) {
+	s := startTenants(t)
+	ctx := bounded(t)
+	maps := clientOf(t, s.in("/workspaces/a")).CoreV1().ConfigMaps("default")
+	set := func(quota string) {
+		t.Helper()
+		if _, err := objects(t, s.Server).Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"quota":`+quota+`}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	try := func(name string, bytes int) error {
+		m := settings(name)
+		m.Data["a"] = strings.Repeat("x", bytes)
+		_, err := maps.Create(ctx, m, metav1.CreateOptions{})
+		return err
+	}
+	full := func(what string, bytes int) {
+		t.Helper()
+		n := 0
+		await(t, what, func() (bool, error) {
+			n++
+			err := try(fmt.Sprintf("%s-%d", what, n), bytes)
+			return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"), ignoring(err, apierrors.IsForbidden)
+		})
+	}
+	set(`{"objects":1}`)
+	full("objects", 1)
+	if err := maps.Delete(ctx, "of-a", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("an object cannot be deleted: %v", err)
+	}
+	set(`{"objects":null,"bytes":"1Mi"}`)
+	full("bytes", 100<<10)
+	if _, err := maps.Get(ctx, "bytes-1", metav1.GetOptions{}); err != nil {
+		t.Errorf("no object was written below the quota: %v", err)
+	}
+	if _, err := maps.Patch(ctx, "bytes-1", types.MergePatchType, []byte(`{"data":{"a":"small"}}`), metav1.PatchOptions{}); err != nil {
+		t.Errorf("an object cannot shrink: %v", err)
+	}
+	if err := try("again", 50<<10); err != nil {
+		t.Errorf("there is room, but %v", err)
+	}
+	if err := clientOf(t, s.InWorkspace("b")).CoreV1().ConfigMaps("default").Delete(ctx, "of-b", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("another workspace: %v", err)
 	}
 }
 

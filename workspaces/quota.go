@@ -1,0 +1,231 @@
+package workspaces
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/cache"
+)
+
+// limits are the limits of spec.quota; a negative one is none.
+type limits struct{ objects, bytes int64 }
+
+// noLimits are the limits without a quota.
+var noLimits = limits{-1, -1}
+
+func (q *Quota) limits() limits {
+	l := noLimits
+	if q != nil && q.Objects != nil {
+		l.objects = *q.Objects
+	}
+	if q != nil && q.Bytes != nil {
+		l.bytes = q.Bytes.Value()
+	}
+	return l
+}
+
+// Quotas wraps the storage options of a workspace: writes that exceed its quota are rejected before they reach storage.
+// keys is the multiplexer of its keys.
+func (m *Manager) Quotas(name string, inner registry.RESTOptionsGetter, keys *cache.Multiplexer) registry.RESTOptionsGetter {
+	return &quotas{RESTOptionsGetter: inner, usage: &usage{manager: m, name: name, keys: keys}}
+}
+
+type quotas struct {
+	registry.RESTOptionsGetter
+	usage *usage
+}
+
+// GetRESTOptions implements registry.RESTOptionsGetter.
+func (q *quotas) GetRESTOptions(resource schema.GroupResource) (registry.RESTOptions, error) {
+	o, err := q.RESTOptionsGetter.GetRESTOptions(resource)
+	if err != nil {
+		return o, err
+	}
+	limited := &limited{Backend: o.Backend, usage: q.usage, resource: resource}
+	if view, ok := o.Backend.(cache.View); ok {
+		o.Backend = limitedView{limited, view}
+	} else {
+		o.Backend = limited
+	}
+	return o, nil
+}
+
+// limited is the backend of a resource of a workspace.
+type limited struct {
+	storage.Backend
+	usage    *usage
+	resource schema.GroupResource
+}
+
+// limitedView is limited for a backend that decodes changes.
+type limitedView struct {
+	*limited
+	view cache.View
+}
+
+// Decode implements cache.View.
+func (l limitedView) Decode(c *storage.Change) error { return l.view.Decode(c) }
+
+// Create implements storage.Backend.
+func (l *limited) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (int64, error) {
+	undo, err := l.usage.reserve(ctx, l.resource, key, len(value))
+	if err != nil {
+		return 0, err
+	}
+	revision, err := l.Backend.Create(ctx, key, value, ttl)
+	if err != nil {
+		undo()
+	}
+	return revision, err
+}
+
+// Update implements storage.Backend.
+func (l *limited) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64, error) {
+	undo, err := l.usage.reserve(ctx, l.resource, key, len(value))
+	if err != nil {
+		return 0, err
+	}
+	revision, err := l.Backend.Update(ctx, key, value, expected, ttl)
+	if err != nil {
+		undo()
+	}
+	return revision, err
+}
+
+// usage counts what a workspace stores, from its first write with a quota on. It is safe for concurrent use.
+type usage struct {
+	manager *Manager
+	name    string
+	keys    *cache.Multiplexer
+
+	mu    sync.Mutex
+	tap   *cache.Tap     // the changes that sizes lacks; nil before the first write
+	sizes map[string]int // of keys and values
+	bytes int64
+	seen  int64 // the revision of sizes at the last count
+}
+
+// nothing is the undo function of a write that reserved nothing.
+func nothing() {}
+
+// reserve adds a write to the usage, or returns the error of the quota that it exceeds. undo removes it again. What the
+// server writes itself is counted, and never rejected.
+func (u *usage) reserve(ctx context.Context, resource schema.GroupResource, key string, size int) (undo func(), err error) {
+	e, ok := u.manager.find(ctx, u.name)
+	if !ok || e.limits == noLimits {
+		return nothing, nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.refresh(ctx); err != nil {
+		return nothing, err
+	}
+	size += len(key)
+	old, exists := u.sizes[key]
+	objects, bytes := int64(len(u.sizes)), u.bytes+int64(size-old)
+	if !exists {
+		objects++
+	}
+	if err := e.exceeded(objects, bytes, exists, size > old); err != nil && !isServer(ctx) {
+		return nothing, apierrors.NewForbidden(resource, "", err)
+	}
+	u.set(key, size)
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.sizes[key] == size {
+			u.set(key, old)
+		}
+	}, nil
+}
+
+// exceeded returns an error if a write needs more objects or bytes than the quota has. A write that needs no more of
+// what is exceeded than the stored object is allowed.
+func (e *entry) exceeded(objects, bytes int64, exists, grows bool) error {
+	if l := e.limits.objects; l >= 0 && objects > l && !exists {
+		return fmt.Errorf("exceeded quota of the workspace: the limit of %d objects", l)
+	}
+	if l := e.limits.bytes; l >= 0 && bytes > l && grows {
+		return fmt.Errorf("exceeded quota of the workspace: %d bytes, limited to %d", bytes, l)
+	}
+	return nil
+}
+
+func isServer(ctx context.Context) bool {
+	u := request.UserFrom(ctx)
+	return u == nil || u.Name == user.APIServerUser
+}
+
+// set sets the size of a key; 0 removes it. The caller holds u.mu.
+func (u *usage) set(key string, size int) {
+	u.bytes += int64(size - u.sizes[key])
+	if size == 0 {
+		delete(u.sizes, key)
+		return
+	}
+	u.sizes[key] = size
+}
+
+// refresh applies the changes since the last call, or counts all keys. The caller holds u.mu.
+func (u *usage) refresh(ctx context.Context) error {
+	counted := u.tap != nil
+	if !counted {
+		u.tap = u.keys.Tap()
+	}
+	available, cancel := context.WithCancel(ctx)
+	cancel() // Next returns what there is
+	changes, lost, err := u.tap.Next(available)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if !counted || lost {
+		if err := u.count(ctx); err != nil {
+			u.tap.Stop()
+			u.tap = nil
+			return err
+		}
+	}
+	for i := range changes {
+		switch c := &changes[i]; {
+		case c.Revision <= u.seen:
+		case c.Deleted():
+			u.set(c.Key, 0)
+		default:
+			u.set(c.Key, len(c.Key)+len(c.Value))
+		}
+	}
+	return nil
+}
+
+// count reads all keys. The caller holds u.mu.
+func (u *usage) count(ctx context.Context) error {
+	u.sizes, u.bytes = map[string]int{}, 0
+	opts := storage.RangeOptions{Prefix: u.manager.config.Prefix + "/" + Path(u.name) + "/", Limit: countPage}
+	for {
+		page, err := u.manager.config.Backend.Range(ctx, opts)
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			u.set(page.Items[i].Key, len(page.Items[i].Key)+len(page.Items[i].Value))
+		}
+		u.seen, opts.Revision = page.Revision, page.Revision
+		if !page.More || len(page.Items) == 0 {
+			return nil
+		}
+		opts.After = page.Items[len(page.Items)-1].Key
+	}
+}
+
+// countPage is the number of keys that are read at once to count the usage.
+const countPage = 1000
