@@ -26,7 +26,9 @@ const never = time.Hour
 func startFor(b *testing.B, idle time.Duration) (*testserver.Server, storage.Backend) {
 	backend := memory.New()
 	return testserver.Start(b, testserver.WithWorkspaces(), testserver.WithControllers(),
-		testserver.WithOptions(func(o *triplane.Options) { o.Workspaces.IdleTimeout, o.Etcd.Backend, o.Etcd.Memory = idle, backend, false })), backend
+		testserver.WithOptions(func(o *triplane.Options) {
+			o.Workspaces.IdleTimeout, o.Etcd.Backend, o.Etcd.Memory = idle, backend, false
+		})), backend
 }
 
 // makeWorkspace creates a workspace and returns its configuration.
