@@ -24,7 +24,8 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 	type rc = *corev1.ReplicationController
 	return registry.Kind[rc]{
 		Hub: kind("ReplicationController"), Namespaced: true, Prefix: "controllers",
-		Representation: registry.Typed[rc]{MetadataOnUpdate: registry.MetadataChange},
+		Representation: registry.Typed[rc]{MetadataOnUpdate: registry.MetadataChange,
+			OnRead: registry.OnRead[rc]{Fields: []string{"metadata.labels"}}}, // which come from the template
 		Names: registry.Names{
 			Plural:     "replicationcontrollers",
 			ShortNames: []string{"rc"}, Categories: []string{"all"},

@@ -285,6 +285,11 @@ func (f *structs[T]) labels(value []byte) (storage.Set, bool) {
 	if f.Storage != nil {
 		return nil, false
 	}
+	if w := f.whole(); w != nil && w.labels {
+		if _, ok := f.plain(value, true); !ok {
+			return nil, false
+		}
+	}
 	return wireLabels(value)
 }
 
