@@ -13,12 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/registry"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/kubeapi/show"
 )
 
-func signingRequestKind(issued *metrics.CertificateRequests) registry.Kind[*csr] {
+func signingRequestKind(issued *requestMetrics) registry.Kind[*csr] {
 	return registry.Kind[*csr]{
 		Hub:            v1.WithKind("CertificateSigningRequest"),
 		Representation: registry.Typed[*csr]{Former: formerRequests(), MetadataOnStatus: registry.MetadataWhole},

@@ -4,7 +4,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/api/registry"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/encryption"
@@ -26,7 +25,7 @@ type Stores struct {
 	// Encryption encrypts values; nil stores them unencrypted.
 	Encryption *encryption.Providers
 	// Metrics counts the storage requests of each resource; nil counts nothing.
-	Metrics *metrics.Storage
+	Metrics *observed.Metrics
 }
 
 // RESTOptionsGetter returns the storage options of resources.
