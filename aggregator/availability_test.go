@@ -64,8 +64,8 @@ func newTestAvailability(t *testing.T, b *backends, host string, s *apiregistrat
 		t.Fatal(err)
 	}
 	client := fake.NewClientset(s)
-	return newAvailability(client.ApiregistrationV1(), indexer, b, &fetcher{resolver: fixedResolver(host)},
-		func(*apiregistrationv1.APIService, remoteDiscovery) {}, func(*apiregistrationv1.APIService, time.Duration) {}, nil), client
+	return newAvailability(client.ApiregistrationV1(), availabilitySources{indexer, b, &fetcher{resolver: fixedResolver(host)}},
+		availabilityReports{func(*apiregistrationv1.APIService, remoteDiscovery) {}, func(*apiregistrationv1.APIService, time.Duration) {}}, nil), client
 }
 
 func TestConditions(t *testing.T) {

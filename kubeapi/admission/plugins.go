@@ -21,6 +21,7 @@ import (
 	"triplane.dev/generic/guard/admission/lifecycle"
 	"triplane.dev/generic/guard/admission/webhook"
 	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/admission/podsecurity"
 	"triplane.dev/kubeapi/group"
 )
 
@@ -42,10 +43,8 @@ type Dependencies struct {
 	Configurations *configuration.Plugins
 	// FeatureEnabled reports whether a feature gate is on; nil means that all are off.
 	FeatureEnabled func(gate string) bool
-	// Metrics has the metrics of plugins; nil counts nothing.
-	Metrics *metrics.Admission
-	// PodSecurity has the metrics of the plugin of that name; nil counts nothing.
-	PodSecurity *metrics.PodSecurity
+	// Metrics gets the metrics of plugins; nil counts nothing.
+	Metrics *metrics.Registry
 	// Manifests reads webhooks and policies from files; nil disables that.
 	Manifests *configured.Manifests
 	// Own are the plugins of the embedding program.
@@ -90,7 +89,9 @@ func Table() []Plugin {
 		{"TaintNodesByCondition", on, newTaintNodes, nil},
 		{"AlwaysPullImages", off, newAlwaysPullImages, nil},
 		{"ImagePolicyWebhook", off, nil, newImagePolicy},
-		{"PodSecurity", on, nil, newPodSecurity},
+		{"PodSecurity", on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
+			return podsecurity.New(d.Stores, d.Metrics, raw)
+		}},
 		{"PodNodeSelector", off, nil, newPodNodeSelector},
 		{"Priority", on, newPriority, nil},
 		{"DefaultTolerationSeconds", on, newTolerationSeconds, nil},
@@ -171,9 +172,10 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 	if err != nil {
 		return nil, err
 	}
+	counted := admission.NewMetrics(d.Metrics)
 	d.informers = informers.NewSharedInformerFactory(d.client, 0)
 	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer,
-		Services: d.Services, Metrics: d.Metrics,
+		Services: d.Services, Metrics: counted,
 		Params: configured.NewParams(d.Groups.KindResolver(), params), Manifests: d.Manifests})
 	var plugins []admission.Named
 	var readers []string
@@ -191,7 +193,7 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 		}
 	}
 	d.Configurations.Warn(readers)
-	return &Plugins{Chain: admission.NewChain(d.Metrics, plugins...), configured: d.configured, groups: d.Groups,
+	return &Plugins{Chain: admission.NewChain(counted, plugins...), configured: d.configured, groups: d.Groups,
 		mutates: d.enabled("MutatingAdmissionPolicy"), client: d.client, informers: d.informers, work: d.work}, nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/manifest"
 	"triplane.dev/generic/guard/admission/policy"
@@ -36,7 +35,7 @@ type Config struct {
 	// them.
 	Services webhook.Resolver
 	// Metrics counts calls and evaluations; nil disables metrics.
-	Metrics *metrics.Admission
+	Metrics *admission.Metrics
 	// Manifests lets plugins read webhooks and policies from files. With nil, staticManifestsDir is an error.
 	Manifests *Manifests
 }
@@ -226,7 +225,7 @@ func withoutManagedFields(obj any) (any, error) {
 	return obj, nil
 }
 
-func onChange(f func(), m *metrics.Admission) cache.ResourceEventHandler {
+func onChange(f func(), m *admission.Metrics) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { f() },
 		UpdateFunc: func(any, any) { f() },
