@@ -47,7 +47,7 @@ func TestFollowsThePolicies(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		d.Follow(ctx, client, "v1")
+		d.Follow(ctx, informers.NewSharedInformerFactory(client, 0), "v1")
 	}()
 	create := func() error {
 		return chain.Validate(t.Context(), &admission.Attributes{
