@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/kubeapi/group"
@@ -111,7 +111,7 @@ func (p *nodeRestriction) driverNeeds(ctx context.Context, name, audience string
 }
 
 // used reads an object that a volume uses. A NotFound error has the singular name of the resource.
-func used[T registry.Object](
+func used[T kind.Object](
 	ctx context.Context, of group.Handle[T], singular, namespace, name string,
 ) (T, error) {
 	obj, err := of.Get(ctx, namespace, name)

@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
 )
 
-func validatingWebhookKind(r rules) registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
+func validatingWebhookKind(r rules) kind.Kind[*admissionv1.ValidatingWebhookConfiguration] {
 	type conf = admissionv1.ValidatingWebhookConfiguration
 	k := webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", r,
 		func(c *conf) []admissionv1.ValidatingWebhook { return c.Webhooks },
@@ -22,11 +22,11 @@ func validatingWebhookKind(r rules) registry.Kind[*admissionv1.ValidatingWebhook
 			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
 		})
-	k.Representation = kept(registry.Typed[*conf]{Former: formerValidating()})
+	k.Representation = kept(kind.Typed[*conf]{Former: formerValidating()})
 	return k
 }
 
-func mutatingWebhookKind(r rules) registry.Kind[*admissionv1.MutatingWebhookConfiguration] {
+func mutatingWebhookKind(r rules) kind.Kind[*admissionv1.MutatingWebhookConfiguration] {
 	type conf = admissionv1.MutatingWebhookConfiguration
 	k := webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", r,
 		func(c *conf) []admissionv1.MutatingWebhook { return c.Webhooks },
@@ -36,16 +36,16 @@ func mutatingWebhookKind(r rules) registry.Kind[*admissionv1.MutatingWebhookConf
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
 			defaults.Set(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
 		})
-	k.Representation = kept(registry.Typed[*conf]{Former: formerMutating()})
+	k.Representation = kept(kind.Typed[*conf]{Former: formerMutating()})
 	return k
 }
 
 // webhookKind is what the configurations of validating and mutating webhooks
 // have in common: hooks returns those of a configuration, view the fields that
 // both sorts have.
-func webhookKind[T registry.Object, W any](kind, plural string, r rules,
-	hooks func(T) []W, view func(*W) webhook, setDefaults func(*W)) registry.Kind[T] {
-	k := configuration(kind, plural, r,
+func webhookKind[T kind.Object, W any](called, plural string, r rules,
+	hooks func(T) []W, view func(*W) webhook, setDefaults func(*W)) kind.Kind[T] {
+	k := configuration(called, plural, r,
 		func(ctx context.Context, c T) field.ErrorList {
 			views := make([]webhook, len(hooks(c)))
 			for i := range views {
@@ -67,8 +67,8 @@ func webhookKind[T registry.Object, W any](kind, plural string, r rules,
 	return k
 }
 
-func webhookColumns() []registry.Column {
-	return []registry.Column{show.Name(), show.Int("Webhooks",
+func webhookColumns() []kind.Column {
+	return []kind.Column{show.Name(), show.Int("Webhooks",
 		"Webhooks indicates the number of webhooks registered in this configuration"), show.Age()}
 }
 

@@ -3,6 +3,7 @@ package options
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/storage"
@@ -34,10 +35,9 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 	return restOptions{stores: stores, overrides: o.Storage, common: registry.RESTOptions{
 		Prefix:                  o.AbsolutePrefix(),
 		Budget:                  storage.NewBudget(0),
-		JSON:                    protojson.NewTypes(),
+		StorageOptions:          kind.StorageOptions{Form: storedForms[o.MediaType], JSON: protojson.NewTypes()},
 		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
 		EventTTL:                o.EventTTL,
-		Form:                    storedForms[o.MediaType],
 		Uncached:                !o.WatchCache,
 	}}
 }
