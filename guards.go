@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane.dev/aggregator"
+	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/guard/admission/configuration"
 	"triplane.dev/generic/guard/admission/configured"
 	"triplane.dev/generic/guard/audit"
@@ -90,7 +91,7 @@ type authorization struct {
 }
 
 func newAuthorization(f *foundation) (authorization, error) {
-	own := newAuthorizers(f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
+	own := newAuthorizers(f.stores, f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
 	all, err := f.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: f.config.Metrics,
 		ServerID: f.serverID, Egress: f.egress})
 	if err != nil {
@@ -111,7 +112,7 @@ func newAuthentication(ctx context.Context, f *foundation, authz authorization) 
 
 func newServices(f *foundation) (*aggregator.Services, error) {
 	toEndpoints := f.options.Kube.AggregatorRouting || f.options.Etcd.Embedded() // a single server has no kube-proxy
-	return aggregator.NewServices(server.SkippingUnreadable(f.config.LoopbackClientConfig), toEndpoints, f.egress)
+	return aggregator.NewServices(informers.NewFactory(f.stores.Source), toEndpoints, f.egress)
 }
 
 func newAdmission(f *foundation, authz authorization, services *aggregator.Services) (*admission.Plugins, error) {

@@ -14,6 +14,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clientinformers "k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -46,7 +47,7 @@ func endpointSlice(name, portName string, ready bool) *discoveryv1.EndpointSlice
 func newTestBackends(t *testing.T, objects ...runtime.Object) (*backends, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	b, err := newBackends(ctx, kubefake.NewClientset(objects...))
+	b, err := newBackends(ctx, clientinformers.NewSharedInformerFactory(kubefake.NewClientset(objects...), 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestAvailabilityFollowsBackends(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, cancel := context.WithCancel(t.Context())
 	kube := kubefake.NewClientset()
-	b, err := newBackends(ctx, kube)
+	b, err := newBackends(ctx, clientinformers.NewSharedInformerFactory(kube, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

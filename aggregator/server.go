@@ -13,10 +13,11 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	apiregistrationv1beta1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1beta1"
 	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
-	"k8s.io/kube-aggregator/pkg/client/informers/externalversions"
+	apiregistrationlisters "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 
 	"triplane.dev/aggregator/peermetrics"
 	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/base/egress"
 	"triplane.dev/generic/serve/server"
 )
@@ -69,7 +70,7 @@ type Server struct {
 	documents   *documents
 	peers       *peers // nil without peers
 	peerMetrics *peermetrics.Metrics
-	services    cache.SharedIndexInformer
+	services    *informers.Informer
 	delivered   cache.DoneChecker // all handlers have received the APIServices that existed at the start
 	available   *availability
 	register    *autoregister
@@ -114,9 +115,11 @@ func (s *Server) install() error {
 		SchemeName:          "pkg/runtime/scheme.go:111",
 		TypeConverter:       s.config.TypeConverter,
 	}, s.config.Generic.RESTOptionsGetter)
-	if _, err := server.AddKind(b, apiServiceKind(), b.Versions()); err != nil {
+	store, err := server.AddKind(b, apiServiceKind(), b.Versions())
+	if err != nil {
 		return err
 	}
+	s.services = informers.New(func() informers.Source { return store })
 	err = s.GenericAPIServer.InstallAPIGroups(b.Info())
 	// The aggregator's own group has no APIService, and no APIService may precede it.
 	if v, ok := s.config.generic.Discovery.Get(gv); ok {
@@ -148,15 +151,14 @@ func (s *Server) build() error {
 	s.directory = newDirectory(s.config.Local, s.config.generic.Discovery, newProxy, s.config.ProxyClientCert)
 	s.usePeers(identity)
 
-	informer := externalversions.NewSharedInformerFactory(client, 0).Apiregistration().V1().APIServices()
-	s.services = informer.Informer()
 	if err := s.services.AddIndexers(cache.Indexers{byBackend: backendIndex}); err != nil {
 		return err
 	}
 	s.available = newAvailability(client.ApiregistrationV1(),
 		availabilitySources{s.services.GetIndexer(), services.backends, f},
 		availabilityReports{s.setDiscovery, s.directory.answered}, s.config.generic.Metrics.Queues)
-	s.register = newAutoregister(client.ApiregistrationV1(), informer.Lister(),
+	s.register = newAutoregister(client.ApiregistrationV1(),
+		apiregistrationlisters.NewAPIServiceLister(s.services.GetIndexer()),
 		servedVersions{s.config.Local, s.config.LocalComplete, s.servedByPeers}, s.config.generic.Metrics.Queues)
 	registration, err := s.services.AddEventHandler(s.apiServiceHandler())
 	if err != nil {
@@ -287,9 +289,8 @@ func (s *Server) addPeerHook() error {
 
 // startInformers starts watching APIServices, and returns when they are synced.
 func (s *Server) startInformers(ctx server.HookContext) error {
-	ctx.Go(s.services.RunWithContext)
 	ctx.Go(func(ctx context.Context) {
-		<-ctx.Done()
+		s.services.RunWithContext(ctx)
 		s.stop()
 		s.config.Services.stop()
 		s.directory.close()

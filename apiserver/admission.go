@@ -148,7 +148,9 @@ func (p *plugins) start(hook server.HookContext) error {
 		return nil
 	}
 	mutating := configured.MutatingVersion(p.coreServes)
-	hook.Go(func(ctx context.Context) { p.configured.Follow(ctx, p.core, mutating) })
+	hook.Go(func(ctx context.Context) {
+		p.configured.Follow(ctx, informers.NewSharedInformerFactory(p.core, 0), mutating)
+	})
 	hook.Go(func(ctx context.Context) {
 		p.informers.StartWithContext(ctx)
 		<-ctx.Done()

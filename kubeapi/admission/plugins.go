@@ -7,12 +7,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/informers"
+	clientinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
@@ -50,8 +51,8 @@ type Dependencies struct {
 	// Own are the plugins of the embedding program.
 	Own []admission.Plugin
 
-	client     kubernetes.Interface
-	informers  informers.SharedInformerFactory
+	client     kubernetes.Interface                  // of the plugins of the embedding program
+	informers  clientinformers.SharedInformerFactory // as client
 	configured *configured.Plugins
 	work       []func(context.Context) // of plugins, while the server runs
 }
@@ -156,24 +157,25 @@ type Plugins struct {
 
 	configured *configured.Plugins
 	groups     *discovery.Groups
-	mutates    bool // MutatingAdmissionPolicy is enabled
-	client     kubernetes.Interface
-	informers  informers.SharedInformerFactory
+	stores     *group.Stores
+	mutates    bool                                  // MutatingAdmissionPolicy is enabled
+	informers  clientinformers.SharedInformerFactory // of plugins of the embedding program; nil without any
 	work       []func(context.Context)
 }
 
 // New creates the enabled plugins; a nil enabled selects those that are enabled by default.
 func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
-	var err error
-	if d.client, err = kubernetes.NewForConfig(d.Loopback); err != nil {
-		return nil, err
-	}
 	params, err := dynamic.NewForConfig(d.Loopback)
 	if err != nil {
 		return nil, err
 	}
 	counted := admission.NewMetrics(d.Metrics)
-	d.informers = informers.NewSharedInformerFactory(d.client, 0)
+	if len(d.Own) > 0 {
+		if d.client, err = kubernetes.NewForConfig(d.Loopback); err != nil {
+			return nil, err
+		}
+		d.informers = clientinformers.NewSharedInformerFactory(d.client, 0)
+	}
 	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer,
 		Services: d.Services, Metrics: counted,
 		Params: configured.NewParams(d.Groups.KindResolver(), params), Manifests: d.Manifests})
@@ -194,7 +196,7 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 	}
 	d.Configurations.Warn(readers)
 	return &Plugins{Chain: admission.NewChain(counted, plugins...), configured: d.configured, groups: d.Groups,
-		mutates: d.enabled("MutatingAdmissionPolicy"), client: d.client, informers: d.informers, work: d.work}, nil
+		stores: d.Stores, mutates: d.enabled("MutatingAdmissionPolicy"), informers: d.informers, work: d.work}, nil
 }
 
 func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
@@ -224,18 +226,22 @@ func (p *Plugins) StartHook() server.PostStartHook {
 	return server.PostStartHook{Name: "start-apiserver-admission-initializer",
 		Func: func(hook server.HookContext) error {
 			mutating := ""
-			if p.mutates {
-				mutating = configured.MutatingVersion(p.groups.Serves)
+			if p.mutates && configured.MutatingVersion(p.groups.Serves) != "" {
+				mutating = "v1" // the hub version, which informers of this process have
 			}
-			hook.Go(func(ctx context.Context) { p.configured.Follow(ctx, p.client, mutating) })
+			hook.Go(func(ctx context.Context) {
+				p.configured.Follow(ctx, informers.NewFactory(p.stores.Source), mutating)
+			})
 			for _, work := range p.work {
 				hook.Go(work)
 			}
-			hook.Go(func(ctx context.Context) {
-				p.informers.StartWithContext(ctx)
-				<-ctx.Done()
-				p.informers.Shutdown()
-			})
+			if p.informers != nil {
+				hook.Go(func(ctx context.Context) {
+					p.informers.StartWithContext(ctx)
+					<-ctx.Done()
+					p.informers.Shutdown()
+				})
+			}
 			// A configuration that cannot be decoded might reject anything. Writes are rejected until an administrator
 			// deletes it; reads are not affected.
 			if err := p.configured.Await(hook); err != nil && hook.Err() == nil {
