@@ -116,7 +116,7 @@ func TestInformerOfGeneratedFactory(t *testing.T) {
 	})
 	kinds := coreinformers.New(factory, metav1.NamespaceAll, nil).V1()
 	informer := kinds.ConfigMaps().Informer()
-	if again := kinds.ConfigMaps().Informer(); again != informer {
+	if again := kinds.ConfigMaps().Informer(); again.GetIndexer() != informer.GetIndexer() {
 		t.Error("the factory has two informers of a kind")
 	}
 	if err := informer.SetTransform(func(obj any) (any, error) {
