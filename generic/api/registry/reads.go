@@ -19,7 +19,7 @@ func (s *Store[T]) CheckReads(fill func(runtime.Object)) error {
 	if err := s.checkStored(obj); err != nil {
 		return fmt.Errorf("stored without defaults: %w", err)
 	}
-	s.form.codecs()[0].codec.Default(obj)
+	s.form.Codecs()[0].Codec.Default(obj)
 	return s.checkStored(obj)
 }
 
@@ -33,11 +33,11 @@ func (s *Store[T]) checkStored(obj T) error {
 	if obj, err = s.decode(r); err != nil {
 		return err
 	}
-	if got, ok := s.form.labels(value); ok && !slices.Equal(got, storage.SetOf(obj.GetLabels())) {
+	if got, ok := s.form.Labels(value); ok && !slices.Equal(got, storage.SetOf(obj.GetLabels())) {
 		return fmt.Errorf("labels %v, want %v", got, obj.GetLabels())
 	}
-	if got, ok := s.form.fields(value); ok && !slices.Equal(got, s.kind.fieldsOf(obj)) {
-		return fmt.Errorf("fields %v, want %v", got, s.kind.fieldsOf(obj))
+	if got, ok := s.form.Fields(value); ok && !slices.Equal(got, s.kind.FieldsOf(obj)) {
+		return fmt.Errorf("fields %v, want %v", got, s.kind.FieldsOf(obj))
 	}
 	for version := range s.codecs {
 		for _, mt := range []wire.MediaType{wire.JSON, wire.Protobuf} {
@@ -50,7 +50,7 @@ func (s *Store[T]) checkStored(obj T) error {
 }
 
 func (s *Store[T]) checkTranscoded(r *storage.Record, version int, mt wire.MediaType) error {
-	got, ok, err := s.form.transcode(r, version, mt)
+	got, ok, err := s.form.Transcode(r, version, mt)
 	if !ok || err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Store[T]) checkTranscoded(r *storage.Record, version int, mt wire.Media
 	if err != nil {
 		return err
 	}
-	codec := s.codecs[version].codec
+	codec := s.codecs[version].Codec
 	want, err := codec.Encode(nil, obj, wire.JSON)
 	if err == nil && mt == wire.Protobuf { // its bytes may have what is empty
 		if obj, _, _, err = codec.Decode(got, mt, false); err == nil {
@@ -72,5 +72,5 @@ func (s *Store[T]) checkTranscoded(r *storage.Record, version int, mt wire.Media
 	for same < min(len(got), len(want)) && got[same] == want[same] {
 		same++
 	}
-	return fmt.Errorf("%s: behind %s\n got %s\nwant %s", s.codecs[version].gv, got[:same], got[same:], want[same:])
+	return fmt.Errorf("%s: behind %s\n got %s\nwant %s", s.codecs[version].GV, got[:same], got[same:], want[same:])
 }
