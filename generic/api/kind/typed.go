@@ -281,7 +281,7 @@ func (f *structs[T]) Labels(value []byte) (storage.Set, bool) {
 	if f.Storage != nil {
 		return nil, false
 	}
-	if w := f.whole(); w != nil && w.labels {
+	if r := f.required(); r != nil && r.labels {
 		if _, ok := f.plain(value, true); !ok {
 			return nil, false
 		}
