@@ -65,6 +65,10 @@ func newServers(f *foundation, g *guards) (*server.GenericAPIServer, error) {
 	if handler := f.store.Members(); handler != nil {
 		mux.UnlistedHandle(filters.MembersPath, handler)
 	}
+	if f.options.Testing.Checkpoints {
+		mux.UnlistedHandle(CheckpointsPath, f.checkpoints)
+		mux.UnlistedHandlePrefix(CheckpointsPath+"/", f.checkpoints)
+	}
 	g.console.install(outermost.GenericAPIServer)
 	return outermost.GenericAPIServer, nil
 }
@@ -94,7 +98,7 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 		Replicas:                  kube.replicas(),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		PolicyInForce:             g.inEffect,
-		RepairEvery:               f.options.repairEvery,
+		RepairEvery:               f.options.internal.repairEvery,
 		Leadership:                &kube.Leadership,
 		PublishStorageVersions:    true,
 		RequestHeader:             newRequestHeader(f.options, g.authn),

@@ -52,6 +52,8 @@ type foundation struct {
 	peer *net.TCPAddr
 	// serverID is the name of this replica's lease.
 	serverID string
+	// checkpoints are those of the default storage.
+	checkpoints *checkpoints
 }
 
 func newFoundation(o *Options, in opened) (*foundation, error) {
@@ -66,7 +68,8 @@ func newFoundation(o *Options, in opened) (*foundation, error) {
 	port := cmp.Or(o.ServerRun.AdvertisePort, config.Serving.Port())
 	peer, stores := o.advertisedToPeers(port), group.NewStores()
 	return &foundation{opened: in, options: o, config: config, kinds: known, stores: stores, advertisedPort: port,
-		peer: peer, serverID: bootstrap.NewIdentity(stores, peer).Name()}, nil
+		peer: peer, serverID: bootstrap.NewIdentity(stores, peer).Name(),
+		checkpoints: newCheckpoints(checkpointer{store: in.store, prefix: o.Etcd.AbsolutePrefix()})}, nil
 }
 
 // newConfig returns the servers' configuration by options and storage.
@@ -83,7 +86,7 @@ func newConfig(o *Options, in opened, known kinds) (*server.Config, error) {
 	o.Compatibility.ApplyTo(c)
 	o.Ignored.Note()
 	if o.Compatibility.Enabled("ComponentFlagz") {
-		c.Flags = o.line.Values()
+		c.Flags = o.internal.line.Values()
 	}
 	var err error
 	if c.Serving, err = o.SecureServing.Serving(in.listener, server.CertificateFiles{CertFile: in.files.ServingCert,

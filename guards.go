@@ -131,7 +131,7 @@ func newAdmission(f *foundation, authz authorization, services *aggregator.Servi
 		Metrics:        f.config.Metrics.Admission,
 		PodSecurity:    f.config.Metrics.PodSecurity,
 		Manifests:      newManifests(f),
-		Own:            o.plugins,
+		Own:            o.internal.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
 }
 

@@ -47,13 +47,25 @@ type Options struct {
 	Console        *Console
 	Join           *Join
 	Ignored        *options.Ignored
+	Testing        *Testing
 	// KeepKubeconfig does not write the data directory's KubeconfigFile.
 	KeepKubeconfig bool
 
+	internal internalOptions
+}
+
+// internalOptions are options without a field of Options.
+type internalOptions struct {
 	plugins []genericadmission.Plugin
 	line    *host.Line // the command line; nil without one
 	// repairEvery is the interval at which objects of the server are recreated; 0 means the default.
 	repairEvery time.Duration
+}
+
+// Testing are the options of servers for tests. They have no flags; the command "triplane test" sets them.
+type Testing struct {
+	// Checkpoints serves checkpoints of the storage at CheckpointsPath.
+	Checkpoints bool
 }
 
 // Kube are the options of built-in kinds and of the aggregator.
@@ -128,14 +140,15 @@ func NewOptions() *Options {
 		Console:     &Console{},
 		Join:        &Join{},
 		Ignored:     &options.Ignored{},
+		Testing:     &Testing{},
 	}
 }
 
 // AddAdmissionPlugins adds admission plugins of the embedding program. They run in this order, before the policies
 // and webhooks of the API. It must be called before Flags.
 func (o *Options) AddAdmissionPlugins(plugins ...genericadmission.Plugin) {
-	o.plugins = append(o.plugins, plugins...)
-	o.Admission.Known, o.Admission.Default = admissionPlugins(o.plugins)
+	o.internal.plugins = append(o.internal.plugins, plugins...)
+	o.Admission.Known, o.Admission.Default = admissionPlugins(o.internal.plugins)
 }
 
 // admissionPlugins returns the names of all plugins, and of those that are enabled by default.
