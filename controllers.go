@@ -40,6 +40,8 @@ type Controllers struct {
 	SigningDuration                 time.Duration
 	// TerminatedPods is how many terminated pods are kept; 0 keeps all.
 	TerminatedPods int
+	// NamespaceGracePeriod is the time between the deletion of a namespace and that of its content.
+	NamespaceGracePeriod time.Duration
 }
 
 func newControllers() *Controllers {
@@ -55,6 +57,9 @@ func (c *Controllers) addFlags(fs *pflag.FlagSet) {
 			"Available: "+strings.Join(controllers.Names(), ", ")+
 			". Controllers of workloads (Deployments, Jobs and so on) are not included: run kube-controller-manager "+
 			"for them, and set this flag to none.")
+	fs.DurationVar(&c.NamespaceGracePeriod, "namespace-deletion-grace-period", c.NamespaceGracePeriod,
+		"How long namespace-controller waits before it deletes the content of a deleted namespace, in which tests may "+
+			"finalize the namespace themselves. 0 does not wait.")
 	fs.StringVar(&c.RootCAFile, "root-ca-file", c.RootCAFile,
 		"The CA of this server's certificate, in PEM. It is published to pods in the config map kube-root-ca.crt "+
 			"and in Secrets with service account tokens. If blank, the CA in the administrator's kubeconfig.")
@@ -85,6 +90,9 @@ func (c *Controllers) Validate() []error {
 	if (c.SigningCertFile == "") != (c.SigningKeyFile == "") {
 		errs = append(errs,
 			errors.New("--cluster-signing-cert-file and --cluster-signing-key-file must be given together"))
+	}
+	if c.NamespaceGracePeriod < 0 {
+		errs = append(errs, errors.New("--namespace-deletion-grace-period cannot be negative"))
 	}
 	if c.SigningDuration <= 0 {
 		errs = append(errs, errors.New("--cluster-signing-duration must be greater than 0"))
@@ -141,7 +149,7 @@ func newControllerOptions(f *foundation, authn *options.Authenticators, selectio
 	error) {
 	c := f.options.Controllers
 	o := controllers.Options{Selection: selection, LegacyTokenCleanUpPeriod: c.LegacyTokenCleanUpPeriod,
-		TerminatedPods: c.TerminatedPods}
+		TerminatedPods: c.TerminatedPods, NamespaceGracePeriod: c.NamespaceGracePeriod}
 	cert, key := c.SigningCertFile, c.SigningKeyFile
 	// The generated CA is trusted for client certificates.
 	if cert == "" && f.options.Authentication.ClientCAFile == f.files.CACert {

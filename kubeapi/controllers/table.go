@@ -51,7 +51,9 @@ func table() []controller {
 		{"legacy-serviceaccount-token-cleaner-controller", func(e *control.Env, o *Options) (run, error) {
 			return legacytoken.New(e, o.LegacyTokenCleanUpPeriod)
 		}},
-		{"namespace-controller", plain(namespace.New)},
+		{"namespace-controller", func(e *control.Env, o *Options) (run, error) {
+			return namespace.New(e, o.NamespaceGracePeriod)
+		}},
 		{"persistentvolume-protection-controller", plain(protection.NewVolumes)},
 		{"persistentvolumeclaim-protection-controller", plain(protection.NewClaims)},
 		{"pod-garbage-collector-controller", func(e *control.Env, o *Options) (run, error) {

@@ -24,12 +24,18 @@ const (
 	maxFlags = 64 << 10
 )
 
-// PodCollector is the one controller that does not run in tests by default: it deletes pods of nodes without Node
+// PodCollector is the controller that does not run in tests by default: it deletes pods of nodes without Node
 // objects, to which tests bind pods.
 const PodCollector = "pod-garbage-collector-controller"
 
-// defaultFlags run the controllers.
-var defaultFlags = []string{"--controllers=*,-" + PodCollector}
+// caPublisher creates config maps. Tests that were written for kube-apiserver in envtest do not expect them in lists.
+const caPublisher = "root-ca-certificate-publisher-controller"
+
+// defaultFlags returns flags that run the controllers. Tests that finalize namespaces themselves, because nothing does
+// in envtest, have the time of the grace period for that.
+func defaultFlags() []string {
+	return []string{"--controllers=*,-" + PodCollector + ",-" + caPublisher, "--namespace-deletion-grace-period=500ms"}
+}
 
 // Write creates dir and the three programs in it, replacing existing ones. The directory contains one copy of the
 // running program, as kube-apiserver, so that it can be moved and cached. etcd is a relative link to it. kubectl
@@ -53,7 +59,7 @@ func Write(dir string, flags []string, out io.Writer) error {
 	if err := link(apiServer, filepath.Join(dir, etcd)); err != nil {
 		return err
 	}
-	flags = withDefaults(defaultFlags, flags)
+	flags = withDefaults(defaultFlags(), flags)
 	if err := durable.WriteFile(filepath.Join(dir, apiServer+flagsSuffix), []byte(strings.Join(flags, "\n")+"\n"),
 		0o644); err != nil {
 		return err
