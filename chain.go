@@ -101,6 +101,7 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 		RepairEvery:               f.options.internal.repairEvery,
 		Leadership:                &kube.Leadership,
 		PublishStorageVersions:    true,
+		SimulateWorkloads:         f.options.Controllers.SimulateWorkloads,
 		RequestHeader:             newRequestHeader(f.options, g.authn),
 	}
 	if g.authn.ClientCA != nil {

@@ -275,6 +275,11 @@ func controllerRoles(on Features) []*rbacv1.ClusterRole {
 	}, rolesOfFeatures(on)...)
 }
 
+// Features that are flags instead of gates.
+const (
+	SimulateWorkloads = "--simulate-workloads"
+)
+
 // rolesOfFeatures are the roles of controllers of resources that feature gates add.
 func rolesOfFeatures(on Features) []*rbacv1.ClusterRole {
 	return slices.Concat(
@@ -304,6 +309,7 @@ func rolesOfFeatures(on Features) []*rbacv1.ClusterRole {
 			rule("get patch update", "internal.apiserver.k8s.io", "storageversions/status"),
 		)),
 		onlyWith(on, "StorageVersionMigrator", storageVersionMigratorRole()),
+		onlyWith(on, SimulateWorkloads, controllerRole("workload-simulator", rule("update", "core", "pods/status"))),
 	)
 }
 

@@ -40,6 +40,8 @@ type Options struct {
 	TerminatedPods int
 	// NamespaceGracePeriod is the time between the deletion of a namespace and that of its content.
 	NamespaceGracePeriod time.Duration
+	// SimulateWorkloads runs the controllers of workloads, without nodes.
+	SimulateWorkloads bool
 }
 
 // Config is the configuration of a Manager.
