@@ -33,6 +33,9 @@ func assemble(ctx context.Context, f *foundation, undo *host.Cleanup) (*server.P
 	if err == nil {
 		err = addControllers(f, g, outermost)
 	}
+	if err == nil {
+		err = addManifests(f, outermost)
+	}
 	if err != nil {
 		if g.audit != nil {
 			g.audit.Close(context.Background()) // nothing was recorded
@@ -102,6 +105,7 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 		Leadership:                &kube.Leadership,
 		PublishStorageVersions:    true,
 		SimulateWorkloads:         f.options.Controllers.SimulateWorkloads,
+		ApplyManifests:            f.options.Manifests != "",
 		RequestHeader:             newRequestHeader(f.options, g.authn),
 	}
 	if g.authn.ClientCA != nil {

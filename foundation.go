@@ -21,6 +21,7 @@ import (
 	"triplane.dev/generic/run/pki"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/etcd"
+	"triplane.dev/internal/manifests"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/group"
@@ -35,7 +36,7 @@ type opened struct {
 	traces   *tracing.Provider // nil disables tracing
 }
 
-// foundation is what guards and servers are created from. It does not change after newFoundation.
+// foundation is what guards and servers are created from. It does not change after newFoundation, except for manifests.
 type foundation struct {
 	opened
 	options *Options
@@ -54,6 +55,8 @@ type foundation struct {
 	serverID string
 	// checkpoints are those of the default storage.
 	checkpoints *checkpoints
+	// manifests applies --manifests; nil without it, and before addManifests.
+	manifests *manifests.Applier
 }
 
 func newFoundation(o *Options, in opened) (*foundation, error) {

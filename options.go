@@ -48,6 +48,8 @@ type Options struct {
 	Join           *Join
 	Ignored        *options.Ignored
 	Testing        *Testing
+	// Manifests is a directory whose YAML and JSON files are applied to the server; "" disables that.
+	Manifests string
 	// KeepKubeconfig does not write the data directory's KubeconfigFile.
 	KeepKubeconfig bool
 
@@ -169,6 +171,10 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir,
 		"Directory of the embedded etcd, of generated keys and certificates, and of admin.kubeconfig. Later "+
 			"starts use its data.")
+	fs.StringVar(&o.Manifests, "manifests", o.Manifests,
+		"Directory whose YAML and JSON files, with those of its subdirectories, are applied to this server by "+
+			"server-side apply, at the start and when they change. Objects that are removed from the files are deleted. "+
+			"If blank, nothing is applied.")
 	o.Console.addFlags(fs)
 	o.SecureServing.AddFlags(sets.FlagSet("secure serving"))
 	o.Etcd.AddFlags(sets.FlagSet("etcd"))
@@ -238,6 +244,7 @@ func (o *Options) Validate() error {
 	}
 	errs = append(errs, o.servedTooEarly()...)
 	errs = append(errs, o.validateJoin()...)
+	errs = append(errs, o.validateManifests()...)
 	if o.DataDir == "" {
 		errs = append(errs, errors.New("--data-dir cannot be empty"))
 	}
@@ -353,6 +360,11 @@ func (o *Options) complete() (*Options, error) {
 	var err error
 	if done.DataDir, err = filepath.Abs(o.DataDir); err != nil {
 		return nil, err
+	}
+	if o.Manifests != "" {
+		if done.Manifests, err = filepath.Abs(o.Manifests); err != nil {
+			return nil, err
+		}
 	}
 	if serving.CertDir != "" && serving.CertFile == "" {
 		serving.CertFile, serving.KeyFile = filepath.Join(serving.CertDir, "apiserver.crt"),

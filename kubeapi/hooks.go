@@ -182,6 +182,8 @@ func (s *Server) feature(name string) bool {
 	switch name {
 	case bootstrap.SimulateWorkloads:
 		return s.config.SimulateWorkloads
+	case bootstrap.ApplyManifests:
+		return s.config.ApplyManifests
 	}
 	return s.config.Groups.Gate(name)
 }

@@ -155,6 +155,9 @@ func (t *testServer) run(ctx context.Context, in *os.File, out io.Writer) (err e
 	return s.Wait()
 }
 
+// manifestsWithin bounds the time until all objects of --manifests are applied.
+const manifestsWithin = 30 * time.Second
+
 // ready prepares the server for the first test, and returns its line.
 func (t *testServer) ready(ctx context.Context, s *triplane.Server, token string) (*readyLine, error) {
 	config, err := s.AdminConfig()
@@ -162,6 +165,11 @@ func (t *testServer) ready(ctx context.Context, s *triplane.Server, token string
 		return nil, fmt.Errorf("--client-ca-file is not supported: %w", err)
 	}
 	if err := awaitAccount(ctx, s.ClientConfig(), t.options); err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, manifestsWithin)
+	defer cancel()
+	if err := s.AwaitManifests(within); err != nil {
 		return nil, err
 	}
 	if err := s.SaveCheckpoint(ctx, triplane.StartCheckpoint); err != nil {

@@ -278,6 +278,7 @@ func controllerRoles(on Features) []*rbacv1.ClusterRole {
 // Features that are flags instead of gates.
 const (
 	SimulateWorkloads = "--simulate-workloads"
+	ApplyManifests    = "--manifests"
 )
 
 // rolesOfFeatures are the roles of controllers of resources that feature gates add.
@@ -309,6 +310,7 @@ func rolesOfFeatures(on Features) []*rbacv1.ClusterRole {
 			rule("get patch update", "internal.apiserver.k8s.io", "storageversions/status"),
 		)),
 		onlyWith(on, "StorageVersionMigrator", storageVersionMigratorRole()),
+		onlyWith(on, ApplyManifests, controllerRole("manifest-controller", rule("*", "*", "*"), paths("*", "*"))),
 		onlyWith(on, SimulateWorkloads, controllerRole("workload-simulator", rule("update", "core", "pods/status"))),
 	)
 }
