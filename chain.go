@@ -33,6 +33,9 @@ func assemble(ctx context.Context, f *foundation, undo *host.Cleanup) (*server.P
 	if err == nil {
 		err = addControllers(f, g, outermost)
 	}
+	if err == nil {
+		err = addManifests(f, outermost)
+	}
 	if err != nil {
 		if g.audit != nil {
 			g.audit.Close(context.Background()) // nothing was recorded
@@ -65,6 +68,10 @@ func newServers(f *foundation, g *guards) (*server.GenericAPIServer, error) {
 	if handler := f.store.Members(); handler != nil {
 		mux.UnlistedHandle(filters.MembersPath, handler)
 	}
+	if f.options.Testing.Checkpoints {
+		mux.UnlistedHandle(CheckpointsPath, f.checkpoints)
+		mux.UnlistedHandlePrefix(CheckpointsPath+"/", f.checkpoints)
+	}
 	g.console.install(outermost.GenericAPIServer)
 	return outermost.GenericAPIServer, nil
 }
@@ -94,9 +101,11 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 		Replicas:                  kube.replicas(),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		PolicyInForce:             g.inEffect,
-		RepairEvery:               f.options.repairEvery,
+		RepairEvery:               f.options.internal.repairEvery,
 		Leadership:                &kube.Leadership,
 		PublishStorageVersions:    true,
+		SimulateWorkloads:         f.options.Controllers.SimulateWorkloads,
+		ApplyManifests:            f.options.Manifests != "",
 		RequestHeader:             newRequestHeader(f.options, g.authn),
 	}
 	if g.authn.ClientCA != nil {

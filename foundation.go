@@ -22,6 +22,7 @@ import (
 	"triplane.dev/generic/serve/requestmetrics"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/etcd"
+	"triplane.dev/internal/manifests"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/group"
@@ -36,7 +37,7 @@ type opened struct {
 	traces   *tracing.Provider // nil disables tracing
 }
 
-// foundation is what guards and servers are created from. It does not change after newFoundation.
+// foundation is what guards and servers are created from. It does not change after newFoundation, except for manifests.
 type foundation struct {
 	opened
 	options *Options
@@ -53,6 +54,10 @@ type foundation struct {
 	peer *net.TCPAddr
 	// serverID is the name of this replica's lease.
 	serverID string
+	// checkpoints are those of the default storage.
+	checkpoints *checkpoints
+	// manifests applies --manifests; nil without it, and before addManifests.
+	manifests *manifests.Applier
 }
 
 func newFoundation(o *Options, in opened) (*foundation, error) {
@@ -67,7 +72,8 @@ func newFoundation(o *Options, in opened) (*foundation, error) {
 	port := cmp.Or(o.ServerRun.AdvertisePort, config.Serving.Port())
 	peer, stores := o.advertisedToPeers(port), group.NewStores()
 	return &foundation{opened: in, options: o, config: config, kinds: known, stores: stores, advertisedPort: port,
-		peer: peer, serverID: bootstrap.NewIdentity(stores, peer).Name()}, nil
+		peer: peer, serverID: bootstrap.NewIdentity(stores, peer).Name(),
+		checkpoints: newCheckpoints(checkpointer{store: in.store, prefix: o.Etcd.AbsolutePrefix()})}, nil
 }
 
 // newConfig returns the servers' configuration by options and storage.
@@ -84,7 +90,7 @@ func newConfig(o *Options, in opened, known kinds) (*server.Config, error) {
 	o.Compatibility.ApplyTo(c)
 	o.Ignored.Note()
 	if o.Compatibility.Enabled("ComponentFlagz") {
-		c.Flags = o.line.Values()
+		c.Flags = o.internal.line.Values()
 	}
 	var err error
 	if c.Serving, err = o.SecureServing.Serving(in.listener, server.CertificateFiles{CertFile: in.files.ServingCert,

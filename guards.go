@@ -132,7 +132,7 @@ func newAdmission(f *foundation, authz authorization, services *aggregator.Servi
 		FeatureEnabled: o.Compatibility.Enabled,
 		Metrics:        f.config.Metrics.Registry,
 		Manifests:      newManifests(f),
-		Own:            o.plugins,
+		Own:            o.internal.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
 }
 

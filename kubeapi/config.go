@@ -50,6 +50,9 @@ type Config struct {
 	// PublishStorageVersions says in StorageVersions how this server stores resources,
 	// where that feature is on.
 	PublishStorageVersions bool
+	// SimulateWorkloads creates the role of the controller that sets the status of simulated pods, ApplyManifests
+	// that of the controller that applies --manifests.
+	SimulateWorkloads, ApplyManifests bool
 
 	// PolicyInForce returns when RBAC decides by these roles and bindings, or by later versions
 	// of them; nil waits for nothing.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
@@ -37,6 +38,7 @@ var commands = map[string]func(args []string) error{
 	"envtest-assets": envtestAssets,
 	"kubeconfig":     func(args []string) error { return writeKubeconfig(args, os.Stdout) },
 	"keys":           func(args []string) error { return makeKeys(args, os.Stdout) },
+	"test":           runTest,
 	"console":        untilSignal(openConsole),
 	"status":         untilSignal(showStatus),
 	"member":         untilSignal(members),
@@ -63,12 +65,15 @@ func etcd(args []string) error {
 	return nil
 }
 
-// envtestAssets writes the directory of programs for envtest.
+// envtestAssets writes the directory of programs for envtest. Arguments after it are default flags of its servers.
 func envtestAssets(args []string) error {
-	if len(args) != 1 {
-		return errors.New("envtest-assets takes one argument, the directory to make")
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return errors.New("envtest-assets takes the directory to make, and then default flags of its servers")
 	}
-	return assets.Write(args[0], os.Stdout)
+	if _, err := triplane.Parse("", args[1:], io.Discard); err != nil {
+		return err
+	}
+	return assets.Write(args[0], args[1:], os.Stdout)
 }
 
 // command returns the selected command, "" for none, and its arguments. A program with the name etcd is an etcd.
@@ -84,6 +89,10 @@ func command(program string, args []string) (name string, rest []string) {
 
 // serve runs the API server until the first signal; the second exits at once.
 func serve(args []string) error {
+	args, err := assets.Arguments(args)
+	if err != nil {
+		return err
+	}
 	options, err := triplane.Parse(usage, args, os.Stdout)
 	if err != nil || options == nil {
 		return err

@@ -38,6 +38,10 @@ type Options struct {
 	SigningAuthority func() (*certificates.Authority, error)
 	// TerminatedPods is how many terminated pods are kept; 0 keeps all.
 	TerminatedPods int
+	// NamespaceGracePeriod is the time between the deletion of a namespace and that of its content.
+	NamespaceGracePeriod time.Duration
+	// SimulateWorkloads runs the controllers of workloads, without nodes.
+	SimulateWorkloads bool
 }
 
 // Config is the configuration of a Manager.
