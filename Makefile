@@ -13,7 +13,7 @@ SOURCES := $(wildcard *.go) $(SERVER) e2e hack
 export CGO_ENABLED ?= 0
 export GOFLAGS += -trimpath -buildvcs=false
 
-.PHONY: run build sample-apiserver programs test test-others envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
+.PHONY: run build platforms sample-apiserver programs test test-others envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
 
 # say prints a phase, and how long make has run.
 BEGAN := $(shell date +%s)
@@ -30,6 +30,17 @@ STAMP := -X triplane.dev/generic/serve/server.commit=$(COMMIT) -X triplane.dev/g
 build: ## Build the binary.
 	$(call say,build $(BIN))
 	@$(GO) build -ldflags "-s -w $(STAMP)" -o $(BIN) ./cmd/triplane
+
+# The systems and processors that the binary and the libraries are for (docs/platforms.md).
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+platforms: ## Build and vet the binary and the libraries for each of PLATFORMS (minutes for each at first).
+	@for platform in $(PLATFORMS); do \
+		echo "== $$platform"; \
+		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
+		$(GO) build ./cmd/triplane ./testserver ./apiserver && \
+		$(GO) vet ./cmd/triplane ./testserver ./apiserver ./internal/platform ./internal/resident || exit 1; \
+	done
 
 sample-apiserver: ## Build the sample API server.
 	$(GO) build -ldflags "-s -w $(STAMP)" -o bin/sample-apiserver ./cmd/sample-apiserver
