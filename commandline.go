@@ -13,7 +13,7 @@ func Parse(usage string, args []string, out io.Writer) (*Options, error) {
 	o := NewOptions()
 	o.Out = out
 	command := host.Command{
-		Name: "triplane", Usage: usage, Title: "Triplane, Kubernetes",
+		Name: "triplane", Usage: usage, Title: title(),
 		Version: server.DefaultVersion(), Flags: o.Flags(),
 	}
 	line, err := command.Parse(args, out)
@@ -25,6 +25,14 @@ func Parse(usage string, args []string, out io.Writer) (*Options, error) {
 	}
 	o.line = line
 	return o, nil
+}
+
+// title is what --version begins with.
+func title() string {
+	if server.Release() == "" {
+		return "Triplane, Kubernetes"
+	}
+	return "Triplane " + server.Release() + ", Kubernetes"
 }
 
 // ApplyLogging configures the log according to the flags of Parse. The log is global to the process, so
