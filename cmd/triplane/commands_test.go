@@ -111,6 +111,11 @@ func TestImportIntoANewDirectory(t *testing.T) {
 	if err := importObjects(t.Context(), []string{"-", "--data-dir", dir}, strings.NewReader(object), io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
+	var exported bytes.Buffer
+	if err := exportObjects(t.Context(), []string{"-", "--data-dir", dir}, &exported, io.Discard); err != nil ||
+		!strings.Contains(exported.String(), "name: a\n") {
+		t.Errorf("export of what was imported: %v\n%s", err, &exported)
+	}
 	o := triplane.NewOptions()
 	o.DataDir, o.SecureServing.BindPort = dir, 0
 	s, err := triplane.Start(t.Context(), o)

@@ -61,6 +61,11 @@ func importObjects(ctx context.Context, args []string, in io.Reader, out, progre
 	if t == nil || err != nil {
 		return err
 	}
+	if t.files != "-" {
+		if _, err := os.Stat(t.files); err != nil { // before a data directory is created
+			return err
+		}
+	}
 	t.create = true
 	return t.with(ctx, func(config *restclient.Config) error {
 		return transfer.Import(ctx, config, t.files, in,
@@ -101,17 +106,15 @@ func parseTransfer(fs *pflag.FlagSet, usage string, args []string, out io.Writer
 func (t *transferred) with(ctx context.Context, do func(*restclient.Config) error) error {
 	stopped := false
 	if t.kubeconfig == "" {
-		_, err := os.Stat(filepath.Join(t.dir, triplane.KubeconfigFile))
-		switch {
-		case errors.Is(err, os.ErrNotExist) && t.create:
-			stopped = true
-		case err != nil:
+		var err error
+		if stopped, err = holdsStoppedStore(t.dir); err != nil {
+			return err
+		}
+		// An import may have created the directory, which then has no kubeconfig before its server starts.
+		_, err = os.Stat(filepath.Join(t.dir, triplane.KubeconfigFile))
+		if stopped = stopped || t.create && errors.Is(err, os.ErrNotExist); err != nil && !stopped {
 			return fmt.Errorf("the data directory contains no administrator's kubeconfig: %w; name the directory "+
 				"with --data-dir, or a server with --kubeconfig", err)
-		default:
-			if stopped, err = holdsStoppedStore(t.dir); err != nil {
-				return err
-			}
 		}
 	}
 	if !stopped {
