@@ -126,8 +126,8 @@ func (s *Server) RemoveMember(ctx context.Context, which string) error {
 	members := s.Members()
 	i := slices.IndexFunc(members, func(m Member) bool { return which != "" && (m.ID == which || m.Name == which) })
 	if i < 0 {
-		return membersError("member %q does not exist: \"triplane member list\" prints the names (--embedded-etcd-name) and IDs",
-			which)
+		return membersError("member %q does not exist: \"triplane member list\" prints the names "+
+			"(--embedded-etcd-name) and IDs", which)
 	}
 	if len(members) == 1 {
 		return membersError("%s is the only member", which)
