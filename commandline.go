@@ -25,7 +25,7 @@ func Parse(usage string, args []string, out io.Writer) (*Options, error) {
 // further flags; it may be nil. For --help and --version it writes to o.Out and returns true.
 func (o *Options) Parse(name, usage string, args []string, program *pflag.FlagSet) (done bool, err error) {
 	command := host.Command{
-		Name: name, Usage: usage, Title: "Triplane, Kubernetes",
+		Name: name, Usage: usage, Title: title(),
 		Version: server.DefaultVersion(), Flags: o.Flags(),
 	}
 	if program != nil {
@@ -41,6 +41,14 @@ func (o *Options) Parse(name, usage string, args []string, program *pflag.FlagSe
 	}
 	o.internal.line = line
 	return false, nil
+}
+
+// title is what --version begins with.
+func title() string {
+	if server.Release() == "" {
+		return "Triplane, Kubernetes"
+	}
+	return "Triplane " + server.Release() + ", Kubernetes"
 }
 
 // ApplyLogging configures the log according to the flags of Parse. The log is global to the process, so

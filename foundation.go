@@ -22,10 +22,10 @@ import (
 	"triplane.dev/generic/serve/requestmetrics"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/etcd"
-	"triplane.dev/internal/manifests"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/group"
+	"triplane.dev/kubeapi/manifests"
 )
 
 // opened is what a start opens before it creates servers.

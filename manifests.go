@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"triplane.dev/generic/serve/server"
-	"triplane.dev/internal/manifests"
+	"triplane.dev/kubeapi/manifests"
 )
 
 // validateManifests returns an error unless --manifests is a directory.

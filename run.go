@@ -18,9 +18,9 @@ import (
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/pki"
 	"triplane.dev/generic/serve/server"
-	"triplane.dev/internal/manifests"
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi"
+	"triplane.dev/kubeapi/manifests"
 )
 
 // Server is a running server.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -132,12 +133,23 @@ func (h *proxyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.forward(w, r, t, host, u)
 }
 
+// quietLog logs what the library reports of an interrupted response only if it is asked for: clients and servers
+// close connections at any time.
+type quietLog struct{}
+
+// Write implements io.Writer.
+func (quietLog) Write(line []byte) (int, error) {
+	klog.V(4).InfoS("Proxy of an external API server", "message", strings.TrimSpace(string(line)))
+	return len(line), nil
+}
+
 // forward proxies a plain request, streaming the response.
 func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target, host *url.URL, u *user.Info) {
 	sent := time.Now()
 	p := &httputil.ReverseProxy{
 		Transport:     egress.CheckCertificates(t.plain, h.certificates),
 		FlushInterval: -1,
+		ErrorLog:      log.New(quietLog{}, "", 0),
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			keepForwarded(pr)
 			// An unescaped path may contain characters that are invalid in headers.

@@ -20,5 +20,7 @@ Usage:
   triplane export|import FILE    moves objects between servers, storages and releases, as YAML
   triplane member list|remove    lists and removes members of the embedded etcd's cluster
   triplane keys [flags]          generates the keys that servers of one cluster share
+  triplane help [COMMAND]        prints this text, or the flags of a command
+  triplane version               prints the version
   triplane kubeconfig [flags]    prints the administrator's kubeconfig of a data directory
 `

@@ -164,7 +164,8 @@ func (m *Manager) work(ctx context.Context) {
 	m.metrics.Leading(true)
 	defer m.metrics.Leading(false)
 	m.set(errors.Join(failures...))
-	klog.InfoS("Started controllers", "controllers", names)
+	klog.InfoS("Started controllers", "count", len(names))
+	klog.V(2).InfoS("Names of the started controllers", "controllers", names)
 	var running worker.Group
 	running.Go(func() { env.Feed.Run(ctx) })
 	for i, r := range runs {
