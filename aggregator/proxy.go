@@ -25,8 +25,7 @@ import (
 	"triplane.dev/generic/base/user"
 )
 
-// target is the destination of an APIService's requests. It is immutable, and replaced when the APIService
-// changes.
+// target is the destination of an APIService's requests. It is immutable; a changed APIService has a new one.
 type target struct {
 	service   *apiregistrationv1.APIService
 	available bool
@@ -133,23 +132,13 @@ func (h *proxyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.forward(w, r, t, host, u)
 }
 
-// quietLog logs what the library reports of an interrupted response only if it is asked for: clients and servers
-// close connections at any time.
-type quietLog struct{}
-
-// Write implements io.Writer.
-func (quietLog) Write(line []byte) (int, error) {
-	klog.V(4).InfoS("Proxy of an external API server", "message", strings.TrimSpace(string(line)))
-	return len(line), nil
-}
-
 // forward proxies a plain request, streaming the response.
 func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target, host *url.URL, u *user.Info) {
 	sent := time.Now()
 	p := &httputil.ReverseProxy{
 		Transport:     egress.CheckCertificates(t.plain, h.certificates),
 		FlushInterval: -1,
-		ErrorLog:      log.New(quietLog{}, "", 0),
+		ErrorLog:      log.New(io.Discard, "", 0),
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			keepForwarded(pr)
 			// An unescaped path may contain characters that are invalid in headers.
