@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"triplane.dev/aggregator/conntrack"
 	"triplane.dev/generic/base/egress"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/tracing"
@@ -32,7 +33,7 @@ type target struct {
 	err       error // the transport cannot be created
 	plain     *http.Transport
 	upgrade   *http.Transport
-	upgraded  *connections // of the upgrade transport
+	upgraded  *conntrack.Set // of the upgrade transport
 }
 
 // redirected is the response instead of a redirect. An external server must not redirect credentials that are
@@ -76,9 +77,9 @@ func (t *target) connect(make func() (*http.Transport, error)) {
 	if t.upgrade, t.err = make(); t.err != nil {
 		return
 	}
-	t.upgraded = &connections{}
+	t.upgraded = &conntrack.Set{}
 	t.upgrade.ForceAttemptHTTP2 = false // HTTP/2 does not support upgrades
-	t.upgrade.DialContext = t.upgraded.dial(t.upgrade.DialContext)
+	t.upgrade.DialContext = t.upgraded.Dial(t.upgrade.DialContext)
 }
 
 // close closes upgraded and idle connections; requests in flight complete.
@@ -92,7 +93,7 @@ func (t *target) close() {
 	if t.err == nil {
 		t.plain.CloseIdleConnections()
 		t.upgrade.CloseIdleConnections()
-		t.upgraded.close()
+		t.upgraded.Close()
 	}
 }
 

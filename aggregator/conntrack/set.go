@@ -1,4 +1,4 @@
-package aggregator
+package conntrack
 
 import (
 	"context"
@@ -6,17 +6,18 @@ import (
 	"sync"
 )
 
-// connections tracks the connections of upgraded requests, so that they can be closed when the server stops.
-type connections struct {
+// Set is a set of open connections. The zero value is empty. It is safe for concurrent use.
+type Set struct {
 	mu     sync.Mutex
 	open   map[*connection]struct{}
 	closed bool
 }
 
-type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+// DialFunc connects to an address.
+type DialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dial returns a dialer that tracks its connections.
-func (c *connections) dial(next dialFunc) dialFunc {
+// Dial returns a dialer whose connections are in the set until they are closed.
+func (c *Set) Dial(next DialFunc) DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := next(ctx, network, address)
 		if err != nil {
@@ -26,7 +27,7 @@ func (c *connections) dial(next dialFunc) dialFunc {
 	}
 }
 
-func (c *connections) add(conn net.Conn) (net.Conn, error) {
+func (c *Set) add(conn net.Conn) (net.Conn, error) {
 	mine := &connection{Conn: conn, of: c}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,8 +42,8 @@ func (c *connections) add(conn net.Conn) (net.Conn, error) {
 	return mine, nil
 }
 
-// close closes all connections; later dials fail.
-func (c *connections) close() {
+// Close closes all connections; later dials fail.
+func (c *Set) Close() {
 	c.mu.Lock()
 	open := c.open
 	c.open, c.closed = nil, true
@@ -54,7 +55,7 @@ func (c *connections) close() {
 
 type connection struct {
 	net.Conn
-	of *connections
+	of *Set
 }
 
 func (c *connection) Close() error {
