@@ -359,6 +359,7 @@ func BenchmarkCreate(b *testing.B) {
 			b.ReportAllocs()
 			b.SetParallelism(8)
 			var n atomicCounter
+			b.ResetTimer()
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {
 					if _, err := backend.Create(context.Background(), fmt.Sprintf("/r/%d", n.next()), value, 0); err != nil {

@@ -105,9 +105,9 @@ func attempt(ctx context.Context, config *pgx.ConnConfig) (final bool, err error
 	conn, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {
 		if fatal := unusable(err); fatal != nil {
-			return true, fatal
+			return true, oneLine{fatal}
 		}
-		return false, err
+		return false, oneLine{err}
 	}
 	defer func() { _ = conn.Close(ctx) }() // nothing is pending
 	if err := supported(ctx, conn); err != nil {

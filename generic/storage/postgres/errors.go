@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -24,7 +25,7 @@ func (b *Backend) translate(ctx context.Context, err error) error {
 	if hasCode(err, codeNoTable, codeNoSchema, codeNoPrivilege, codeNoFunction) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+	return fmt.Errorf("%w: %w", storage.ErrUnavailable, oneLine{err})
 }
 
 // translateWrite converts the error of a statement that writes, which sent reports to have been sent. The server has
@@ -37,9 +38,9 @@ func (b *Backend) translateWrite(sent bool, err error) error {
 	case b.ctx.Err() != nil:
 		return storage.ErrStopped
 	case !sent, pgconn.SafeToRetry(err):
-		return fmt.Errorf("%w: %w", storage.ErrNotWritten, err)
+		return fmt.Errorf("%w: %w", storage.ErrNotWritten, oneLine{err})
 	case !errors.As(err, &pgErr), pgErr.SeverityUnlocalized != "ERROR":
-		return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", storage.ErrUnavailable, oneLine{err})
 	}
 	switch pgErr.Code {
 	case codeDiskFull:
@@ -51,6 +52,13 @@ func (b *Backend) translateWrite(sent bool, err error) error {
 	}
 	return fmt.Errorf("%w: %w", storage.ErrNotWritten, err)
 }
+
+// oneLine is an error of the driver, which has a line for each server, on one line.
+type oneLine struct{ error }
+
+func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
+
+func (e oneLine) Unwrap() error { return e.error }
 
 // broken reports whether an error means that the connection cannot be used any more, or leads to a standby.
 func broken(err error) bool {
