@@ -184,6 +184,32 @@ func TestPagesCountOnce(t *testing.T) {
 	}
 }
 
+// A key that PostgreSQL cannot index fails alone.
+func TestKeyTooLong(t *testing.T) {
+	_, url := database(t)
+	b := open(t, url)
+	var long [3000]byte
+	random := uint32(1) // what is random cannot be compressed
+	for i := range long {
+		random = random*1664525 + 1013904223
+		long[i] = 'a' + byte(random>>24)%26
+	}
+	var running sync.WaitGroup
+	for i := range 20 {
+		running.Go(func() {
+			key := fmt.Sprintf("/r/%d", i)
+			if i%5 == 0 {
+				key += string(long[:])
+			}
+			_, err := b.Create(t.Context(), key, nil, 0)
+			if i%5 == 0 && !errors.Is(err, storage.ErrTooLarge) || i%5 != 0 && err != nil {
+				t.Errorf("a key of %d bytes: %v", len(key), err)
+			}
+		})
+	}
+	running.Wait()
+}
+
 // Compaction deletes rows that later ones supersede, and those of deletions.
 func TestCompactionDeletesRows(t *testing.T) {
 	_, url := database(t)

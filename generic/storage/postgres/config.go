@@ -100,10 +100,15 @@ func parse(c Config) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// sessionParams are the settings of all sessions. The function write needs a snapshot for each statement. The others let
-// the server end sessions whose client has vanished, which may hold the lock of writes.
+// sessionParams are the settings of all sessions. The function write needs a snapshot for each statement. Keep-alives
+// let the server end sessions whose client has vanished, which may hold the lock of writes. All statements read by
+// indexes, in their order: with a generic plan the planner would otherwise sort all keys for each page of a list.
 var sessionParams = map[string]string{
 	"application_name":              "triplane",
+	"enable_bitmapscan":             "off",
+	"enable_seqscan":                "off",
+	"enable_sort":                   "off",
+	"jit":                           "off",
 	"default_transaction_isolation": "read committed",
 	"tcp_keepalives_idle":           "10",
 	"tcp_keepalives_interval":       "3",

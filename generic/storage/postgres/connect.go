@@ -22,6 +22,7 @@ const (
 	codeWrongState   = "55000" // the server is a standby
 	codeReadOnly     = "25006"
 	codeDiskFull     = "53100"
+	codeDuplicate    = "23505"
 	codeProgramLimit = "54000" // a row of an index is too large
 )
 

@@ -13,6 +13,6 @@
 // the watch. The poller runs when a write is notified (LISTEN), after the process's own writes, for a consistent read,
 // and at an interval.
 //
-// Each new session registers the identity of its server, system identifier and timeline, in the schema (connect.go). After a
-// promotion or a restore the revisions continue after a gap, and clients list again.
+// Each new session registers the identity of its server, system identifier and timeline, in the schema (connect.go).
+// After a promotion or a restore the revisions continue after a gap, and clients list again.
 package postgres

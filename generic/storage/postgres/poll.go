@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,14 +21,15 @@ const (
 	blindInterval = 50 * time.Millisecond
 	pollTimeout   = 5 * time.Second
 	failurePause  = 100 * time.Millisecond
-	// pollLimit limits the changes of a poll, maxLog and maxLogBytes those that are kept for watches. A watch that is
-	// further behind reads from the database.
+	// pollLimit limits the changes of a poll, pollBytes about their size. maxLog and maxLogBytes limit those that are kept
+	// for watches. A watch that is further behind reads from the database.
 	pollLimit   = 512
+	pollBytes   = 8 << 20
 	maxLog      = 8192
 	maxLogBytes = 32 << 20
 
 	changesSQL = `SELECT state.*, k.revision, k.key, k.value, k.previous, k.created FROM (` + stateSQL + ` OFFSET 0) state
-		LEFT JOIN (SELECT * FROM triplane.kv WHERE revision > $1 ORDER BY revision LIMIT $2) k ON true ORDER BY k.revision`
+		LEFT JOIN (SELECT * FROM triplane.kv WHERE revision > $1 ORDER BY revision LIMIT $2) k ON true`
 )
 
 // logged is a change in the log. previous is the revision of the value that it replaced, 0 for a creation.
@@ -42,17 +45,23 @@ type poller struct {
 	listening atomic.Bool   // notifications arrive
 	polls     atomic.Int64
 	failing   bool
+	limit     int // changes of the next poll
 
 	mu        sync.Mutex
 	next      *round // consistent reads that wait for the next poll
 	streams   int
-	log       []logged // changes after floor, up to seen
-	logBytes  int
-	floor     int64
+	log       changeLog // up to seen
 	seen      int64
 	compacted int64
 	epoch     int           // changes when revisions were lost or skipped; streams then end
 	changed   chan struct{} // closed at the next progress; nil if no stream waits
+}
+
+// changeLog has the changes after the revision floor.
+type changeLog struct {
+	changes []logged
+	bytes   int
+	floor   int64
 }
 
 // round is the result of a poll for the callers that share it.
@@ -62,7 +71,9 @@ type round struct {
 	err      error
 }
 
-func newPoller(b *Backend) *poller { return &poller{backend: b, kicked: make(chan struct{}, 1)} }
+func newPoller(b *Backend) *poller {
+	return &poller{backend: b, kicked: make(chan struct{}, 1), limit: pollLimit}
+}
 
 // run polls until ctx ends.
 func (p *poller) run(ctx context.Context) {
@@ -94,6 +105,42 @@ func (p *poller) notify(revision int64) {
 	}
 }
 
+// reachTimeout bounds how long the response to a write waits for its poll.
+const reachTimeout = time.Second
+
+// reach returns when the watches of this process, if there are any, can read the changes up to a revision. Cached reads
+// after a write then include it, with the small delay that they have with the embedded etcd.
+func (p *poller) reach(ctx context.Context, revision int64) {
+	timer := time.NewTimer(reachTimeout)
+	defer timer.Stop()
+	for {
+		p.mu.Lock()
+		if p.streams == 0 || p.seen >= revision {
+			p.mu.Unlock()
+			return
+		}
+		changed := p.awaitProgress()
+		p.mu.Unlock()
+		select {
+		case <-changed:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		case <-p.backend.ctx.Done():
+			return
+		}
+	}
+}
+
+// awaitProgress returns a channel that is closed at the next progress. The caller holds p.mu.
+func (p *poller) awaitProgress() <-chan struct{} {
+	if p.changed == nil {
+		p.changed = make(chan struct{})
+	}
+	return p.changed
+}
+
 func (p *poller) kick() {
 	select {
 	case p.kicked <- struct{}{}:
@@ -117,7 +164,7 @@ func (p *poller) poll(ctx context.Context) {
 	p.mu.Lock()
 	r := p.next
 	p.next = nil
-	from, limit := p.seen, pollLimit
+	from, limit := p.seen, p.limit
 	if p.streams == 0 {
 		limit = 0
 	}
@@ -167,18 +214,19 @@ func (p *poller) add(from int64, limit int, state state, changes []logged) (more
 		p.epoch++
 		fallthrough
 	case limit == 0:
-		p.log, p.logBytes = nil, 0
-		p.floor, p.seen = state.latest, state.latest
+		p.log, p.seen = changeLog{floor: state.latest}, state.latest
 	case len(changes) == 0:
 		p.seen = state.latest
 	default:
 		p.seen = changes[len(changes)-1].Revision
 		more = p.seen < state.latest
+		size := 0
 		for i := range changes {
-			p.logBytes += len(changes[i].Key) + len(changes[i].Value)
+			size += len(changes[i].Key) + len(changes[i].Value)
 		}
-		p.log = append(p.log, changes...)
-		p.trim()
+		p.limit = max(1, min(2*limit, pollLimit, pollBytes*len(changes)/max(1, size)))
+		p.log.changes, p.log.bytes = append(p.log.changes, changes...), p.log.bytes+size
+		p.log.trim()
 	}
 	if p.changed != nil && p.seen != from {
 		close(p.changed)
@@ -187,15 +235,15 @@ func (p *poller) add(from int64, limit int, state state, changes []logged) (more
 	return more
 }
 
-// trim drops the oldest half of a log that is too long. The caller holds p.mu.
-func (p *poller) trim() {
-	for len(p.log) > maxLog || p.logBytes > maxLogBytes && len(p.log) > 1 {
-		n := len(p.log) / 2
-		for i := range p.log[:n] {
-			p.logBytes -= len(p.log[i].Key) + len(p.log[i].Value)
+// trim drops the oldest half of a log that is too long.
+func (l *changeLog) trim() {
+	for len(l.changes) > maxLog || l.bytes > maxLogBytes && len(l.changes) > 1 {
+		n := len(l.changes) / 2
+		for i := range l.changes[:n] {
+			l.bytes -= len(l.changes[i].Key) + len(l.changes[i].Value)
 		}
-		p.floor = p.log[n-1].Revision
-		p.log = append([]logged(nil), p.log[n:]...)
+		l.floor = l.changes[n-1].Revision
+		l.changes = slices.Clone(l.changes[n:])
 	}
 }
 
@@ -219,6 +267,9 @@ func (b *Backend) changes(ctx context.Context, from int64, limit int) (s state, 
 		found = append(found, c)
 		return nil
 	}, changesSQL, from, limit)
+	slices.SortFunc(found, func(a, b logged) int {
+		return cmp.Compare(a.Revision, b.Revision) // the join need not keep the order, but does
+	})
 	return s, found, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -19,7 +20,7 @@ const current = `(SELECT DISTINCT ON (key) key, revision, value, created FROM tr
 const (
 	stateSQL = `SELECT triplane.latest(), (SELECT compacted FROM triplane.store)`
 	rangeSQL = `SELECT state.*, k.key, k.revision, k.value FROM (` + stateSQL + ` OFFSET 0) state
-		LEFT JOIN (SELECT key, revision, value FROM ` + current + ` ORDER BY key LIMIT $4) k ON true ORDER BY k.key`
+		LEFT JOIN (SELECT key, revision, value FROM ` + current + ` ORDER BY key LIMIT $4) k ON true`
 	countSQL = `SELECT state.*, (SELECT count(*) FROM (SELECT DISTINCT ON (key) created FROM triplane.kv
 		WHERE key >= $1 AND key < $2 AND revision <= $3 ORDER BY key, revision DESC) l WHERE created > 0)
 		FROM (` + stateSQL + ` OFFSET 0) state`
@@ -55,6 +56,9 @@ func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage
 	if result.Revision, err = readable(opts.Revision, now, compacted); err != nil {
 		return storage.RangeResult{}, err
 	}
+	slices.SortFunc(result.Items, func(a, b storage.KeyValue) int {
+		return strings.Compare(a.Key, b.Key) // the join need not keep the order, but does
+	})
 	result.Count = int64(len(result.Items))
 	if opts.Limit > 0 && result.Count > opts.Limit {
 		result.Items, result.More = result.Items[:opts.Limit], true

@@ -67,6 +67,9 @@ func schemaVersion(ctx context.Context, conn *pgx.Conn) (version int, err error)
 	if err := conn.QueryRow(ctx, "SELECT version FROM triplane.store").Scan(&version); err != nil {
 		return 0, explained(conn, err)
 	}
+	if version == copying {
+		return 0, errCopying
+	}
 	if version > len(migrations) {
 		return 0, fmt.Errorf("the schema triplane has version %d, newer than the %d of this program: use a newer release",
 			version, len(migrations))

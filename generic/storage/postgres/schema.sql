@@ -156,13 +156,13 @@ BEGIN
         RETURN false;
     END IF;
     next := triplane.latest();
-    IF there <> '' THEN
+    IF there NOT IN ('', 'copied') THEN
         next := next + 1000000;
         INSERT INTO triplane.kv VALUES (next, '', NULL, 0, 0);
         UPDATE triplane.store SET compacted = next, target = next;
         PERFORM pg_notify('triplane', next::text);
     END IF;
     UPDATE triplane.store SET identity = here;
-    RETURN there <> '';
+    RETURN there NOT IN ('', 'copied');
 END
 $$;

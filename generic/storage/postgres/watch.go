@@ -100,21 +100,19 @@ func (s *stream) take() (found []logged, progress int64, changed <-chan struct{}
 		return nil, 0, nil, s.ctx.Err()
 	case s.epoch != p.epoch, s.progress < p.compacted:
 		return nil, 0, nil, storage.ErrCompacted
-	case s.progress < p.floor:
+	case s.progress < p.log.floor:
 		return nil, s.progress, nil, nil
 	case s.progress >= p.seen:
-		if p.changed == nil {
-			p.changed = make(chan struct{})
-		}
-		return nil, s.progress, p.changed, nil
+		return nil, s.progress, p.awaitProgress(), nil
 	}
-	first := sort.Search(len(p.log), func(i int) bool { return p.log[i].Revision > s.progress })
-	last := min(first+batchMax, len(p.log))
+	log := p.log.changes
+	first := sort.Search(len(log), func(i int) bool { return log[i].Revision > s.progress })
+	last := min(first+batchMax, len(log))
 	progress = p.seen
-	if last < len(p.log) {
-		progress = p.log[last-1].Revision
+	if last < len(log) {
+		progress = log[last-1].Revision
 	}
-	return p.log[first:last:last], progress, nil, nil
+	return log[first:last:last], progress, nil, nil
 }
 
 // readBehind reads the next changes from the database.

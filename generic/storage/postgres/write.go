@@ -3,6 +3,7 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -131,6 +132,9 @@ func (w *writer) do(ctx context.Context, op *write) (written, error) {
 	w.mu.Unlock()
 	select {
 	case <-op.finished:
+		if op.err == nil && op.result.done {
+			w.backend.poller.reach(ctx, op.result.revision)
+		}
 		return op.result, op.err
 	case <-ctx.Done():
 		op.state.CompareAndSwap(waiting, abandoned)
@@ -146,8 +150,11 @@ func (w *writer) run() {
 			return
 		}
 		err := worker.Try(func() error { return w.execute(batch) })
-		for _, op := range batch {
+		for i, op := range batch {
 			op.err = err
+			if errors.Is(err, storage.ErrTooLarge) && len(batch) > 1 { // one key was too long, and nothing was written
+				op.err = worker.Try(func() error { return w.execute(batch[i : i+1]) })
+			}
 			close(op.finished)
 		}
 	}

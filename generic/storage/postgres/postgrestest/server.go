@@ -1,4 +1,3 @@
-// Package postgrestest runs a PostgreSQL server for tests: Debian's packages, or another installation.
 package postgrestest
 
 import (
@@ -12,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -130,7 +130,8 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 func (s *Server) command(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, program), args...)
 	cmd.Dir = s.dir
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return len(e) > 2 && e[:2] == "PG" }), "LC_ALL=C")
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "PG") }),
+		"LC_ALL=C")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.account, Setpgid: true}
 	return cmd
 }
@@ -200,7 +201,7 @@ func (s *Server) Pause() error { return s.toAll(syscall.SIGSTOP) }
 // Resume continues a paused server.
 func (s *Server) Resume() error { return s.toAll(syscall.SIGCONT) }
 
-// toAll sends a signal to the server and its sessions, which have process groups of their own.
+// toAll sends a signal to the server and its sessions, each of which is a process.
 func (s *Server) toAll(how syscall.Signal) error {
 	processes := []int{s.cmd.Process.Pid}
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", s.cmd.Process.Pid))
@@ -267,8 +268,8 @@ func (s *Server) Standby() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = standby.run("pg_basebackup", "-D", standby.data(), "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "postgres",
-		"-R", "-c", "fast", "--no-sync")
+	err = standby.run("pg_basebackup", "-D", standby.data(), "-h", "127.0.0.1", "-p", strconv.Itoa(s.port),
+		"-U", "postgres", "-R", "-c", "fast", "--no-sync")
 	if err == nil {
 		err = standby.Start()
 	}
