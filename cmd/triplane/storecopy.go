@@ -19,14 +19,14 @@ import (
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/storage/copying"
 	"triplane.dev/generic/storage/embedded"
-	"triplane.dev/generic/storage/etcd"
+	etcdstore "triplane.dev/generic/storage/etcd"
 	"triplane.dev/generic/storage/postgres"
 )
 
 // storeCopying are the settings of triplane store copy.
 type storeCopying struct {
 	prefix string
-	etcd   etcd.Config
+	etcd   etcdstore.Config
 	out    io.Writer
 	shown  time.Time
 }
@@ -77,7 +77,7 @@ func (c *storeCopying) source(ctx context.Context, from string) (copying.Source,
 		return p, func() error { return p.Close(ctx) }, err
 	case strings.Contains(from, "://"):
 		c.etcd.Endpoints = strings.Split(from, ",")
-		client, err := etcd.Client(c.etcd)
+		client, err := etcdstore.Client(c.etcd)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -55,9 +55,11 @@ func FinishCopy(ctx context.Context, conn *pgx.Conn, revision int64) error {
 		}{
 			{"DELETE FROM triplane.kv WHERE key = ''", nil},
 			{"DELETE FROM triplane.expiring e WHERE NOT EXISTS (SELECT FROM triplane.kv WHERE revision = e.revision)", nil},
-			{"INSERT INTO triplane.kv SELECT $1, '', NULL, 0, 0 WHERE NOT EXISTS (SELECT FROM triplane.kv WHERE revision = $1)",
+			{"INSERT INTO triplane.kv SELECT $1::bigint, '', NULL, 0, 0 WHERE NOT EXISTS (SELECT FROM triplane.kv " +
+				"WHERE revision = $1::bigint)",
 				[]any{revision}},
-			{"UPDATE triplane.store SET version = $1, identity = $2, compacted = $3, target = $3, removed = $3 - 1",
+			{"UPDATE triplane.store SET version = $1, identity = $2, compacted = $3::bigint, " +
+				"target = $3::bigint, removed = $3::bigint - 1",
 				[]any{len(migrations), copied, revision}},
 		} {
 			if _, err := tx.Exec(ctx, step.sql, step.args...); err != nil {
