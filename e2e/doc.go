@@ -6,6 +6,7 @@
 //	kubectl/      kubectl and Helm, and the commands of the README
 //	clients/      client-go and controller-runtime
 //	store/        durability, consistency, snapshots, transfers, encryption; etcd
+//	postgres/     PostgreSQL instead of etcd
 //	kine/         kine instead of etcd (make test-others)
 //	replicas/     several servers on one store
 //	extensions/   external API servers, conversion webhooks

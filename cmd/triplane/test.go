@@ -28,8 +28,8 @@ import (
 )
 
 const testUsage = `Starts a server for tests, in any language: objects are stored in memory, a free port of 127.0.0.1 is
-chosen, and files are in a temporary directory that is deleted at the end. All controllers but pod-garbage-collector-controller run.
-All flags of the server can be given.
+chosen, and files are in a temporary directory that is deleted at the end. All controllers but
+pod-garbage-collector-controller run. All flags of the server can be given.
 
 When the server is ready, one line of JSON is written to the standard output:
 
