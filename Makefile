@@ -13,7 +13,7 @@ SOURCES := $(wildcard *.go) $(SERVER) e2e hack
 export CGO_ENABLED ?= 0
 export GOFLAGS += -trimpath -buildvcs=false
 
-.PHONY: run build sample-apiserver programs test test-others envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
+.PHONY: run build platforms release rename-module sample-apiserver programs test test-others envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
 
 # say prints a phase, and how long make has run.
 BEGAN := $(shell date +%s)
@@ -30,6 +30,28 @@ STAMP := -X triplane.dev/generic/serve/server.commit=$(COMMIT) -X triplane.dev/g
 build: ## Build the binary.
 	$(call say,build $(BIN))
 	@$(GO) build -ldflags "-s -w $(STAMP)" -o $(BIN) ./cmd/triplane
+
+# The systems and processors that the binary and the libraries are for (docs/platforms.md).
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+platforms: ## Build and vet the binary and the libraries for each of PLATFORMS (minutes for each at first).
+	@for platform in $(PLATFORMS); do \
+		echo "== $$platform"; \
+		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
+		$(GO) build ./cmd/triplane ./testserver ./apiserver && \
+		$(GO) vet ./cmd/triplane ./testserver ./apiserver ./internal/platform ./internal/resident || exit 1; \
+	done
+
+release: ## Write the archives, SBOMs, image, checksums and notes of VERSION into dist; ARGS has flags of hack/release.
+	@test -n "$(VERSION)" || { echo "make release needs VERSION=v0.5.0"; exit 1; }
+	$(call say,release $(VERSION))
+	@cd hack/release && GOFLAGS= $(GO) run . -version $(VERSION) -out $(CURDIR)/dist $(ARGS)
+	$(call say,dist has the release)
+
+# Imports begin with the module's path, and so do the names that the linker sets.
+rename-module: ## Move the module to the path TO, in all files that Git has.
+	@test -n "$(TO)" || { echo "make rename-module needs TO=example.com/triplane"; exit 1; }
+	@git grep -lzF triplane.dev | xargs -0 sed -i.renamed 's#triplane\.dev#$(TO)#g' && find . -name '*.renamed' -delete
 
 sample-apiserver: ## Build the sample API server.
 	$(GO) build -ldflags "-s -w $(STAMP)" -o bin/sample-apiserver ./cmd/sample-apiserver
@@ -49,11 +71,13 @@ test: build programs ## Run all tests but test-others.
 		$$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS)))
 	$(call say,all tests have passed)
 
-test-others: programs ## Run the tests that compile much that no other does: kine, and the newest controller-runtime.
+test-others: programs ## Run the tests that compile much that no other does: kine, releases, the newest controller-runtime.
 	$(call say,build kine)
 	@$(GO) run ./e2e/programs/build kine
 	$(call say,test kine)
 	@E2E_PROGRAMS=built $(GO) test -vet=off -timeout 10m $(OTHERS)
+	$(call say,test the release)
+	@GOFLAGS= $(GO) test -C hack/release -timeout 30m .
 	$(call say,test with the newest controller-runtime)
 	@E2E_PROGRAMS=built $(GO) test -vet=off ./e2e/envtest -timeout 30m -args -newest
 	$(call say,the other tests have passed)
@@ -113,4 +137,4 @@ fmt: ## Format all files.
 	gofmt -w $(SOURCES)
 
 clean: ## Remove what was built.
-	rm -rf bin
+	rm -rf bin dist

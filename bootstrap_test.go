@@ -30,7 +30,7 @@ func until(t *testing.T, what string, condition func(ctx context.Context) bool) 
 // recreated.
 func TestBootstrapIsRepaired(t *testing.T) {
 	o := testOptions(t.TempDir())
-	o.repairEvery = 50 * time.Millisecond
+	o.internal.repairEvery = 50 * time.Millisecond
 	s, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

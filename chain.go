@@ -35,6 +35,9 @@ func assemble(ctx context.Context, f *foundation, undo *host.Cleanup) (*server.P
 	if err == nil {
 		err = serveWorkspaces(f, g, outermost)
 	}
+	if err == nil && f.nested == nil {
+		err = addManifests(f, outermost)
+	}
 	if err != nil {
 		if g.audit != nil {
 			g.audit.Close(context.Background()) // nothing was recorded
@@ -70,6 +73,10 @@ func newServers(f *foundation, g *guards) (*server.GenericAPIServer, error) {
 	if handler := f.store.Members(); handler != nil {
 		mux.UnlistedHandle(filters.MembersPath, handler)
 	}
+	if f.options.Testing.Checkpoints {
+		mux.UnlistedHandle(CheckpointsPath, f.checkpoints)
+		mux.UnlistedHandlePrefix(CheckpointsPath+"/", f.checkpoints)
+	}
 	g.console.install(outermost.GenericAPIServer)
 	return outermost.GenericAPIServer, nil
 }
@@ -99,8 +106,10 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 		Replicas:                  kube.replicas(),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		PolicyInForce:             g.inEffect,
-		RepairEvery:               f.options.repairEvery,
+		RepairEvery:               f.options.internal.repairEvery,
 		PublishStorageVersions:    f.nested == nil,
+		SimulateWorkloads:         f.options.Controllers.SimulateWorkloads,
+		ApplyManifests:            f.options.Manifests != "" && f.nested == nil,
 		RequestHeader:             newRequestHeader(f.options, g.authn),
 	}
 	if f.nested == nil {

@@ -41,6 +41,10 @@ type Controllers struct {
 	SigningDuration                 time.Duration
 	// TerminatedPods is how many terminated pods are kept; 0 keeps all.
 	TerminatedPods int
+	// NamespaceGracePeriod is the time between the deletion of a namespace and that of its content.
+	NamespaceGracePeriod time.Duration
+	// SimulateWorkloads makes workloads ready without nodes, for tests.
+	SimulateWorkloads bool
 }
 
 func newControllers() *Controllers {
@@ -54,8 +58,14 @@ func (c *Controllers) addFlags(fs *pflag.FlagSet) {
 			"enabled by default, NAME to enable one, -NAME to disable one, none for none. If blank, * with the "+
 			"embedded etcd and none with --etcd-servers. They wait while a kube-controller-manager holds its lease. "+
 			"Available: "+strings.Join(controllers.Names(), ", ")+
-			". Controllers of workloads (Deployments, Jobs and so on) are not included: run kube-controller-manager "+
-			"for them, and set this flag to none.")
+			". Those of Deployments, ReplicaSets, StatefulSets and Jobs only simulate, and only with "+
+			"--simulate-workloads: otherwise run kube-controller-manager for workloads, and set this flag to none.")
+	fs.DurationVar(&c.NamespaceGracePeriod, "namespace-deletion-grace-period", c.NamespaceGracePeriod,
+		"How long namespace-controller waits before it deletes the content of a deleted namespace, in which tests may "+
+			"finalize the namespace themselves. 0 does not wait.")
+	fs.BoolVar(&c.SimulateWorkloads, "simulate-workloads", c.SimulateWorkloads,
+		"For tests only: Deployments, ReplicaSets, StatefulSets and Jobs get pods that become Running, Ready or "+
+			"Succeeded without nodes. No container runs. DaemonSets are not simulated, because their pods need nodes.")
 	fs.StringVar(&c.RootCAFile, "root-ca-file", c.RootCAFile,
 		"The CA of this server's certificate, in PEM. It is published to pods in the config map kube-root-ca.crt "+
 			"and in Secrets with service account tokens. If blank, the CA in the administrator's kubeconfig.")
@@ -87,6 +97,12 @@ func (c *Controllers) Validate() []error {
 		errs = append(errs,
 			errors.New("--cluster-signing-cert-file and --cluster-signing-key-file must be given together"))
 	}
+	if c.NamespaceGracePeriod < 0 {
+		errs = append(errs, errors.New("--namespace-deletion-grace-period cannot be negative"))
+	}
+	if c.SimulateWorkloads && c.Selection != nil && !controllers.Selects(c.Selection) {
+		errs = append(errs, errors.New("--simulate-workloads needs controllers: remove --controllers=none"))
+	}
 	if c.SigningDuration <= 0 {
 		errs = append(errs, errors.New("--cluster-signing-duration must be greater than 0"))
 	}
@@ -95,7 +111,7 @@ func (c *Controllers) Validate() []error {
 
 // selection returns the flag's value, or the default for the kind of storage.
 func (c *Controllers) selection(embedded bool) []string {
-	if c.Selection == nil && embedded {
+	if c.Selection == nil && (embedded || c.SimulateWorkloads) {
 		return []string{controllers.Everything}
 	}
 	return c.Selection
@@ -115,7 +131,7 @@ func addControllers(f *foundation, g *guards, outermost *server.GenericAPIServer
 	}
 	m, err := controllers.New(controllers.Config{
 		Options: given,
-		Stores:  f.stores, Storages: f.config.RESTOptionsGetter, Multiplexers: f.multiplexers(),
+		Stores:  f.stores, Storages: f.config.RESTOptionsGetter, Multiplexers: f.multiplexers,
 		Public: outermost.Config().Discovery, Local: localIn(f.config.Discovery), Scheme: f.kinds.scheme,
 		Loopback: f.config.LoopbackClientConfig, Elect: f.nested == nil && (!o.Etcd.Embedded() || o.Etcd.MayHavePeers()),
 		ID:     controllersID(),
@@ -144,7 +160,8 @@ func newControllerOptions(f *foundation, authn *options.Authenticators, selectio
 	error) {
 	c := f.options.Controllers
 	o := controllers.Options{Selection: selection, LegacyTokenCleanUpPeriod: c.LegacyTokenCleanUpPeriod,
-		TerminatedPods: c.TerminatedPods}
+		TerminatedPods: c.TerminatedPods, SimulateWorkloads: c.SimulateWorkloads,
+		NamespaceGracePeriod: c.NamespaceGracePeriod}
 	cert, key := c.SigningCertFile, c.SigningKeyFile
 	// The generated CA is trusted for client certificates.
 	if cert == "" && f.options.Authentication.ClientCAFile == f.files.CACert {

@@ -21,12 +21,15 @@ import (
 	"triplane.dev/generic/guard/admission/configuration"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/serve/requestmetrics"
 	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/etcd"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/group"
 	"triplane.dev/kubeapi/kubelet"
+	"triplane.dev/kubeapi/manifests"
 	"triplane.dev/workspaces"
 )
 
@@ -39,7 +42,7 @@ type opened struct {
 	traces   *tracing.Provider // nil disables tracing
 }
 
-// foundation is what guards and servers are created from. It does not change after newFoundation.
+// foundation is what guards and servers are created from. It does not change after newFoundation, except for manifests.
 type foundation struct {
 	opened
 	options *Options
@@ -56,16 +59,21 @@ type foundation struct {
 	peer *net.TCPAddr
 	// serverID is the name of this replica's lease.
 	serverID string
+	// checkpoints are those of the default storage.
+	checkpoints *checkpoints
+	// manifests applies --manifests; nil without it, and before addManifests.
+	manifests *manifests.Applier
 	// process has what the chains of all workspaces share with the root chain.
 	process *process
 	// nested is what distinguishes the chain of a workspace; nil for the root chain.
-	nested *nested
+	nested *workspaces.Inputs
+	// multiplexers are those of the chain's keys, the default one first.
+	multiplexers []*cache.Multiplexer
 }
 
 // process is what the chains of a process share.
 type process struct {
-	// kubelets connects to the kubelets of the root chain, anonymous to those of workspaces: their nodes may have
-	// any address, so that it must not show a certificate.
+	// anonymous connects to the kubelets of workspaces, without a certificate: their nodes may have any address.
 	kubelets, anonymous *kubelet.Client
 	// admission is the configuration of admission plugins by --admission-control-config-file.
 	admission *configuration.Plugins
@@ -89,7 +97,9 @@ func newFoundation(o *Options, in opened) (*foundation, error) {
 	}
 	peer, stores := o.advertisedToPeers(port), group.NewStores()
 	return &foundation{opened: in, options: o, config: config, kinds: known, stores: stores, advertisedPort: port,
-		peer: peer, serverID: bootstrap.NewIdentity(stores, peer).Name(), process: shared}, nil
+		peer: peer, serverID: bootstrap.NewIdentity(stores, peer).Name(), process: shared,
+		multiplexers: in.store.Multiplexers(),
+		checkpoints:  newCheckpoints(checkpointer{store: in.store, prefix: o.Etcd.AbsolutePrefix()})}, nil
 }
 
 func newProcess(o *Options, in opened) (*process, error) {
@@ -118,7 +128,7 @@ func newProcess(o *Options, in opened) (*process, error) {
 func newConfig(o *Options, in opened, known kinds) (*server.Config, error) {
 	c := server.NewConfig()
 	if o.Compatibility.Enabled("NativeHistograms") {
-		c.Metrics = metrics.NewNative()
+		c.Metrics = requestmetrics.In(metrics.NewNative())
 	}
 	c.Tracing = in.traces
 	o.ServerRun.ApplyTo(c)
@@ -128,7 +138,7 @@ func newConfig(o *Options, in opened, known kinds) (*server.Config, error) {
 	o.Compatibility.ApplyTo(c)
 	o.Ignored.Note()
 	if o.Compatibility.Enabled("ComponentFlagz") {
-		c.Flags = o.line.Values()
+		c.Flags = o.internal.line.Values()
 	}
 	var err error
 	if c.Serving, err = o.SecureServing.Serving(in.listener, server.CertificateFiles{CertFile: in.files.ServingCert,

@@ -11,6 +11,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
@@ -89,6 +90,47 @@ func nameInMetrics(t *testing.T, config *restclient.Config, c kubernetes.Interfa
 	if _, err := c.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: meta}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestUnusedDefinitionsHaveNoSeries creates definitions that no client uses. What goes through all resources, as the
+// end of a namespace does, creates no series for them either: 2,000 of them had 62,000 once.
+func TestUnusedDefinitionsHaveNoSeries(t *testing.T) {
+	const definitions = 20
+	s := startServer(t, t.TempDir())
+	c, ctx := client(t, s), context.Background()
+	do := func(method *restclient.Request, path, body string) error {
+		return method.AbsPath(path).SetHeader("Content-Type", "application/json").Body([]byte(body)).Do(ctx).Error()
+	}
+	for i := range definitions {
+		err := do(c.Discovery().RESTClient().Post(), "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", fmt.Sprintf(
+			`{"metadata":{"name":"grown-%[1]d.unused.example.com"},"spec":{"group":"unused.example.com","scope":"Namespaced",
+				"names":{"plural":"grown-%[1]d","kind":"Grown%[1]d"},"versions":[{"name":"v1","served":true,"storage":true,
+				"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all definitions in discovery", func() bool {
+		list, err := c.Discovery().ServerResourcesForGroupVersion("unused.example.com/v1")
+		return err == nil && len(list.APIResources) == definitions
+	})
+	namespaces := c.CoreV1().Namespaces()
+	if _, err := namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ends"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := namespaces.Delete(ctx, "ends", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end of the namespace", func() bool {
+		_, err := namespaces.Get(ctx, "ends", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	awaitSeries(t, c, func(n int) bool { return n == 0 })
+	if err := do(c.Discovery().RESTClient().Post(), "/apis/unused.example.com/v1/namespaces/default/grown-0",
+		`{"apiVersion":"unused.example.com/v1","kind":"Grown0","metadata":{"name":"a"}}`); err != nil {
+		t.Fatal(err)
+	}
+	awaitSeries(t, c, func(n int) bool { return n > 0 }) // now it is used
 }
 
 func awaitSeries(t *testing.T, c kubernetes.Interface, enough func(int) bool) {

@@ -22,6 +22,7 @@ import (
 	"triplane.dev/kubeapi/admission"
 	"triplane.dev/kubeapi/controllers/leadership"
 	"triplane.dev/kubeapi/kubelet"
+	"triplane.dev/workspaces"
 )
 
 // Options are all options of the server. Create them with NewOptions.
@@ -45,16 +46,30 @@ type Options struct {
 	Kube           *Kube
 	Controllers    *Controllers
 	Console        *Console
-	Workspaces     *Workspaces
+	Workspaces     *workspaces.Options
 	Join           *Join
 	Ignored        *options.Ignored
+	Testing        *Testing
+	// Manifests is a directory whose YAML and JSON files are applied to the server; "" disables that.
+	Manifests string
 	// KeepKubeconfig does not write the data directory's KubeconfigFile.
 	KeepKubeconfig bool
 
+	internal internalOptions
+}
+
+// internalOptions are options without a field of Options.
+type internalOptions struct {
 	plugins []genericadmission.Plugin
 	line    *host.Line // the command line; nil without one
 	// repairEvery is the interval at which objects of the server are recreated; 0 means the default.
 	repairEvery time.Duration
+}
+
+// Testing are the options of servers for tests. They have no flags; the command "triplane test" sets them.
+type Testing struct {
+	// Checkpoints serves checkpoints of the storage at CheckpointsPath.
+	Checkpoints bool
 }
 
 // Kube are the options of built-in kinds and of the aggregator.
@@ -127,17 +142,18 @@ func NewOptions() *Options {
 		},
 		Controllers: newControllers(),
 		Console:     &Console{},
-		Workspaces:  newWorkspaces(),
+		Workspaces:  workspaces.NewOptions(),
 		Join:        &Join{},
 		Ignored:     &options.Ignored{},
+		Testing:     &Testing{},
 	}
 }
 
 // AddAdmissionPlugins adds admission plugins of the embedding program. They run in this order, before the policies
 // and webhooks of the API. It must be called before Flags.
 func (o *Options) AddAdmissionPlugins(plugins ...genericadmission.Plugin) {
-	o.plugins = append(o.plugins, plugins...)
-	o.Admission.Known, o.Admission.Default = admissionPlugins(o.plugins)
+	o.internal.plugins = append(o.internal.plugins, plugins...)
+	o.Admission.Known, o.Admission.Default = admissionPlugins(o.internal.plugins)
 }
 
 // admissionPlugins returns the names of all plugins, and of those that are enabled by default.
@@ -158,6 +174,10 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir,
 		"Directory of the embedded etcd, of generated keys and certificates, and of admin.kubeconfig. Later "+
 			"starts use its data.")
+	fs.StringVar(&o.Manifests, "manifests", o.Manifests,
+		"Directory whose YAML and JSON files, with those of its subdirectories, are applied to this server by "+
+			"server-side apply, at the start and when they change. Objects that are removed from the files are deleted. "+
+			"If blank, nothing is applied.")
 	o.Console.addFlags(fs)
 	o.SecureServing.AddFlags(sets.FlagSet("secure serving"))
 	o.Etcd.AddFlags(sets.FlagSet("etcd"))
@@ -173,7 +193,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Tracing.AddFlags(sets.FlagSet("traces"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
 	o.Kube.addKubeletFlags(sets.FlagSet("kubelet"))
-	o.Workspaces.addFlags(sets.FlagSet("workspaces"))
+	o.Workspaces.AddFlags(sets.FlagSet("workspaces"))
 	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	o.Ignored.AddFlags(sets.FlagSet("ignored"))
 	return sets
@@ -228,6 +248,7 @@ func (o *Options) Validate() error {
 	}
 	errs = append(errs, o.servedTooEarly()...)
 	errs = append(errs, o.validateJoin()...)
+	errs = append(errs, o.validateManifests()...)
 	if o.DataDir == "" {
 		errs = append(errs, errors.New("--data-dir cannot be empty"))
 	}
@@ -343,6 +364,11 @@ func (o *Options) complete() (*Options, error) {
 	var err error
 	if done.DataDir, err = filepath.Abs(o.DataDir); err != nil {
 		return nil, err
+	}
+	if o.Manifests != "" {
+		if done.Manifests, err = filepath.Abs(o.Manifests); err != nil {
+			return nil, err
+		}
 	}
 	if serving.CertDir != "" && serving.CertFile == "" {
 		serving.CertFile, serving.KeyFile = filepath.Join(serving.CertDir, "apiserver.crt"),

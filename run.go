@@ -20,6 +20,7 @@ import (
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi"
+	"triplane.dev/kubeapi/manifests"
 )
 
 // Server is a running server.
@@ -29,6 +30,9 @@ type Server struct {
 	store      *host.Store
 	files      pki.Files // generated keys and certificates
 	kubeconfig string
+	// checkpoints are always available to the program; CheckpointsPath serves them only with Testing.Checkpoints.
+	checkpoints *checkpoints
+	manifests   *manifests.Applier // nil without --manifests
 }
 
 // Start starts a server and returns when it is ready (see HooksDone of server.PreparedServer). The server runs
@@ -124,7 +128,8 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	return &Server{options: o, running: host.Run(ctx, prepared, st, undo), store: st, files: files,
-		kubeconfig: kubeconfig}, nil
+		kubeconfig: kubeconfig, checkpoints: f.checkpoints,
+		manifests: f.manifests}, nil
 }
 
 // loadTracing returns the exporter of spans; nil if tracing is disabled.

@@ -1,33 +1,18 @@
 package triplane
 
 import (
-	"context"
 	"net"
-	"net/http"
 
-	restclient "k8s.io/client-go/rest"
-
-	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/api/openapi"
-	"triplane.dev/generic/api/registry"
-	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/authentication"
 	authz "triplane.dev/generic/guard/authorization"
 	authzconfig "triplane.dev/generic/guard/authorization/configuration"
 	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/serve/filters"
 	"triplane.dev/generic/serve/server"
-	"triplane.dev/generic/storage/cache"
 	"triplane.dev/kubeapi/group"
 	"triplane.dev/workspaces"
 )
-
-// nested is what distinguishes the chain of a workspace from the root chain.
-type nested struct {
-	workspaces.Inputs
-	multiplexers []*cache.Multiplexer
-}
 
 // newWorkspaceManager returns the manager of workspaces; nil if they are disabled.
 func newWorkspaceManager(o *Options, in opened) *workspaces.Manager {
@@ -35,7 +20,7 @@ func newWorkspaceManager(o *Options, in opened) *workspaces.Manager {
 		return nil
 	}
 	return workspaces.NewManager(workspaces.Config{
-		IdleTimeout: o.Workspaces.IdleTimeout, Wakes: wakes, Backend: in.store.Backend(), Prefix: o.Etcd.AbsolutePrefix(),
+		IdleTimeout: o.Workspaces.IdleTimeout, Backend: in.store.Backend(), Prefix: o.Etcd.AbsolutePrefix(),
 		Drop: func(name string) { in.store.DropBelow(workspaces.Path(name)) },
 	})
 }
@@ -120,44 +105,10 @@ func (f *foundation) workspace(in workspaces.Inputs) *foundation {
 	w := *f
 	w.stores, w.peer = group.NewStores(), nil
 	storage, multiplexers := f.store.Below(workspaces.Path(in.Name))
-	w.nested = &nested{in, multiplexers}
-	w.config = f.workspaceConfig(in, f.process.workspaces.Quotas(in.Name, storage, multiplexers[0]))
+	w.nested, w.multiplexers = &in, multiplexers
+	w.config = in.ServerConfig(f.config, f.process.workspaces.Quotas(in.Name, storage, multiplexers[0]),
+		openapi.NewService(f.kinds.builder(f.config.Version)))
 	return &w
-}
-
-// workspaceConfig returns the configuration of a workspace's servers: that of the process, without what only the
-// outermost chain has.
-func (f *foundation) workspaceConfig(in workspaces.Inputs, storage registry.RESTOptionsGetter) *server.Config {
-	c := *f.config
-	c.Nested, c.Serving, c.Audit, c.FlowControl, c.Flags = true, nil, nil, nil, nil
-	c.ShutdownDelayDuration, c.ShutdownSendRetryAfter, c.DebugSocketPath = 0, false, ""
-	c.BuildHandlerChain, c.EnableProfiling, c.EnableLogs = nil, false, false
-	c.Discovery, c.EnableDiscovery, c.RESTOptionsGetter = discovery.NewGroups(), true, storage
-	c.OpenAPI = openapi.NewService(f.kinds.builder(c.Version))
-	c.LoopbackClientConfig = restclient.CopyConfig(f.config.LoopbackClientConfig)
-	c.LoopbackClientConfig.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return inWorkspace{next, workspaces.URLPath(in.Name), in.Mark}
-	})
-	return &c
-}
-
-// inWorkspace sends the requests of a chain's own clients to the chain through the filters of the root chain.
-type inWorkspace struct {
-	next http.RoundTripper
-	path string
-	mark func(context.Context) context.Context
-}
-
-// RoundTrip implements http.RoundTripper.
-func (t inWorkspace) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.WithContext(t.mark(r.Context()))
-	u := *r.URL
-	u.Path = t.path + u.Path
-	if u.RawPath != "" {
-		u.RawPath = t.path + u.RawPath
-	}
-	r.URL = &u
-	return t.next.RoundTrip(r)
 }
 
 // newWorkspaceGuards creates the guards of a workspace. None of the root's authorizers decides in it: webhooks and
@@ -175,8 +126,8 @@ func newWorkspaceGuards(f *foundation, shared *guards) (*guards, error) {
 
 // newWorkspaceAuthorization returns the authorizers of a workspace: its administrators, Node and RBAC.
 func newWorkspaceAuthorization(f *foundation) authorization {
-	own := newAuthorizers(f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
-	admins := workspaceAdmins{f.nested.Admin}
+	own := newAuthorizers(f.stores, f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
+	admins := workspaces.Admins(f.nested.Admin)
 	all := &options.Authorizers{
 		Authorizer:   authz.Union(authz.SystemMasters(), admins, own.node, own.rbac),
 		RuleResolver: authz.RuleUnion(admins, own.rbac),
@@ -184,26 +135,6 @@ func newWorkspaceAuthorization(f *foundation) authorization {
 	}
 	return authorization{authorizers: all, inEffect: own.policyInEffect, startHook: own.startHook(true),
 		admits: own.rbac.Admits}
-}
-
-// workspaceAdmins allows everything to the users of spec.admins.
-type workspaceAdmins struct{ is func(*user.Info) bool }
-
-// Authorize implements authorizer.Authorizer.
-func (w workspaceAdmins) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
-	if a.User != nil && w.is(a.User) {
-		return authorizer.Allow, "an administrator of the workspace", nil
-	}
-	return authorizer.NoOpinion, "", nil
-}
-
-// RulesFor implements authorizer.RuleResolver.
-func (w workspaceAdmins) RulesFor(ctx context.Context, u *user.Info, namespace string) (resource,
-	nonResource []authorizer.Rule, incomplete bool, err error) {
-	if !w.is(u) {
-		return nil, nil, false, nil
-	}
-	return authz.AlwaysAllow{}.RulesFor(ctx, u, namespace)
 }
 
 // urlPath returns the path of the chain in URLs, "" for the root chain.
@@ -217,14 +148,6 @@ func (f *foundation) urlPath() string {
 // issuer returns the issuer of service account tokens.
 func (f *foundation) issuer() string {
 	return f.options.Authentication.ServiceAccount.NestedIssuers(f.urlPath())[0]
-}
-
-// multiplexers returns the multiplexers of the chain's keys, the default one first.
-func (f *foundation) multiplexers() []*cache.Multiplexer {
-	if f.nested == nil {
-		return f.store.Multiplexers()
-	}
-	return f.nested.multiplexers
 }
 
 // advertised returns the address that the chain publishes as an endpoint of its Service kubernetes; nil if none.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -18,22 +19,21 @@ import (
 	"k8s.io/klog/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"triplane.dev/aggregator/conntrack"
 	"triplane.dev/generic/base/egress"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/tracing"
 	"triplane.dev/generic/base/user"
 )
 
-// target is the destination of an APIService's requests. It is immutable, and replaced when the APIService
-// changes.
+// target is the destination of an APIService's requests. It is immutable; a changed APIService has a new one.
 type target struct {
 	service   *apiregistrationv1.APIService
 	available bool
 	err       error // the transport cannot be created
 	plain     *http.Transport
 	upgrade   *http.Transport
-	upgraded  *connections // of the upgrade transport
+	upgraded  *conntrack.Set // of the upgrade transport
 }
 
 // redirected is the response instead of a redirect. An external server must not redirect credentials that are
@@ -45,7 +45,7 @@ type proxyHandler struct {
 	resolver        ServiceResolver
 	dial            egress.Dial
 	identity        *identity
-	certificates    *metrics.Certificates
+	certificates    *egress.CertificateMetrics
 	rejectRedirects bool
 	// mark modifies outgoing requests, and answered is called with the status of the response; both may be nil.
 	mark     func(out *http.Request)
@@ -77,9 +77,9 @@ func (t *target) connect(make func() (*http.Transport, error)) {
 	if t.upgrade, t.err = make(); t.err != nil {
 		return
 	}
-	t.upgraded = &connections{}
+	t.upgraded = &conntrack.Set{}
 	t.upgrade.ForceAttemptHTTP2 = false // HTTP/2 does not support upgrades
-	t.upgrade.DialContext = t.upgraded.dial(t.upgrade.DialContext)
+	t.upgrade.DialContext = t.upgraded.Dial(t.upgrade.DialContext)
 }
 
 // close closes upgraded and idle connections; requests in flight complete.
@@ -93,7 +93,7 @@ func (t *target) close() {
 	if t.err == nil {
 		t.plain.CloseIdleConnections()
 		t.upgrade.CloseIdleConnections()
-		t.upgraded.close()
+		t.upgraded.Close()
 	}
 }
 
@@ -139,6 +139,7 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 	p := &httputil.ReverseProxy{
 		Transport:     egress.CheckCertificates(t.plain, h.certificates),
 		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			keepForwarded(pr)
 			// An unescaped path may contain characters that are invalid in headers.

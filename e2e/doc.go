@@ -6,6 +6,7 @@
 //	kubectl/      kubectl and Helm, and the commands of the README
 //	clients/      client-go and controller-runtime
 //	store/        durability, consistency, snapshots, transfers, encryption; etcd
+//	postgres/     PostgreSQL instead of etcd
 //	kine/         kine instead of etcd (make test-others)
 //	replicas/     several servers on one store
 //	extensions/   external API servers, conversion webhooks
@@ -15,6 +16,7 @@
 //	serving/      audit, logs, emulated releases, plugins, addresses
 //	attacks/      attacks, and the defence that each one meets
 //	console/      the console in a browser
+//	outside/      the Go packages in a module outside of the repository
 //	published/    the CRDs that projects publish, with their examples
 //	envtest/      controller-runtime's own test suites
 //	soak/         kills, cuts and lack of everything, for as long as one likes

@@ -4,7 +4,7 @@
 # the server runs no controllers. PARITY names the folder of the recordings and
 # their runner; the arguments are the runner's (-only core/configmap -v). The recordings
 # are those of the release that is served, or with EMULATE=1.36 those of v1.36, beside a
-# server that emulates it.
+# server that emulates it. STORE is the URL of an empty store, of etcd or PostgreSQL, in place of the embedded etcd.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 parity=$(cd "${PARITY:-$root/../shared/parity}" && pwd)
@@ -12,6 +12,10 @@ if [ -n "${EMULATE:-}" ]; then
 	emulated=(--emulated-version="$EMULATE") release=()
 else
 	emulated=() release=(-release 1.37)
+fi
+store=()
+if [ -n "${STORE:-}" ]; then
+	store=(--store="$STORE")
 fi
 work=$(mktemp -d)
 server=
@@ -37,7 +41,7 @@ openssl genrsa -out "$work/sa.key" 2048 2>/dev/null
 	--service-account-key-file="$work/sa.key" --service-account-signing-key-file="$work/sa.key" \
 	--requestheader-allowed-names=aggregator \
 	--requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
-	--requestheader-extra-headers-prefix=X-Remote-Extra- --enable-bootstrap-token-auth "${emulated[@]}" >"$work/log" 2>&1 &
+	--requestheader-extra-headers-prefix=X-Remote-Extra- --enable-bootstrap-token-auth "${store[@]}" "${emulated[@]}" >"$work/log" 2>&1 &
 server=$!
 for _ in $(seq 300); do
 	url=$(sed -n 's/^ *server: //p' "$work/data/admin.kubeconfig" 2>/dev/null || true)

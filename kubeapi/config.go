@@ -50,6 +50,9 @@ type Config struct {
 	// PublishStorageVersions says in StorageVersions how this server stores resources,
 	// where that feature is on.
 	PublishStorageVersions bool
+	// SimulateWorkloads creates the role of the controller that sets the status of simulated pods, ApplyManifests
+	// that of the controller that applies --manifests.
+	SimulateWorkloads, ApplyManifests bool
 
 	// PolicyInForce returns when RBAC decides by these roles and bindings, or by later versions
 	// of them; nil waits for nothing.
@@ -88,9 +91,7 @@ func (c *Config) Complete() CompletedConfig {
 	if g.Enabled == nil {
 		g.Enabled = options.NewCompatibility().Enabled
 	}
-	if m := done.generic.Metrics; m != nil {
-		g.Allocation, g.CertificateRequests = m.Allocation, m.CertificateRequests
-	}
+	g.Metrics = done.generic.Metrics.Registry
 	g.Fields = fieldgates.New(g.Enabled)
 	if done.PolicyInForce == nil {
 		done.PolicyInForce = func(context.Context, []metav1.Object) error { return nil }

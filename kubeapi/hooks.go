@@ -45,7 +45,7 @@ func (s *Server) addHooks() error {
 		})},
 		{"start-service-ip-repair-controllers", s.repairHook},
 		{bootstrap.RBACHook, s.kept("the default roles and bindings", func(ctx context.Context) error {
-			return bootstrap.RBAC(ctx, s.Stores, s.config.Groups.Gate, s.config.PolicyInForce)
+			return bootstrap.RBAC(ctx, s.Stores, s.feature, s.config.PolicyInForce)
 		})},
 		{bootstrap.PriorityClassesHook, s.kept("the system's priority classes", func(ctx context.Context) error {
 			return bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses())
@@ -184,4 +184,15 @@ func (s *Server) flowControlHook(context.Context) error {
 func asServer(work func(context.Context) error) server.PostStartHookFunc {
 	self := &user.Info{Name: user.APIServerUser, Groups: []string{user.SystemPrivileged, user.AllAuthenticated}}
 	return func(ctx server.HookContext) error { return work(request.WithUser(ctx, self)) }
+}
+
+// feature reports whether a feature gate is on, or a flag that package bootstrap names.
+func (s *Server) feature(name string) bool {
+	switch name {
+	case bootstrap.SimulateWorkloads:
+		return s.config.SimulateWorkloads
+	case bootstrap.ApplyManifests:
+		return s.config.ApplyManifests
+	}
+	return s.config.Groups.Gate(name)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
 	"reflect"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
@@ -55,7 +57,7 @@ func TestOldStores(t *testing.T) {
 		o := &objects[i]
 		t.Run(fmt.Sprintf("%d %v %v", i, o.Stored["apiVersion"], o.Stored["kind"]), func(t *testing.T) {
 			client := oldClient{t, client.RoundTripper}
-			listed := client.names(o.Path)
+			listed := client.names(o.Path + o.selector())
 			watched, stop := client.watch(o.Path)
 			defer stop()
 			for _, form := range forms {
@@ -80,6 +82,12 @@ func TestOldStores(t *testing.T) {
 }
 
 func (o *oldObject) key(name string) string { return "/registry/" + o.Key + "/" + name }
+
+// selector is a query that selects the object by the labels that readers get.
+func (o *oldObject) selector() string {
+	has, _, _ := unstructured.NestedStringMap(o.Want, "metadata", "labels")
+	return "?labelSelector=" + url.QueryEscape(labels.Set(has).String())
+}
 
 func (o *oldObject) written() string {
 	if o.Written != "" {

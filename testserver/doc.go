@@ -8,6 +8,6 @@
 // stored in memory, or in the embedded etcd with WithEtcd. Servers are independent, so tests may run in parallel.
 // Tests that share a server call Reset in between.
 //
-// Without WithControllers no controllers run, as with envtest: deleted namespaces stay Terminating, dependents are
-// not deleted, and pods need no service account.
+// Without WithControllers no controllers run, as with kube-apiserver in envtest: deleted namespaces stay Terminating,
+// dependents are not deleted, and pods need no service account.
 package testserver

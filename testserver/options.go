@@ -34,6 +34,18 @@ func WithControllers(names ...string) Option {
 	}
 }
 
+// WithSimulatedWorkloads makes Deployments, ReplicaSets, StatefulSets and Jobs ready without nodes, as the flag
+// --simulate-workloads does: their pods become Running, Ready or Succeeded, but no container runs. It runs all
+// controllers, unless WithControllers precedes it.
+func WithSimulatedWorkloads() Option {
+	return func(s *settings) {
+		if slices.Equal(s.options.Controllers.Selection, []string{noControllers}) {
+			WithControllers()(s)
+		}
+		s.options.Controllers.SimulateWorkloads = true
+	}
+}
+
 // WithCRDs installs the CustomResourceDefinitions in files and directories, like InstallCRDs. Reset keeps them.
 func WithCRDs(paths ...string) Option {
 	return func(s *settings) { s.crds = append(s.crds, paths...) }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -270,5 +271,32 @@ func TestPodsWithoutControllers(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 	if _, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A Job completes without a node, and a reset removes it with its pods, whatever its controller does.
+func TestSimulatedWorkloads(t *testing.T) {
+	t.Parallel()
+	srv := Start(t, WithSimulatedWorkloads())
+	client := clientOf(t, srv.Config())
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}}
+	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}}
+	if _, err := client.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := client.BatchV1().Jobs("default").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if j, ok := e.Object.(*batchv1.Job); ok && j.Status.Succeeded == 1 && j.Status.CompletionTime != nil {
+			break
+		}
+	}
+	srv.Reset()
+	pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(pods.Items) > 0 {
+		t.Errorf("after the reset there are %d pods, %v", len(pods.Items), err)
 	}
 }

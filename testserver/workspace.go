@@ -23,8 +23,8 @@ func WithWorkspaces() Option {
 }
 
 // Workspace creates an empty workspace and returns an administrator's client configuration for it: a separate API
-// server for a test that runs in parallel with others. It is deleted at the end of t. The server must have been started with
-// WithWorkspaces.
+// server for a test that runs in parallel with others. It is deleted at the end of t. The server must have
+// been started with WithWorkspaces.
 func (s *Server) Workspace(t testing.TB) *rest.Config {
 	t.Helper()
 	client, err := dynamic.NewForConfig(s.Config())

@@ -16,8 +16,6 @@ import (
 type Config struct {
 	// IdleTimeout is how long a workspace without requests stays awake.
 	IdleTimeout time.Duration
-	// Wakes is how many workspaces are woken at once.
-	Wakes int
 	// Backend stores the keys of workspaces below Prefix + "/" + Path(NAME).
 	Backend storage.Backend
 	Prefix  string

@@ -58,9 +58,12 @@ var (
 	errStopping  = errors.New("the server is stopping")
 )
 
+// wakes is how many workspaces are woken at once. Each of them uses a processor.
+const wakes = 4
+
 // NewManager returns a manager. It serves no workspaces before Run.
 func NewManager(c Config) *Manager {
-	m := &Manager{config: c, slots: make(chan struct{}, max(c.Wakes, 1)), entries: map[string]*entry{},
+	m := &Manager{config: c, slots: make(chan struct{}, wakes), entries: map[string]*entry{},
 		known: make(chan struct{})}
 	m.metrics = newMetrics(m)
 	return m

@@ -25,6 +25,14 @@ func parse(fs *pflag.FlagSet, usage string, args []string, out io.Writer) (help 
 	return false, err
 }
 
+// noArguments returns an error if a command that takes only flags has arguments.
+func noArguments(fs *pflag.FlagSet) error {
+	if fs.NArg() == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s takes only flags, not the argument %q; see triplane help %s", fs.Name(), fs.Arg(0), fs.Name())
+}
+
 // remoteFlags are the flags of commands that send requests to a server.
 type remoteFlags struct{ dir, kubeconfig string }
 

@@ -113,3 +113,90 @@ func TestStatusOfFailingChecks(t *testing.T) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
+
+// A misspelt or superfluous argument is an error that names the help.
+func TestArguments(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"help", "keys", "status"}, "one command"},
+		{[]string{"help", "nothing"}, "see triplane help"},
+		{[]string{"version", "1"}, "takes no argument"},
+		{[]string{"status", "now"}, "see triplane help status"},
+		{[]string{"console", "now"}, "see triplane help console"},
+		{[]string{"keys", "now"}, "see triplane help keys"},
+		{[]string{"kubeconfig", "now"}, "see triplane help kubeconfig"},
+		{[]string{"serve"}, "neither a flag nor a command"},
+	} {
+		if err := run("triplane", c.args); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("triplane %s: %v, want %q", strings.Join(c.args, " "), err, c.want)
+		}
+	}
+	for name := range commands {
+		if name == "etcd" || name == "version" { // one exits, the other has no flags
+			continue
+		}
+		if err := run("triplane", []string{"help", name}); err != nil {
+			t.Errorf("triplane help %s: %v", name, err)
+		}
+	}
+}
+
+// An import creates the data directory; an export from a missing one is an error.
+func TestImportIntoANewDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	if err := exportObjects(t.Context(), []string{"-", "--data-dir", dir}, io.Discard, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "--data-dir") {
+		t.Errorf("export from a missing directory: %v", err)
+	}
+	object := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: default\n"
+	if err := importObjects(t.Context(), []string{"-", "--data-dir", dir}, strings.NewReader(object), io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	var exported bytes.Buffer
+	if err := exportObjects(t.Context(), []string{"-", "--data-dir", dir}, &exported, io.Discard); err != nil ||
+		!strings.Contains(exported.String(), "name: a\n") {
+		t.Errorf("export of what was imported: %v\n%s", err, &exported)
+	}
+	o := triplane.NewOptions()
+	o.DataDir, o.SecureServing.BindPort = dir, 0
+	s, err := triplane.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kubernetes.NewForConfigOrDie(s.ClientConfig()).CoreV1().ConfigMaps("default").Get(t.Context(), "a", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The keys are copied from a directory pki, and from the data directory that contains it.
+func TestKeysFrom(t *testing.T) {
+	first := t.TempDir()
+	if err := makeKeys([]string{"--data-dir", first}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{first, filepath.Join(first, "pki")} {
+		second := t.TempDir()
+		if err := makeKeys([]string{"--data-dir", second, "--from", from}, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		var keys [2][]byte
+		for i, dir := range []string{first, second} {
+			var err error
+			if keys[i], err = os.ReadFile(filepath.Join(dir, "pki", "sa.key")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(keys[0], keys[1]) {
+			t.Errorf("keys from %s differ", from)
+		}
+	}
+	if err := makeKeys([]string{"--data-dir", t.TempDir(), "--from", t.TempDir()}, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "--from takes the directory pki") {
+		t.Errorf("keys from an empty directory: %v", err)
+	}
+}

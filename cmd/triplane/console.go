@@ -40,6 +40,9 @@ func openConsole(ctx context.Context, args []string, out io.Writer) error {
 	if help, err := parse(fs, consoleUsage, args, out); help || err != nil {
 		return err
 	}
+	if err := noArguments(fs); err != nil {
+		return err
+	}
 	server, err := flags.connect(requestTimeout)
 	if err != nil {
 		return err

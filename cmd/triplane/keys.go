@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
@@ -24,16 +26,16 @@ Usage:
 
 // makeKeys implements the command keys. It prints the directory of the keys.
 func makeKeys(args []string, out io.Writer) error {
-	fs := pflag.NewFlagSet("keys", pflag.ContinueOnError)
-	dir := fs.String("data-dir", triplane.NewOptions().DataDir, "The data directory.")
-	from := fs.String("from", "",
+	flags := pflag.NewFlagSet("keys", pflag.ContinueOnError)
+	dir := flags.String("data-dir", triplane.NewOptions().DataDir, "The data directory.")
+	from := flags.String("from", "",
 		"Copy the keys from this directory, for example a mounted Secret, instead of generating them. It is an "+
 			"error if other keys exist.")
-	if help, err := parse(fs, keysUsage, args, out); help || err != nil {
+	if help, err := parse(flags, keysUsage, args, out); help || err != nil {
 		return err
 	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("keys takes only flags, not the argument %q", fs.Arg(0))
+	if err := noArguments(flags); err != nil {
+		return err
 	}
 	held, err := host.LockDataDir(*dir)
 	if err != nil {
@@ -55,8 +57,14 @@ func makeKeys(args []string, out io.Writer) error {
 
 func copyKeys(from, to string) error {
 	files, err := pki.ReadShared(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		// A data directory has them in pki.
+		if inData, err := pki.ReadShared(filepath.Join(from, "pki")); err == nil {
+			return pki.WriteShared(to, inData)
+		}
+	}
 	if err != nil {
-		return fmt.Errorf("--from: %w", err)
+		return fmt.Errorf("--from takes the directory pki of a data directory, or the data directory: %w", err)
 	}
 	return pki.WriteShared(to, files)
 }

@@ -28,8 +28,8 @@ func writeKubeconfig(args []string, out io.Writer) error {
 	if help, err := parse(fs, kubeconfigUsage, args, out); help || err != nil {
 		return err
 	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("kubeconfig takes only flags, not the argument %q", fs.Arg(0))
+	if err := noArguments(fs); err != nil {
+		return err
 	}
 	path := filepath.Join(*dir, triplane.KubeconfigFile)
 	content, err := os.ReadFile(path)

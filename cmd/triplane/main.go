@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
@@ -25,18 +26,26 @@ func main() {
 // run runs the command that the program's name and its arguments select.
 func run(program string, args []string) error {
 	name, rest := command(program, args)
+	if name == helpCommand {
+		return help(rest)
+	}
 	if run := commands[name]; run != nil {
 		return run(rest)
 	}
 	return serve(args)
 }
 
+// helpCommand is not one of commands, which it reads.
+const helpCommand = "help"
+
 // commands are the first arguments that select another function than serving.
 var commands = map[string]func(args []string) error{
 	"etcd":           etcd,
+	"version":        printVersion,
 	"envtest-assets": envtestAssets,
 	"kubeconfig":     func(args []string) error { return writeKubeconfig(args, os.Stdout) },
 	"keys":           func(args []string) error { return makeKeys(args, os.Stdout) },
+	"test":           runTest,
 	"console":        untilSignal(openConsole),
 	"status":         untilSignal(showStatus),
 	"member":         untilSignal(members),
@@ -49,6 +58,27 @@ var commands = map[string]func(args []string) error{
 	"import": untilSignal(func(ctx context.Context, args []string, out io.Writer) error {
 		return importObjects(ctx, args, os.Stdin, out, os.Stderr)
 	}),
+}
+
+// printVersion prints the version, as --version does.
+func printVersion(args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("version takes no argument, but got %q", args[0])
+	}
+	return serve([]string{"--version"})
+}
+
+// help prints the help of the server or of a command.
+func help(args []string) error {
+	switch {
+	case len(args) == 0:
+		return serve([]string{"--help"})
+	case len(args) > 1:
+		return fmt.Errorf("help takes one command, but got %q", args)
+	case commands[args[0]] == nil:
+		return fmt.Errorf("%q is not a command; see triplane help", args[0])
+	}
+	return commands[args[0]]([]string{"--help"})
 }
 
 // untilSignal returns a command whose context is done after the first signal; it writes to standard output.
@@ -64,12 +94,20 @@ func etcd(args []string) error {
 	return nil
 }
 
-// envtestAssets writes the directory of programs for envtest.
+// envtestAssets writes the directory of programs for envtest. Arguments after it are default flags of its servers.
 func envtestAssets(args []string) error {
-	if len(args) != 1 {
-		return errors.New("envtest-assets takes one argument, the directory to make")
+	if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
+		_, err := fmt.Println("envtest-assets takes the directory to make, and then default flags of its servers; " +
+			"see docs/testing.md")
+		return err
 	}
-	return assets.Write(args[0], os.Stdout)
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return errors.New("envtest-assets takes the directory to make, and then default flags of its servers")
+	}
+	if _, err := triplane.Parse("", args[1:], io.Discard); err != nil {
+		return err
+	}
+	return assets.Write(args[0], args[1:], os.Stdout)
 }
 
 // command returns the selected command, "" for none, and its arguments. A program with the name etcd is an etcd.
@@ -77,7 +115,7 @@ func command(program string, args []string) (name string, rest []string) {
 	if filepath.Base(program) == "etcd" {
 		return "etcd", args
 	}
-	if len(args) > 0 && commands[args[0]] != nil {
+	if len(args) > 0 && (commands[args[0]] != nil || args[0] == helpCommand) {
 		return args[0], args[1:]
 	}
 	return "", args
@@ -85,6 +123,10 @@ func command(program string, args []string) (name string, rest []string) {
 
 // serve runs the API server until the first signal; the second exits at once.
 func serve(args []string) error {
+	args, err := assets.Arguments(args)
+	if err != nil {
+		return err
+	}
 	options, err := triplane.Parse(usage, args, os.Stdout)
 	if err != nil || options == nil {
 		return err

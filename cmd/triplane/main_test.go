@@ -19,6 +19,7 @@ func TestCommand(t *testing.T) {
 		{"assets/etcd", []string{"--name", "a"}, "etcd", []string{"--name", "a"}},
 		{"triplane", []string{"envtest-assets", "dir"}, "envtest-assets", []string{"dir"}},
 		{"triplane", []string{"kubeconfig", "--data-dir", "d"}, "kubeconfig", []string{"--data-dir", "d"}},
+		{"triplane", []string{"help", "keys"}, "help", []string{"keys"}},
 		{"triplane", []string{"--data-dir", "etcd"}, "", []string{"--data-dir", "etcd"}},
 	} {
 		if name, rest := command(c.program, c.args); name != c.name || !slices.Equal(rest, c.rest) {

@@ -31,7 +31,7 @@ Usage:
   triplane status [flags]
 
 Facts that the user of the kubeconfig may not read are omitted. The exit code is 1 if the
-server is not ready.
+server is not ready. With --ready nothing is printed, for health checks of containers.
 `
 
 // errNotReady is returned after the status was printed.
@@ -42,7 +42,11 @@ func showStatus(ctx context.Context, args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("status", pflag.ContinueOnError)
 	var flags remoteFlags
 	flags.add(fs)
+	only := fs.Bool("ready", false, "Print nothing, and exit with 0 if the server is ready, with 1 otherwise.")
 	if help, err := parse(fs, statusUsage, args, out); help || err != nil {
+		return err
+	}
+	if err := noArguments(fs); err != nil {
 		return err
 	}
 	r, err := flags.connect(requestTimeout)
@@ -54,6 +58,9 @@ func showStatus(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if *only {
+		return readiness(ready)
+	}
 	for _, part := range []func(context.Context) error{s.version, s.chain, s.metrics} {
 		if err := part(ctx); err != nil && !adminclient.HasCode(err, http.StatusForbidden, http.StatusUnauthorized,
 			http.StatusNotFound) {
@@ -63,6 +70,11 @@ func showStatus(ctx context.Context, args []string, out io.Writer) error {
 	if err := s.table.Flush(); err != nil {
 		return err
 	}
+	return readiness(ready)
+}
+
+// readiness returns errNotReady if the server is not ready.
+func readiness(ready bool) error {
 	if !ready {
 		return errNotReady
 	}

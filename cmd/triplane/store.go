@@ -16,39 +16,56 @@ import (
 	"triplane.dev/kubeapi"
 )
 
-const storeUsage = `Verifies the files of the embedded etcd of a data directory that no server uses: the pages of the database, each
-revision of a key, that each value can be decoded, and the checksums of the log. It compares each revision with
-the snapshots of the data directory, and verifies their checksums. The exit code is 1 if a check fails.
+const storeUsage = `Verifies the files of an embedded etcd, and copies stores.
 
 Usage:
   triplane store verify [DIR] [flags]
+  triplane store copy FROM TO [flags]
+
+verify checks the embedded etcd of a data directory that no server uses: the pages of the database, each revision of a
+key, that each value can be decoded, and the checksums of the log. It compares each revision with the snapshots of the
+data directory, and verifies their checksums. The exit code is 1 if a check fails.
+
+copy copies the objects with their resource versions. FROM is a data directory that no server uses, the URLs of an etcd
+cluster, or that of a PostgreSQL database. TO is the URL of a database, a data directory without a store, or a file that
+ends in .db: a snapshot, from which etcdutl creates an etcd cluster. A copy to a database can be interrupted and
+repeated; repeated after the servers of FROM were stopped it takes what has changed. At the end both are compared.
 `
 
 // store implements the command store.
-func store(_ context.Context, args []string, out io.Writer) error {
+func store(ctx context.Context, args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("store", pflag.ContinueOnError)
-	dir := fs.String("data-dir", triplane.NewOptions().DataDir, "The data directory.")
+	dir := fs.String("data-dir", triplane.NewOptions().DataDir, "verify: the data directory.")
 	snapshots := fs.String("snapshot-dir", "",
-		"Directory of the snapshots to compare with. If blank, the directory snapshots of the data directory.")
+		"verify: directory of the snapshots to compare with. If blank, the directory snapshots of the data directory.")
+	copied := storeCopying{out: out}
+	copied.addFlags(fs)
 	if help, err := parse(fs, storeUsage, args, out); help || err != nil {
 		return err
 	}
 	switch {
+	case fs.NArg() == 3 && fs.Arg(0) == "copy":
+		return copied.run(ctx, fs.Arg(1), fs.Arg(2))
 	case fs.NArg() == 2 && fs.Arg(0) == "verify":
 		*dir = fs.Arg(1)
 	case fs.NArg() != 1 || fs.Arg(0) != "verify":
-		return errors.New("store takes verify, and a data directory; see triplane store --help")
+		return errors.New("store takes verify and a data directory, or copy and two stores; see triplane store --help")
 	}
-	if *snapshots == "" {
-		*snapshots = filepath.Join(*dir, "snapshots")
+	return verifyStore(*dir, *snapshots, out)
+}
+
+// verifyStore verifies the embedded etcd of a data directory.
+func verifyStore(dir, snapshots string, out io.Writer) error {
+	if snapshots == "" {
+		snapshots = filepath.Join(dir, "snapshots")
 	}
-	held, err := host.LockDataDir(*dir)
+	held, err := host.LockDataDir(dir)
 	if err != nil {
 		return err
 	}
 	defer held.Release()
-	found, err := embedded.Verify(filepath.Join(*dir, "etcd"),
-		embedded.Verification{Snapshots: *snapshots, Value: kubeapi.NewValueCheck()})
+	found, err := embedded.Verify(filepath.Join(dir, "etcd"),
+		embedded.Verification{Snapshots: snapshots, Value: kubeapi.NewValueCheck()})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ Usage:
 
 const importUsage = `Creates objects from YAML on a server, for example those of triplane export: from a file, from the YAML files of a
 directory, or from the standard input ("-"). Existing objects are replaced. If no server uses the data directory,
-the command starts one for the import.
+the command starts one for the import; a directory that does not exist is created.
 
 Owners are created before their dependents, and references to uids are updated. Rejected objects are reported,
 the others are imported, and the exit code is 1.
@@ -61,6 +61,12 @@ func importObjects(ctx context.Context, args []string, in io.Reader, out, progre
 	if t == nil || err != nil {
 		return err
 	}
+	if t.files != "-" {
+		if _, err := os.Stat(t.files); err != nil { // before a data directory is created
+			return err
+		}
+	}
+	t.create = true
 	return t.with(ctx, func(config *restclient.Config) error {
 		return transfer.Import(ctx, config, t.files, in,
 			progress)
@@ -72,6 +78,8 @@ type transferred struct {
 	files string // the target or source
 	remoteFlags
 	encryption, serviceRanges string
+	// create allows a data directory without storage, which a server then creates.
+	create bool
 }
 
 // parseTransfer parses the command line; it returns nil after it printed the help.
@@ -98,12 +106,15 @@ func parseTransfer(fs *pflag.FlagSet, usage string, args []string, out io.Writer
 func (t *transferred) with(ctx context.Context, do func(*restclient.Config) error) error {
 	stopped := false
 	if t.kubeconfig == "" {
-		if _, err := os.Stat(filepath.Join(t.dir, triplane.KubeconfigFile)); err != nil {
-			return fmt.Errorf("the data directory contains no administrator's kubeconfig: %w", err)
-		}
 		var err error
 		if stopped, err = holdsStoppedStore(t.dir); err != nil {
 			return err
+		}
+		// An import may have created the directory, which then has no kubeconfig before its server starts.
+		_, err = os.Stat(filepath.Join(t.dir, triplane.KubeconfigFile))
+		if stopped = stopped || t.create && errors.Is(err, os.ErrNotExist); err != nil && !stopped {
+			return fmt.Errorf("the data directory contains no administrator's kubeconfig: %w; name the directory "+
+				"with --data-dir, or a server with --kubeconfig", err)
 		}
 	}
 	if !stopped {

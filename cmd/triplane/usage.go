@@ -9,7 +9,10 @@ listens on https://127.0.0.1:6443. Flags have the names of kube-apiserver's.
 Usage:
   triplane [flags]
   triplane etcd [flags]          runs an etcd, with etcd's flags; so does the program under the name etcd
-  triplane envtest-assets DIR    creates the programs that envtest of controller-runtime needs
+  triplane test [flags]          starts a server for tests in any language, which ends with them
+  triplane envtest-assets DIR [flags]
+                                 creates the programs that envtest of controller-runtime needs; flags are defaults
+                                 of their servers
   triplane snapshot …            saves, verifies and restores snapshots of the embedded etcd
   triplane store verify          verifies the files of the embedded etcd
   triplane console [flags]       opens the console of a running server, logged in
@@ -18,5 +21,7 @@ Usage:
   triplane member list|remove    lists and removes members of the embedded etcd's cluster
   triplane workspace …           creates, lists and deletes workspaces, and prints their kubeconfig
   triplane keys [flags]          generates the keys that servers of one cluster share
+  triplane help [COMMAND]        prints this text, or the flags of a command
+  triplane version               prints the version
   triplane kubeconfig [flags]    prints the administrator's kubeconfig of a data directory
 `

@@ -46,6 +46,9 @@ const (
 	externalName = "Triplane + etcd process"
 	sampleName   = "sample-apiserver + etcd process"
 	etcdName     = "etcd alone"
+	// The CPU and memory of PostgreSQL, whose sessions are processes that come and go, are not counted.
+	postgresName = "Triplane + PostgreSQL (not counted)"
+	kineName     = "Triplane + kine + PostgreSQL (not counted)"
 )
 
 func kinds(p harness.Programs) []kind {
@@ -57,6 +60,8 @@ func kinds(p harness.Programs) []kind {
 		{etcdName, func(res *results, name string) error {
 			return withTarget(func(dir string) (*target, error) { return startEtcd(p, dir) }, func(t *target) error { return measureEtcd(res, name, t) })
 		}},
+		{postgresName, measureServer(func(dir string) (*target, error) { return startWithPostgres(p, dir) }, own)},
+		{kineName, measureServer(func(dir string) (*target, error) { return startWithKine(p, dir) }, own)},
 		largeDefinitions(p),
 		restarted(p),
 	}

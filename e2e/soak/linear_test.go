@@ -24,40 +24,64 @@ import (
 )
 
 // TestLinearizable has clients read, write and compare-and-set objects through one replica and through
-// three, each of which reaches etcd through a proxy that delays, cuts and swallows. Each object's history
+// three, each of which reaches its store through a proxy that delays, cuts and swallows. Each object's history
 // has to be one that a single copy could have had.
 func TestLinearizable(t *testing.T) {
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprintf("Replicas%d", replicas), func(t *testing.T) {
 			together(t)
-			etcd := strings.TrimPrefix(harness.StartEtcd(t), "http://")
-			r := &recorder{began: time.Now()}
-			var proxies []*proxy
-			for range replicas {
-				p, err := newProxy(t.Context(), etcd)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() {
-					if err := p.close(); err != nil {
-						t.Error(err)
-					}
-				})
-				s := harness.Start(t, "--etcd-servers=http://"+p.address(), "--etcd-compaction-interval=2s")
-				proxies = append(proxies, p)
-				r.replicas = append(r.replicas, kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default"))
-			}
-			faults, began := 0, time.Now()
-			epochs := rounds(t, 1, func(epoch int) { faults += r.epoch(t, epoch, proxies) })
-			rate := float64(faults) / time.Since(began).Minutes()
-			if rate < faultsAMinute {
-				t.Errorf("%.0f faults a minute are too few to mean something", rate)
-			}
-			operations, undecided := r.check(t)
-			note(t, fmt.Sprintf("no history is impossible, with %d faults a minute at least", faultsAMinute),
-				"%d operations in %d histories, %d faults (%.0f a minute), %d not decided in time", operations, epochs*objects, faults, rate, undecided)
+			linearizable(t, replicas, strings.TrimPrefix(harness.StartEtcd(t), "http://"), "http://%s")
 		})
 	}
+}
+
+// TestLinearizableOnPostgres is TestLinearizable with PostgreSQL, which is killed and restarted as well.
+func TestLinearizableOnPostgres(t *testing.T) {
+	together(t)
+	store := harness.StartPostgres(t)
+	crashing, stop := context.WithCancel(t.Context())
+	var crasher sync.WaitGroup
+	defer crasher.Wait()
+	defer stop()
+	crasher.Go(func() {
+		for ; crashing.Err() == nil; time.Sleep(epochTime) {
+			store.Kill()
+			if err := store.Start(); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	linearizable(t, 3, store.Host(), "postgres://postgres@%s/postgres?sslmode=disable")
+}
+
+// linearizable is TestLinearizable with replicas of a store at an address. url has the address of a proxy.
+func linearizable(t *testing.T, replicas int, address, url string) {
+	r := &recorder{began: time.Now()}
+	var proxies []*proxy
+	for range replicas {
+		p, err := newProxy(t.Context(), address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := p.close(); err != nil {
+				t.Error(err)
+			}
+		})
+		s := harness.Start(t, "--etcd-servers="+fmt.Sprintf(url, p.address()), "--etcd-compaction-interval=2s")
+		proxies = append(proxies, p)
+		r.replicas = append(r.replicas, kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default"))
+	}
+	faults, began := 0, time.Now()
+	epochs := rounds(t, 1, func(epoch int) { faults += r.epoch(t, epoch, proxies) })
+	rate := float64(faults) / time.Since(began).Minutes()
+	if rate < faultsAMinute {
+		t.Errorf("%.0f faults a minute are too few to mean something", rate)
+	}
+	operations, undecided := r.check(t)
+	note(t, fmt.Sprintf("no history is impossible, with %d faults a minute at least", faultsAMinute),
+		"%d operations in %d histories, %d faults (%.0f a minute), %d not decided in time", operations, epochs*objects, faults, rate, undecided)
 }
 
 const (

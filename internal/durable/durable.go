@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"triplane.dev/internal/platform"
 )
 
 // WriteFile replaces a file atomically.
@@ -64,11 +66,7 @@ func Rename(from, to string) error {
 
 // Sync syncs a file, or the names in a directory.
 func Sync(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return platform.Sync(path)
 }
 
 // SyncAll syncs a directory and everything below it.

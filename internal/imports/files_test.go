@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// writers may write files directly: package durable, an appended log, an empty lock file, and files that are used
-// only during tests.
+// writers may write files directly: package durable, an appended log, an empty lock file, a file
+// that is opened to sync it, and files that are used only during tests.
 var writers = []string{"internal/durable/durable.go", "generic/guard/audit/backend/rotate.go", "generic/run/host/datadir.go",
+	"generic/storage/postgres/postgrestest/server.go", "internal/platform/platform_windows.go",
 	"kubeapi/kindtest/story.go", "testserver/server.go"}
 
 // All other files are written by package durable.

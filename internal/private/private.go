@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"triplane.dev/internal/platform"
 )
 
 const (
@@ -29,7 +30,7 @@ func Directory(dir string) (group bool, err error) {
 				dir)); err != nil {
 			return false, err
 		}
-		if info.Mode()&os.ModeSymlink != 0 {
+		if info.Mode()&os.ModeSymlink != 0 || !platform.HasOwners {
 			continue
 		}
 		if mode := info.Mode().Perm(); mode&othersWrite != 0 {
@@ -49,7 +50,7 @@ func Key(file string) error {
 	if err != nil {
 		return err
 	}
-	if err := owned(file, info, "remove it to generate a new one"); err != nil {
+	if err := owned(file, info, "remove it to generate a new one"); err != nil || !platform.HasOwners {
 		return err
 	}
 	mode := info.Mode().Perm()
@@ -67,11 +68,11 @@ func Key(file string) error {
 
 // owned returns an error for files that belong neither to this process's user nor to root.
 func owned(name string, info os.FileInfo, advice string) error {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || stat.Uid == 0 || int(stat.Uid) == os.Geteuid() {
+	uid, ok := platform.Owner(info)
+	if !ok || uid == 0 || uid == os.Geteuid() {
 		return nil
 	}
 	return fmt.Errorf("%s belongs to the user with id %d, who could replace its content, but this process runs as "+
 		"%d: %s",
-		name, stat.Uid, os.Geteuid(), advice)
+		name, uid, os.Geteuid(), advice)
 }

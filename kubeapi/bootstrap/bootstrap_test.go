@@ -15,7 +15,7 @@ import (
 func TestNumbers(t *testing.T) {
 	for name, n := range map[string][2]int{
 		"cluster roles": {len(ClusterRoles(noFeatures)), 69}, "cluster role bindings": {len(ClusterRoleBindings(noFeatures)), 50},
-		"cluster roles of all features": {len(ClusterRoles(allFeatures)), 76}, "cluster role bindings of all features": {len(ClusterRoleBindings(allFeatures)), 57},
+		"cluster roles of all features": {len(ClusterRoles(allFeatures)), 78}, "cluster role bindings of all features": {len(ClusterRoleBindings(allFeatures)), 59},
 		"roles": {len(roles()), 7}, "role bindings": {len(roleBindings()), 7},
 		"flow schemas": {len(flowcontrol.DefaultSchemas()), 11}, "priority levels": {len(flowcontrol.DefaultLevels()), 8},
 	} {

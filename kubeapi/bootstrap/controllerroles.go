@@ -275,6 +275,12 @@ func controllerRoles(on Features) []*rbacv1.ClusterRole {
 	}, rolesOfFeatures(on)...)
 }
 
+// Features that are flags instead of gates.
+const (
+	SimulateWorkloads = "--simulate-workloads"
+	ApplyManifests    = "--manifests"
+)
+
 // rolesOfFeatures are the roles of controllers of resources that feature gates add.
 func rolesOfFeatures(on Features) []*rbacv1.ClusterRole {
 	return slices.Concat(
@@ -304,6 +310,8 @@ func rolesOfFeatures(on Features) []*rbacv1.ClusterRole {
 			rule("get patch update", "internal.apiserver.k8s.io", "storageversions/status"),
 		)),
 		onlyWith(on, "StorageVersionMigrator", storageVersionMigratorRole()),
+		onlyWith(on, ApplyManifests, controllerRole("manifest-controller", rule("*", "*", "*"), paths("*", "*"))),
+		onlyWith(on, SimulateWorkloads, controllerRole("workload-simulator", rule("update", "core", "pods/status"))),
 	)
 }
 

@@ -13,12 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/kubeapi/show"
 )
 
-func signingRequestKind(issued *metrics.CertificateRequests) kind.Kind[*csr] {
+func signingRequestKind(issued *requestMetrics) kind.Kind[*csr] {
 	return kind.Kind[*csr]{
 		Hub:            v1.WithKind("CertificateSigningRequest"),
 		Representation: kind.Typed[*csr]{Former: formerRequests(), MetadataOnStatus: kind.MetadataWhole},

@@ -38,6 +38,10 @@ type Options struct {
 	SigningAuthority func() (*certificates.Authority, error)
 	// TerminatedPods is how many terminated pods are kept; 0 keeps all.
 	TerminatedPods int
+	// NamespaceGracePeriod is the time between the deletion of a namespace and that of its content.
+	NamespaceGracePeriod time.Duration
+	// SimulateWorkloads runs the controllers of workloads, without nodes.
+	SimulateWorkloads bool
 }
 
 // Config is the configuration of a Manager.
@@ -160,7 +164,8 @@ func (m *Manager) work(ctx context.Context) {
 	m.metrics.Leading(true)
 	defer m.metrics.Leading(false)
 	m.set(errors.Join(failures...))
-	klog.InfoS("Started controllers", "controllers", names)
+	klog.InfoS("Started controllers", "count", len(names))
+	klog.V(2).InfoS("Names of the started controllers", "controllers", names)
 	var running worker.Group
 	running.Go(func() { env.Feed.Run(ctx) })
 	for i, r := range runs {

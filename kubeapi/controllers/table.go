@@ -17,6 +17,7 @@ import (
 	"triplane.dev/kubeapi/controllers/rootca"
 	"triplane.dev/kubeapi/controllers/serviceaccount"
 	"triplane.dev/kubeapi/controllers/servicecidr"
+	"triplane.dev/kubeapi/controllers/simulate"
 	"triplane.dev/kubeapi/controllers/storagemigration"
 	"triplane.dev/kubeapi/controllers/token"
 	"triplane.dev/kubeapi/controllers/ttl"
@@ -32,7 +33,7 @@ type controller struct {
 	make func(e *control.Env, o *Options) (run, error)
 }
 
-// table returns all controllers.
+// table returns all controllers, by name. Those of workloads run only with Options.SimulateWorkloads.
 func table() []controller {
 	return []controller{
 		{"certificatesigningrequest-approving-controller", plain(certificates.NewApprover)},
@@ -44,19 +45,24 @@ func table() []controller {
 			return certificates.NewSigner(e, o.SigningAuthority)
 		}},
 		{"clusterrole-aggregation-controller", plain(roleaggregation.New)},
+		{"deployment-controller", simulated(simulate.NewDeployments)},
 		{"disruption-controller", plain(disruption.New)},
 		{"endpointslice-controller", plain(endpointslice.NewServices)},
 		{"endpointslice-mirroring-controller", plain(endpointslice.NewMirroring)},
 		{"garbage-collector-controller", plain(garbage.New)},
+		{"job-controller", simulated(simulate.NewJobs)},
 		{"legacy-serviceaccount-token-cleaner-controller", func(e *control.Env, o *Options) (run, error) {
 			return legacytoken.New(e, o.LegacyTokenCleanUpPeriod)
 		}},
-		{"namespace-controller", plain(namespace.New)},
+		{"namespace-controller", func(e *control.Env, o *Options) (run, error) {
+			return namespace.New(e, o.NamespaceGracePeriod)
+		}},
 		{"persistentvolume-protection-controller", plain(protection.NewVolumes)},
 		{"persistentvolumeclaim-protection-controller", plain(protection.NewClaims)},
 		{"pod-garbage-collector-controller", func(e *control.Env, o *Options) (run, error) {
 			return podgc.New(e, o.TerminatedPods)
 		}},
+		{"replicaset-controller", simulated(simulate.NewReplicaSets)},
 		{"resourcequota-controller", plain(quota.New)},
 		{"root-ca-certificate-publisher-controller", func(e *control.Env, o *Options) (run, error) {
 			if len(o.RootCA) == 0 {
@@ -72,8 +78,20 @@ func table() []controller {
 			}
 			return token.New(e, token.Config{Issuer: o.TokenIssuer, RootCA: o.RootCA})
 		}},
+		{"statefulset-controller", simulated(simulate.NewStatefulSets)},
 		{"storage-version-migrator-controller", plain(storagemigration.New)},
 		{"ttl-after-finished-controller", plain(ttl.New)},
+		{"workload-simulator-controller", simulated(simulate.NewPods)},
+	}
+}
+
+// simulated adapts the constructor of a controller of workloads.
+func simulated(make func(*control.Env) (run, error)) func(*control.Env, *Options) (run, error) {
+	return func(e *control.Env, o *Options) (run, error) {
+		if !o.SimulateWorkloads {
+			return nil, nil
+		}
+		return make(e)
 	}
 }
 

@@ -91,7 +91,7 @@ func endpointsCell(e *corev1.Endpoints) string {
 		}
 	}
 	switch {
-	case count == 0:
+	case len(e.Subsets) == 0:
 		return "<none>"
 	case count > most:
 		return fmt.Sprintf("%s + %d more...", strings.Join(out, ","), count-most)

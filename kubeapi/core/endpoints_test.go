@@ -27,6 +27,7 @@ func TestEndpointsCell(t *testing.T) {
 		want    string
 	}{
 		{nil, "<none>"},
+		{[]corev1.EndpointSubset{{NotReadyAddresses: addresses("a")}}, ""},
 		{[]corev1.EndpointSubset{{Addresses: addresses("a", "b")}}, "a,b"},
 		{[]corev1.EndpointSubset{{Addresses: addresses("a", "::1"), Ports: ports(1, 2)}}, "a:1,[::1]:1,a:2 + 1 more..."},
 		{[]corev1.EndpointSubset{{Addresses: addresses("a"), Ports: ports(1)}, {Addresses: addresses("b")}, {Ports: ports(1)}}, "a:1,b"},

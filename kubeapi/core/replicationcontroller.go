@@ -24,7 +24,8 @@ func replicationControllerKind(o podspec.Options) kind.Kind[*corev1.ReplicationC
 	type rc = *corev1.ReplicationController
 	return kind.Kind[rc]{
 		Hub: gvk("ReplicationController"), Namespaced: true, Prefix: "controllers",
-		Representation: kind.Typed[rc]{MetadataOnUpdate: kind.MetadataChange},
+		Representation: kind.Typed[rc]{MetadataOnUpdate: kind.MetadataChange,
+			OnRead: kind.OnRead[rc]{Fields: []string{"metadata.labels"}}}, // which come from the template
 		Names: kind.Names{
 			Plural:     "replicationcontrollers",
 			ShortNames: []string{"rc"}, Categories: []string{"all"},

@@ -2,6 +2,7 @@ package group
 
 import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -43,6 +44,11 @@ func (s *Stores) ClusterRoles() (h Handle[*rbacv1.ClusterRole]) {
 // ConfigMaps returns the handle of configmaps in core.
 func (s *Stores) ConfigMaps() (h Handle[*corev1.ConfigMap]) {
 	return h.of(s, corev1.Resource("configmaps"))
+}
+
+// Deployments returns the handle of deployments in apps.
+func (s *Stores) Deployments() (h Handle[*appsv1.Deployment]) {
+	return h.of(s, appsv1.Resource("deployments"))
 }
 
 // EndpointSlices returns the handle of endpointslices in discovery.k8s.io.
@@ -127,6 +133,11 @@ func (s *Stores) PriorityLevelConfigurations() (h Handle[*flowv1.PriorityLevelCo
 	return h.of(s, flowv1.Resource("prioritylevelconfigurations"))
 }
 
+// ReplicaSets returns the handle of replicasets in apps.
+func (s *Stores) ReplicaSets() (h Handle[*appsv1.ReplicaSet]) {
+	return h.of(s, appsv1.Resource("replicasets"))
+}
+
 // ResourceQuotas returns the handle of resourcequotas in core.
 func (s *Stores) ResourceQuotas() (h Handle[*corev1.ResourceQuota]) {
 	return h.of(s, corev1.Resource("resourcequotas"))
@@ -160,6 +171,11 @@ func (s *Stores) ServiceCIDRs() (h Handle[*networkingv1.ServiceCIDR]) {
 
 // Services returns the handle of services in core.
 func (s *Stores) Services() (h Handle[*corev1.Service]) { return h.of(s, corev1.Resource("services")) }
+
+// StatefulSets returns the handle of statefulsets in apps.
+func (s *Stores) StatefulSets() (h Handle[*appsv1.StatefulSet]) {
+	return h.of(s, appsv1.Resource("statefulsets"))
+}
 
 // StorageClasses returns the handle of storageclasses in storage.k8s.io.
 func (s *Stores) StorageClasses() (h Handle[*storagev1.StorageClass]) {

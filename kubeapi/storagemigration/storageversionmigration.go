@@ -33,11 +33,11 @@ func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 			},
 		},
 		Show: kind.Show[migration]{
-			Columns: []kind.Column{show.Name(),
-				show.Text("Resource", show.Doc(migrationv1.StorageVersionMigrationSpec{}, "resource")), show.Age()},
-			Cells: func(m migration, since func(metav1.Time) string) []any {
+			Columns: []kind.Column{show.Text("Name", show.Name().Description),
+				show.Text("Resource", "GroupResource to migrate"), show.Text("Status", "Status of the migration")},
+			Cells: func(m migration, _ func(metav1.Time) string) []any {
 				r := m.Spec.Resource
-				return []any{m.Name, r.String(), since(m.CreationTimestamp)}
+				return []any{m.Name, r.String(), statusCell(&m.Status)}
 			},
 		},
 		Status: &kind.StatusSubresource[migration]{
@@ -64,6 +64,20 @@ func validateResource(r metav1.GroupResource) field.ErrorList {
 
 // validateStatus keeps a migration that has ended as it is, and the version that it
 // is for.
+// statusCell is the last condition that is true.
+func statusCell(s *migrationv1.StorageVersionMigrationStatus) string {
+	cell := "Unknown"
+	for i := range s.Conditions {
+		switch c := &s.Conditions[i]; migrationv1.MigrationConditionType(c.Type) {
+		case migrationv1.MigrationRunning, migrationv1.MigrationSucceeded, migrationv1.MigrationFailed:
+			if c.Status == metav1.ConditionTrue {
+				cell = c.Type
+			}
+		}
+	}
+	return cell
+}
+
 func validateStatus(s, old *migrationv1.StorageVersionMigrationStatus) field.ErrorList {
 	path := field.NewPath("status")
 	errs := metavalidation.ValidateConditions(s.Conditions, path.Child("conditions"))

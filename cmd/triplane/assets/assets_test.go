@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -19,7 +20,7 @@ func TestWrite(t *testing.T) {
 			}
 		}
 		var out bytes.Buffer
-		if err := Write(dir, &out); err != nil {
+		if err := Write(dir, []string{"--simulate-workloads"}, &out); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Contains(out.Bytes(), []byte("KUBEBUILDER_ASSETS="+dir)) {
@@ -36,8 +37,35 @@ func TestWrite(t *testing.T) {
 			t.Errorf("kubectl: %v", err)
 		}
 		entries, err := os.ReadDir(dir)
-		if want := map[bool]int{false: 2, true: 3}[withKubectl]; err != nil || len(entries) != want {
+		if want := map[bool]int{false: 3, true: 4}[withKubectl]; err != nil || len(entries) != want {
 			t.Errorf("there are %v, %v", entries, err)
 		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "kube-apiserver")
+	arguments := func(given ...string) []string {
+		t.Helper()
+		all, err := argumentsOf(program, given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if all := arguments("--secure-port=1"); !slices.Equal(all, []string{"--secure-port=1"}) {
+		t.Errorf("without a file: %q", all)
+	}
+	if err := os.WriteFile(program+".flags", []byte("# a comment\n--controllers=*\n\n--v=2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if all := arguments("--secure-port=1"); !slices.Equal(all, []string{"--controllers=*", "--v=2", "--secure-port=1"}) {
+		t.Errorf("with defaults: %q", all)
+	}
+	if all := arguments("--controllers=none"); !slices.Equal(all, []string{"--v=2", "--controllers=none"}) {
+		t.Errorf("with a flag that replaces one: %q", all)
+	}
+	if all, err := argumentsOf(filepath.Join(filepath.Dir(program), "triplane"), nil); err != nil || len(all) > 0 {
+		t.Errorf("under another name: %q, %v", all, err)
 	}
 }

@@ -166,9 +166,7 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		s.Table = nil
 	}
 	s.Deprecation = cmp.Or(deprecation(g.Scheme, kind), r.parent.Deprecation)
-	if g.Metrics != nil {
-		s.Watches = g.Metrics.Watches.Of(g.GroupVersion.Group, g.GroupVersion.Version, r.name)
-	}
+	s.Watches = g.Watches.Of(g.GroupVersion.Group, g.GroupVersion.Version, r.name)
 	s.StrategicMerge = g.Scheme != nil && view.Typed(codec.New())
 	if r.storage.List != nil {
 		s.ListKind = r.storage.NewList().GetObjectKind().GroupVersionKind().Kind // of typed lists none

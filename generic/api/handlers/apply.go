@@ -16,8 +16,7 @@ import (
 	"triplane.dev/generic/storage/wire"
 )
 
-// serverSideApply merges the body, which says all that its field manager wants,
-// into the object, or creates it.
+// serverSideApply merges the body, which says all that its field manager wants, into the object, or creates it.
 func (p *patch) serverSideApply(ctx context.Context, old runtime.Object, exists bool) (_ runtime.Object, err error) {
 	s := p.scope
 	if p.fields == nil {
@@ -59,9 +58,8 @@ func (p *patch) serverSideApply(ctx context.Context, old runtime.Object, exists 
 	return obj, nil
 }
 
-// decodeApplyJSON parses a body that is JSON of the sort that means the same as
-// YAML, and has no duplicate keys. Most clients send just that, and parsing YAML
-// takes ten times as long.
+// decodeApplyJSON parses a body that is JSON of the sort that means the same as YAML, and has no duplicate keys. Most
+// clients send just that, and parsing YAML takes ten times as long.
 func decodeApplyJSON(body []byte) (*unstructured.Unstructured, bool) {
 	if !isPlainJSON(body) {
 		return nil, false
@@ -73,8 +71,7 @@ func decodeApplyJSON(body []byte) (*unstructured.Unstructured, bool) {
 	return config, true
 }
 
-// decodeApply parses the body of an apply. Whole numbers stay integers, however
-// large they are.
+// decodeApply parses the body of an apply. Whole numbers stay integers, however large they are.
 func decodeApply(body []byte) (*unstructured.Unstructured, error) {
 	config := &unstructured.Unstructured{Object: map[string]any{}}
 	b, err := yaml.YAMLToJSON(body)

@@ -18,8 +18,7 @@ import (
 	"triplane.dev/generic/storage/wire"
 )
 
-// auditRequest records the object that a request carries, as the client sent it but
-// for defaults.
+// auditRequest records the object that a request carries, as the client sent it but for defaults.
 func (s *RequestScope) auditRequest(ctx context.Context, obj runtime.Object) {
 	rec := audit.RecordFrom(ctx)
 	if rec == nil {

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
 
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage/object"
@@ -36,8 +38,7 @@ func (s *RequestScope) readBody(r *http.Request) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if r.ContentLength > 0 {
-		// One byte more, or the buffer grows to find the end. What is announced
-		// beyond this is allocated as it arrives.
+		// One byte more, or the buffer grows to find the end. What is announced beyond this is allocated as it arrives.
 		b.Grow(int(min(r.ContentLength, firstRead)) + bytes.MinRead)
 	}
 	n, err := b.ReadFrom(io.LimitReader(r.Body, limit+1))
@@ -60,16 +61,14 @@ func (s *RequestScope) readBody(r *http.Request) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// firstRead is the room in bytes that a body gets before any of it is there: that
-// of most objects.
+// firstRead is the room in bytes that a body gets before any of it is there: that of most objects.
 const firstRead = 32 << 10
 
 func tooLarge(limit int64) error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", limit))
 }
 
-// fieldValidation is what happens about unknown and duplicate fields; clients
-// that do not say are warned.
+// fieldValidation is what happens about unknown and duplicate fields; clients that do not say are warned.
 func fieldValidation(directive string) string {
 	if directive == "" {
 		return metav1.FieldValidationWarn
@@ -83,12 +82,16 @@ func fieldValidation(directive string) string {
 func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType,
 	directive string) (hub, sent runtime.Object, err error) {
 	directive = fieldValidation(directive)
-	obj, kind, strictErrs, err := s.Codec.Decode(body, mt, directive != metav1.FieldValidationIgnore)
-	if err != nil {
-		return nil, nil, s.decodeError(err, kind, body)
+	strict := directive != metav1.FieldValidationIgnore
+	obj, kind, strictErrs, err := s.Codec.Decode(body, mt, strict)
+	former := s.isFormer(kind, err)
+	if former && strict {
+		obj, strictErrs = decodeFormer(body, mt, *kind)
+	} else if err == nil {
+		// Of a kind with a Go type, nothing is said about fields that is not there.
+		err = s.checkKind(obj, kind)
 	}
-	// Of a kind with a Go type, nothing is said about fields that is not there.
-	if err := s.checkKind(obj, kind); err != nil {
+	if err != nil && !former {
 		return nil, nil, s.decodeError(err, kind, body)
 	}
 	if len(strictErrs) > 0 {
@@ -97,7 +100,7 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType,
 		}
 		warnStrict(r, strictErrs)
 	}
-	if kind != nil && !s.accepts(kind.GroupVersion()) {
+	if former || kind != nil && !s.accepts(kind.GroupVersion()) {
 		return nil, nil, s.otherVersion(kind.GroupVersion())
 	}
 	// What a client writes as "/v1" is v1 all the same.
@@ -146,8 +149,7 @@ func (s *RequestScope) checkKind(obj runtime.Object, kind *schema.GroupVersionKi
 	return fmt.Errorf("converting (%s) to (%s): unknown conversion", versionedGoName(*kind), s.goName())
 }
 
-// misnamed is the error of an object without a Go type that is to be created as
-// another kind than the resource's.
+// misnamed is the error of an object without a Go type that is to be created as another kind than the resource's.
 func (s *RequestScope) misnamed(obj runtime.Object) error {
 	kind := obj.GetObjectKind().GroupVersionKind()
 	if !s.untyped(obj) || kind.Kind == s.Kind.Kind {
@@ -177,11 +179,10 @@ func (s *RequestScope) decodeError(err error, kind *schema.GroupVersionKind, bod
 		return err
 	}
 	if kind != nil && kind.Kind != "" {
+		if s.isFormer(kind, err) {
+			return s.otherVersion(kind.GroupVersion())
+		}
 		if runtime.IsNotRegisteredError(err) && s.SchemeName == "" && clientscheme.Scheme.Recognizes(*kind) {
-			// A version that was served once, which kube-apiserver can still read.
-			if kind.Kind == s.Kind.Kind && (kind.Group == s.Kind.Group || kind.Group == "extensions") {
-				return s.otherVersion(kind.GroupVersion())
-			}
 			err = fmt.Errorf("converting (%s) to (%s): unknown conversion", versionedGoName(*kind), s.goName())
 		}
 		if runtime.IsNotRegisteredError(err) {
@@ -191,6 +192,26 @@ func (s *RequestScope) decodeError(err error, kind *schema.GroupVersionKind, bod
 	}
 	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)",
 		s.Kind.Kind, err, summary(body)))
+}
+
+// isFormer reports whether decoding failed because the kind is a version that was served once, which kube-apiserver
+// can still read.
+func (s *RequestScope) isFormer(kind *schema.GroupVersionKind, err error) bool {
+	return runtime.IsNotRegisteredError(err) && s.SchemeName == "" && kind != nil && kind.Kind == s.Kind.Kind &&
+		(kind.Group == s.Kind.Group || kind.Group == "extensions") && clientscheme.Scheme.Recognizes(*kind)
+}
+
+// decodeFormer returns the object of a former version, and the errors of fields that are unknown, or there twice.
+func decodeFormer(body []byte, mt wire.MediaType, kind schema.GroupVersionKind) (runtime.Object, []error) {
+	obj, err := clientscheme.Scheme.New(kind)
+	if err == nil && mt == wire.YAML {
+		body, err = yaml.YAMLToJSON(body)
+	}
+	if err != nil || mt == wire.Protobuf || mt == wire.CBOR {
+		return obj, nil
+	}
+	strictErrs, _ := kjson.UnmarshalStrict(body, obj) // an error changes nothing: the version is not accepted
+	return obj, strictErrs
 }
 
 // strictError is the 400 status for fields that are unknown, or there twice. An object

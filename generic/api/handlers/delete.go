@@ -96,8 +96,7 @@ func DeleteCollection(scope *RequestScope) http.HandlerFunc {
 	})
 }
 
-// deleteOptions reads the options of a deletion from the body, and if there is
-// none from the query.
+// deleteOptions reads the options of a deletion from the body, and if there is none from the query.
 func (s *RequestScope) deleteOptions(req *http.Request) (*metav1.DeleteOptions, error) {
 	opts := &metav1.DeleteOptions{}
 	body, err := s.readBody(req)

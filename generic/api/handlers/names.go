@@ -47,8 +47,7 @@ func checkName(obj runtime.Object, name string) error {
 	return nil
 }
 
-// wipeSystemFields drops metadata that only the server sets, from objects to be
-// created.
+// wipeSystemFields drops metadata that only the server sets, from objects to be created.
 func wipeSystemFields(m metav1.Object) {
 	m.SetCreationTimestamp(metav1.Time{})
 	m.SetUID("")

@@ -23,8 +23,7 @@ import (
 // maxJSONPatchOperations bounds the operations of one JSON patch.
 const maxJSONPatchOperations = 10000
 
-// jsonPatchOp is an operation of a JSON patch, for strict decoding. Its name
-// shows in errors.
+// jsonPatchOp is an operation of a JSON patch, for strict decoding. Its name shows in errors.
 type jsonPatchOp struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -75,8 +74,7 @@ func (p *patch) jsonPatch(ctx context.Context, old runtime.Object) (runtime.Obje
 	return p.owned(ctx, old, obj), nil
 }
 
-// patchJSON returns the patched document and what strict decoding says about the
-// patch itself.
+// patchJSON returns the patched document and what strict decoding says about the patch itself.
 func (p *patch) patchJSON(ctx context.Context, doc []byte) (patched []byte, strictErrs []error, err error) {
 	if p.kind == types.MergePatchType {
 		return p.mergeJSON(ctx, doc)
@@ -156,8 +154,7 @@ func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
 	return hub, strictErrs, err
 }
 
-// versionless handles a document whose apiVersion the patch took away:
-// kube-apiserver then knows none of its fields.
+// versionless handles a document whose apiVersion the patch took away: kube-apiserver then knows none of its fields.
 func (p *patch) versionless(doc []byte) (runtime.Object, []error, bool) {
 	if p.spliced && !bytes.Contains(p.body, []byte("apiVersion")) {
 		return nil, nil, false // what has been spliced has no keys in disguise

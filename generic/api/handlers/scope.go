@@ -15,8 +15,8 @@ import (
 	"triplane.dev/generic/api/managedfields"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/api/watchmetrics"
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/storage/object"
@@ -29,8 +29,7 @@ const DefaultMaxRequestBodyBytes = 3 * 1024 * 1024
 // RequestScope is what the handlers of one resource, or subresource, in one
 // version share. It is immutable and safe for concurrent use.
 type RequestScope struct {
-	// Resource is the resource as it stands in the path; Subresource is "status"
-	// and so on, "" for the resource itself.
+	// Resource is the resource as it stands in the path; Subresource is "status" and so on, "" for the resource itself.
 	Resource    schema.GroupVersionResource
 	Subresource string
 	// Storage is what serves the resource.
@@ -44,11 +43,9 @@ type RequestScope struct {
 
 	// Codec reads and writes the objects in the served version.
 	Codec rest.Codec
-	// Hub names the kind in the version that objects have behind the handlers;
-	// only messages show it. Zero means Kind.
+	// Hub names the kind in the version that objects have behind the handlers; only messages show it. Zero means Kind.
 	Hub schema.GroupVersionKind
-	// SchemeName is how messages about unknown kinds call the scheme; "" means
-	// that of the built-in kinds.
+	// SchemeName is how messages about unknown kinds call the scheme; "" means that of the built-in kinds.
 	SchemeName string
 
 	// FieldManager tracks who owns which field. It is called on the first write
@@ -83,7 +80,7 @@ type RequestScope struct {
 	// Shards lets lists and watches be of shards; otherwise shardSelector is ignored.
 	Shards bool
 	// Watches counts what watches of the resource send; nil counts nothing.
-	Watches *metrics.WatchesOf
+	Watches *watchmetrics.Resource
 	// Deprecation, where not empty, is a warning for every client of the kind.
 	Deprecation string
 }
@@ -108,8 +105,7 @@ func (s *RequestScope) rules() negotiation.Rules {
 	}
 }
 
-// goName is how messages call the kind's Go type, which kube-apiserver names by
-// its internal package.
+// goName is how messages call the kind's Go type, which kube-apiserver names by its internal package.
 func (s *RequestScope) goName() string {
 	kind := s.Hub
 	if kind.Kind == "" {
@@ -138,8 +134,7 @@ func shortened(verb string) bool {
 	return verb == "create" || verb == "update" || verb == "patch" || verb == "delete"
 }
 
-// target reads what the path names, and puts the namespace in the context for
-// the storage.
+// target reads what the path names, and puts the namespace in the context for the storage.
 func (s *RequestScope) target(r *http.Request) (ctx context.Context, namespace, name string, err error) {
 	ctx = r.Context()
 	info := request.InfoFrom(ctx)

@@ -80,8 +80,7 @@ func (m *mutation) liveFirst(err error) error {
 	return err
 }
 
-// admissionNamespace is the namespace that admission sees: namespaces are in
-// themselves.
+// admissionNamespace is the namespace that admission sees: namespaces are in themselves.
 func (s *RequestScope) admissionNamespace(namespace, name string) string {
 	if s.isNamespaces() {
 		return name

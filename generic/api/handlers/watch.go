@@ -24,8 +24,7 @@ import (
 // defaultMinRequestTimeout is how long watches last at least that do not say.
 const defaultMinRequestTimeout = 30 * time.Minute
 
-// watch serves the events of a resource until the client goes, the time is up
-// or the filters end it.
+// watch serves the events of a resource until the client goes, the time is up or the filters end it.
 func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request,
 	opts *internalversion.ListOptions) error {
 	timeout := s.watchTimeout(opts)
@@ -66,9 +65,8 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	return nil
 }
 
-// openStream begins a watch. That its revision is too old, or that of its initial events too new, is an
-// event of a watch that is open, and a watch whose time is over before it begins is one without events, as in
-// kube-apiserver.
+// openStream begins a watch. That its revision is too old, or that of its initial events too new, is an event of a
+// watch that is open, and a watch whose time is over before it begins is one without events, as in kube-apiserver.
 func (s *RequestScope) openStream(ctx context.Context, opts *internalversion.ListOptions) (rest.EventStream, error) {
 	if ptr.Deref(opts.TimeoutSeconds, 0) < 0 {
 		return failed{&apierrors.StatusError{ErrStatus: metav1.Status{
@@ -101,15 +99,13 @@ func (failed) Initializing() bool { return false }
 // Stop implements rest.EventStream.
 func (failed) Stop() {}
 
-// initializing calls a function before the first Next that has no initial events
-// to return.
+// initializing calls a function before the first Next that has no initial events to return.
 type initializing struct {
 	rest.EventStream
 	done func()
 }
 
-// initialized reports the end of the initial events to the filters, and how long they
-// took where they were asked for.
+// initialized reports the end of the initial events to the filters, and how long they took where they were asked for.
 func (s *RequestScope) initialized(ctx context.Context, stream rest.EventStream,
 	opts *internalversion.ListOptions) rest.EventStream {
 	state := request.StateFrom(ctx)
@@ -142,8 +138,7 @@ func (s *initializing) Next(ctx context.Context) ([]rest.Event, error) {
 }
 
 const (
-	// stuckWatch is how long after the end of a watch its last events may be
-	// written.
+	// stuckWatch is how long after the end of a watch its last events may be written.
 	stuckWatch = time.Minute
 	// maxWatch is what a watch that asks for years is taken for here.
 	maxWatch = 365 * 24 * time.Hour
@@ -187,8 +182,7 @@ func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send 
 	}
 }
 
-// batch sends what Next returned, and reports whether the watch is over. It may
-// skip objects that cannot be read.
+// batch sends what Next returned, and reports whether the watch is over. It may skip objects that cannot be read.
 func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, events []rest.Event, err error,
 	send func([]byte) error) (ended bool) {
 	buf := (*lent)[:0]
@@ -199,8 +193,7 @@ func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, even
 		}
 		var encErr error
 		if buf, encErr = e.append(buf, events[i].Type, events[i].Object); encErr != nil {
-			// As kube-apiserver: the watch just ends, and the client finds out
-			// why when it gets the object.
+			// As kube-apiserver: the watch just ends, and the client finds out why when it gets the object.
 			err = io.EOF
 			if apierrors.IsStoreReadError(encErr) {
 				err = encErr // lists say which objects it is

@@ -19,8 +19,7 @@ import (
 // clients that accept it; below, it costs more time than it saves.
 const gzipThreshold = 128 * 1024
 
-// writers compress answers. gzip.Writers are large and keep no state between
-// answers.
+// writers compress answers. gzip.Writers are large and keep no state between answers.
 var writers = sync.Pool{New: func() any {
 	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return w

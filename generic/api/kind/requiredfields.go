@@ -3,6 +3,7 @@ package kind
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"triplane.dev/generic/storage/wire"
@@ -29,6 +30,7 @@ type requiredFields struct {
 	// outside is true where reading fills in what protobuf does not have (the kind of a
 	// template), so that only a decoded object shows it.
 	outside bool
+	labels  bool            // reading may fill in labels of the object itself
 	fields  []requiredField // by number
 	need    uint64          // a bit for each field that has to be there
 }
@@ -42,15 +44,19 @@ type requiredField struct {
 func requiredFieldsOf[T Object](empty func() T, fill func(T), onRead OnRead[T]) *requiredFields {
 	w := &requiredFields{never: onRead.Complete != nil && len(onRead.Fields) == 0}
 	if fill != nil {
-		// Defaults fill in structs at each depth, in an object in which those above are set.
-		for _, depth := range []int{0, 1, 2, 3, math.MaxInt} {
+		// Defaults fill in structs at each depth, in an object in which those above are set, and lists.
+		for i, depth := range []int{0, 1, 2, 3, math.MaxInt, 0, math.MaxInt} {
 			before, after := empty(), empty()
-			populate(reflect.ValueOf(before).Elem(), depth, map[reflect.Type]bool{})
-			populate(reflect.ValueOf(after).Elem(), depth, map[reflect.Type]bool{})
+			for _, obj := range []T{before, after} {
+				obj.SetName("a")
+				populate(reflect.ValueOf(obj).Elem(), depth, i < 5, map[reflect.Type]bool{})
+			}
 			fill(after)
+			w.labels = w.labels || len(after.GetLabels()) > 0
 			w.compare(reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem())
 		}
 	}
+	w.labels = w.labels || slices.Contains(onRead.Fields, "metadata.labels")
 	for _, path := range onRead.Fields {
 		w.require(reflect.TypeFor[T]().Elem(), strings.Split(path, "."))
 	}
@@ -61,8 +67,8 @@ func requiredFieldsOf[T Object](empty func() T, fill func(T), onRead OnRead[T]) 
 }
 
 // populate makes the structs that a struct points to, through as many pointers as depth says, and
-// gives each list of structs an element. That element's own pointers are set at least.
-func populate(v reflect.Value, depth int, within map[reflect.Type]bool) {
+// with lists gives each list of structs an element. That element's own pointers are set at least.
+func populate(v reflect.Value, depth int, lists bool, within map[reflect.Type]bool) {
 	t := v.Type()
 	if within[t] || opaque(t) {
 		return
@@ -74,15 +80,15 @@ func populate(v reflect.Value, depth int, within map[reflect.Type]bool) {
 		inner := structOf(f.Type())
 		switch {
 		case f.Kind() == reflect.Struct:
-			populate(f, depth, within)
+			populate(f, depth, lists, within)
 		case f.Kind() == reflect.Pointer && inner != nil && depth > 0 && !opaque(inner):
 			f.Set(reflect.New(inner))
-			populate(f.Elem(), depth-1, within)
-		case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct && !opaque(f.Type().Elem()):
+			populate(f.Elem(), depth-1, lists, within)
+		case lists && f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct && !opaque(f.Type().Elem()):
 			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
 			// Of an element without any of its pointers, defaults might make
 			// another kind of element.
-			populate(f.Index(0), max(depth, 1), within)
+			populate(f.Index(0), max(depth, 1), lists, within)
 		}
 	}
 }

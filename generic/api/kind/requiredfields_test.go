@@ -77,6 +77,37 @@ func TestRequiredFields(t *testing.T) {
 	}
 }
 
+// What defaults make of an empty list, and of labels.
+func TestRequiredListsAndLabels(t *testing.T) {
+	type pod = *corev1.Pod
+	empty := func() pod { return &corev1.Pod{} }
+	w := requiredFieldsOf(empty, func(p pod) {
+		if s := p.Spec.SecurityContext; s != nil && len(s.Sysctls) == 0 {
+			s.Sysctls = []corev1.Sysctl{{Name: "s"}}
+		}
+	}, OnRead[pod]{})
+	for _, tt := range []struct {
+		context *corev1.PodSecurityContext
+		whole   bool
+	}{{nil, true}, {&corev1.PodSecurityContext{}, false}, {&corev1.PodSecurityContext{Sysctls: []corev1.Sysctl{{Name: "s"}}}, true}} {
+		b, err := (&corev1.Pod{Spec: corev1.PodSpec{SecurityContext: tt.context}}).Marshal()
+		if err != nil || w.holds(b, false) != tt.whole {
+			t.Errorf("%v is whole: %t, %v", tt.context, !tt.whole, err)
+		}
+	}
+	for name, labelled := range map[string]*requiredFields{
+		"by defaults": requiredFieldsOf(empty, func(p pod) { p.Labels = map[string]string{"name": p.Name} }, OnRead[pod]{}),
+		"declared":    requiredFieldsOf(empty, nil, OnRead[pod]{Fields: []string{"metadata.labels"}}),
+	} {
+		if b, _ := empty().Marshal(); !labelled.labels || labelled.holds(b, false) {
+			t.Errorf("%s: labels are not seen", name)
+		}
+	}
+	if w.labels {
+		t.Error("labels are seen where none are filled in")
+	}
+}
+
 func BenchmarkRequiredFields(b *testing.B) {
 	type pod = *corev1.Pod
 	w := requiredFieldsOf(func() pod { return &corev1.Pod{} }, func(p pod) {

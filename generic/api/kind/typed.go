@@ -281,6 +281,11 @@ func (f *structs[T]) Labels(value []byte) (storage.Set, bool) {
 	if f.Storage != nil {
 		return nil, false
 	}
+	if r := f.required(); r != nil && r.labels {
+		if _, ok := f.plain(value, true); !ok {
+			return nil, false
+		}
+	}
 	return wireLabels(value)
 }
 

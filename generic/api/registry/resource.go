@@ -21,9 +21,15 @@ type AnyStore interface {
 	Cache() storage.Cache
 	// DecodableVersions are the versions that the server reads objects in.
 	DecodableVersions() []schema.GroupVersion
+	// DecodeRecord returns the object of a record in the hub version, which is the caller's, or an error if it cannot
+	// be decrypted or decoded.
+	DecodeRecord(r *storage.Record) (runtime.Object, error)
 }
 
 var _ AnyStore = (*Store[kind.Object])(nil)
+
+// DecodeRecord implements AnyStore.
+func (s *Store[T]) DecodeRecord(r *storage.Record) (runtime.Object, error) { return s.decode(r) }
 
 // Resource returns what serves the kind, with the verbs that it has. It is the caller's own.
 func (s *Store[T]) Resource() *rest.Resource {

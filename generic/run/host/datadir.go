@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/internal/durable"
+	"triplane.dev/internal/platform"
 	"triplane.dev/internal/private"
 )
 
@@ -34,9 +34,9 @@ func LockDataDir(dir string) (*DataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := platform.TryLock(f); err != nil {
 		_ = f.Close() // nothing was written
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		if errors.Is(err, platform.ErrLocked) {
 			return nil, fmt.Errorf("data directory %s is %w; stop it, or choose another directory with --data-dir",
 				dir, ErrDataDirInUse)
 		}

@@ -2,26 +2,25 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"syscall"
 
 	"triplane.dev/generic/run/options"
+	"triplane.dev/internal/platform"
 )
 
 // Listen opens the listener of a server, whose address must be set. Errors name the flag to change.
 func Listen(ctx context.Context, o *options.SecureServing) (net.Listener, error) {
 	l, err := o.Listen(ctx)
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
+	case platform.IsAddressInUse(err):
 		return nil,
 			fmt.Errorf("port %d of %s is in use by another process; stop it, or choose another port with "+
 				"--secure-port (0 chooses a free one)", o.BindPort, o.BindAddress)
-	case errors.Is(err, syscall.EACCES):
+	case platform.IsAddressDenied(err):
 		return nil, fmt.Errorf("port %d is not permitted for this user; choose one above 1023 with --secure-port",
 			o.BindPort)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
+	case platform.IsNoAddress(err):
 		return nil, fmt.Errorf("this machine has no address %s; choose another with --bind-address", o.BindAddress)
 	}
 	return l, err

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -12,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/storage/embedded"
 	"triplane.dev/internal/durable"
+	"triplane.dev/internal/platform"
 )
 
 // snapshots creates and serves snapshots of the embedded etcd.
@@ -141,7 +140,7 @@ func (s *snapshots) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.serving.Unlock()
 	f, err := s.unlinkedSnapshot()
-	if errors.Is(err, unix.ENOSPC) {
+	if platform.IsNoSpace(err) {
 		http.Error(w, "not enough disk space for a snapshot", http.StatusInsufficientStorage)
 		return
 	}
@@ -161,11 +160,10 @@ func (s *snapshots) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // unlinkedSnapshot creates a snapshot in an unlinked file, which is deleted when it is closed. Calls must not overlap.
-func (s *snapshots) unlinkedSnapshot() (*os.File, error) {
+func (s *snapshots) unlinkedSnapshot() (*platform.Removed, error) {
 	path, err := s.write("served.db")
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
-	return f, errors.Join(err, os.Remove(path))
+	return platform.RemoveOpen(path)
 }

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -48,7 +47,8 @@ var (
 		[]string{"group", "resource"}, nil)
 	storageObjects = prometheus.NewDesc("apiserver_storage_objects",
 		"Objects that are stored, by resource and group in one label.", []string{"resource"}, nil)
-	storageSize = prometheus.NewDesc("apiserver_storage_size_bytes", "Bytes of etcd's database file.",
+	storageSize = prometheus.NewDesc("apiserver_storage_size_bytes",
+		"Bytes of the database: etcd's file, or the tables and indexes of PostgreSQL.",
 		[]string{"storage_cluster_id"}, nil)
 	cacheLists = prometheus.NewDesc("apiserver_cache_list_total", "Lists that the cache answered, by resource.",
 		[]string{"group", "resource", "index"}, nil)
@@ -116,7 +116,7 @@ func (m *storageMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	for i, size := range m.sizes {
 		ch <- prometheus.MustNewConstMetric(storageSize, prometheus.GaugeValue, float64(size),
-			fmt.Sprintf("etcd-%d", i))
+			clusterID(i))
 	}
 }
 

@@ -17,13 +17,14 @@ import (
 	"triplane.dev/generic/guard/flowcontrol"
 	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/run/storeurl"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/embedded"
 	"triplane.dev/generic/storage/encryption"
-	"triplane.dev/generic/storage/etcd"
 	"triplane.dev/generic/storage/memory"
+	"triplane.dev/generic/storage/observed"
 	"triplane.dev/internal/worker"
 )
 
@@ -38,7 +39,7 @@ type Store struct {
 	// failed is closed when the storage has stopped unexpectedly; nil if it cannot. why then returns the reason.
 	failed <-chan struct{}
 	why    func() error
-	// collectors are the metrics of the embedded etcd, and those of requests to external etcds.
+	// collectors are the metrics of the embedded etcd, of requests to external etcds, and of databases.
 	collectors []prometheus.Collector
 	// etcdClient are the etcdctl arguments for the embedded etcd; "" if its client API is not served.
 	etcdClient string
@@ -88,13 +89,13 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 	case o.Embedded():
 		err = s.openEmbedded(ctx, o, dataDir)
 	default:
-		s.cluster, err = dial(ctx, o, o.Servers, calls)
+		s.cluster, err = s.dial(ctx, o, o.Servers, calls)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, override := range overrides {
-		c, err := dial(ctx, o, override.Servers, calls)
+		c, err := s.dial(ctx, o, override.Servers, calls)
 		if err != nil {
 			return nil, fmt.Errorf("--etcd-servers-overrides: %w", err)
 		}
@@ -184,15 +185,26 @@ func hosts(names ...string) (c pki.Config) {
 	return c
 }
 
-func dial(ctx context.Context, o *options.Etcd, servers []string, calls *grpcmetrics.ClientMetrics) (*cluster, error) {
-	config := o.ClientConfig(servers)
+// dial connects to a store and adds its metrics.
+func (s *Store) dial(ctx context.Context, o *options.Etcd, servers storeurl.URLs,
+	calls *grpcmetrics.ClientMetrics) (*cluster, error) {
+	config := o.ClientConfig()
 	config.Calls = calls
-	backend, err := etcd.Dial(ctx, config)
+	backend, err := servers.Open(ctx, config)
 	if err != nil {
 		return nil, err
 	}
+	if measured, ok := backend.(interface{ Collectors() []prometheus.Collector }); ok {
+		labels := prometheus.Labels{"storage_cluster_id": clusterID(len(s.clusters()))}
+		for _, c := range measured.Collectors() {
+			s.collectors = append(s.collectors, prometheus.WrapCollectorWith(labels, c))
+		}
+	}
 	return &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()), end: backend.Close}, nil
 }
+
+// clusterID returns the label of the cluster at an index of clusters.
+func clusterID(index int) string { return fmt.Sprintf("etcd-%d", index) }
 
 // clusters returns the default cluster and the others.
 func (s *Store) clusters() []*cluster {
@@ -289,7 +301,7 @@ func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Object
 		Default:    options.Store{Backend: s.backend, Multiplexer: s.mux},
 		Overrides:  map[schema.GroupResource]options.Store{},
 		Encryption: s.providers,
-		Metrics:    c.Metrics.Storage,
+		Metrics:    observed.NewMetrics(c.Metrics.Registry),
 	}
 	for r, other := range s.resources {
 		stores.Overrides[r] = options.Store{Backend: other.backend, Multiplexer: other.mux}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/run/storeurl"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/embedded"
 	"triplane.dev/generic/storage/etcd"
@@ -23,8 +24,8 @@ import (
 
 // Etcd configures storage.
 type Etcd struct {
-	// Servers are the URLs of the etcd cluster; empty means the embedded etcd.
-	Servers []string
+	// Servers are the URLs of the etcd cluster, or of a PostgreSQL database; empty means the embedded etcd.
+	Servers storeurl.URLs
 	// Memory, without Servers, stores objects in memory only. It is for tests, and has no flag.
 	Memory                    bool
 	CAFile, CertFile, KeyFile string
@@ -128,9 +129,11 @@ func NewEtcd() *Etcd {
 
 // AddFlags binds the flags.
 func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&o.Servers, "etcd-servers", o.Servers,
-		"The etcd cluster to use (scheme://host:port, comma separated). If blank, etcd runs inside this process "+
-			"and stores its data below --data-dir.")
+	servers := o.Servers.Flag()
+	fs.Var(servers, "etcd-servers", "The etcd cluster to use (scheme://host:port, comma separated), or a PostgreSQL "+
+		"database (postgres://user@host1,host2/database?sslmode=verify-full; passwords are read from PGPASSFILE or "+
+		"PGPASSWORD). If blank, etcd runs inside this process and stores its data below --data-dir.")
+	fs.Var(servers, "store", "Another name of --etcd-servers.")
 	fs.StringVar(&o.CAFile, "etcd-cafile", o.CAFile,
 		"File with the CA of the etcd servers.")
 	fs.StringVar(&o.CertFile, "etcd-certfile", o.CertFile, "File with the client certificate for etcd.")
@@ -195,12 +198,8 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 // Validate returns an error for each invalid value.
 func (o *Etcd) Validate() []error {
 	var errs []error
-	for _, s := range o.Servers {
-		if !isServerURL(s) {
-			errs = append(errs,
-				fmt.Errorf("--etcd-servers: %q is not a URL such as https://127.0.0.1:2379 or unix:///run/etcd.sock",
-					s))
-		}
+	if err := o.Servers.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("--etcd-servers: %w", err))
 	}
 	if _, err := o.ParseOverrides(); err != nil {
 		errs = append(errs, err)
@@ -311,16 +310,15 @@ func (o *Etcd) Embedded() bool { return len(o.Servers) == 0 && o.Backend == nil 
 // AbsolutePrefix returns Prefix as keys contain it, "/registry".
 func (o *Etcd) AbsolutePrefix() string { return "/" + strings.Trim(o.Prefix, "/") }
 
-// ClientConfig returns the client configuration of a cluster.
-func (o *Etcd) ClientConfig(servers []string) etcd.Config {
+// ClientConfig returns the client configuration of clusters, without their endpoints.
+func (o *Etcd) ClientConfig() etcd.Config {
 	return etcd.Config{
-		Endpoints: servers,
-		CAFile:    o.CAFile,
-		CertFile:  o.CertFile,
-		KeyFile:   o.KeyFile,
-		Timeout:   o.InitializationTimeout,
-		Leases:    o.Leases(),
-		Dial:      o.Dial,
+		CAFile:   o.CAFile,
+		CertFile: o.CertFile,
+		KeyFile:  o.KeyFile,
+		Timeout:  o.InitializationTimeout,
+		Leases:   o.Leases(),
+		Dial:     o.Dial,
 	}
 }
 

@@ -2,16 +2,17 @@ package options
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane.dev/generic/run/storeurl"
 )
 
 // EtcdOverride is an etcd cluster that stores individual resources.
 type EtcdOverride struct {
-	Servers   []string
+	Servers   storeurl.URLs
 	Resources []schema.GroupResource
 }
 
@@ -22,10 +23,10 @@ func (o *Etcd) ParseOverrides() ([]EtcdOverride, error) {
 	for _, s := range o.Overrides {
 		name, list, _ := strings.Cut(s, "#")
 		group, resource, _ := strings.Cut(name, "/")
-		servers := strings.Split(list, ";")
-		if resource == "" || slices.ContainsFunc(servers, func(u string) bool { return !isServerURL(u) }) {
+		servers := storeurl.Parse(list, ";")
+		if resource == "" || len(servers) == 0 || servers.Validate() != nil {
 			return nil, fmt.Errorf("--etcd-servers-overrides invalid, must be of format: group/resource#servers, "+
-				"where servers are URLs, semicolon separated: %q", s)
+				"where servers are URLs, semicolon separated: %q", name+"#"+servers.String())
 		}
 		r := schema.GroupResource{Group: group, Resource: resource}
 		if seen[r] {
@@ -39,19 +40,4 @@ func (o *Etcd) ParseOverrides() ([]EtcdOverride, error) {
 		overrides[i].Resources = append(overrides[i].Resources, r)
 	}
 	return overrides, nil
-}
-
-// isServerURL reports whether s is a URL of an etcd server: with a host, or with the path of a Unix socket.
-func isServerURL(s string) bool {
-	u, err := url.Parse(s)
-	if err != nil {
-		return false
-	}
-	switch u.Scheme {
-	case "http", "https":
-		return u.Host != ""
-	case "unix", "unixs":
-		return u.Host != "" || len(u.Path) > 1
-	}
-	return false
 }

@@ -89,7 +89,7 @@ func (o *SecureServing) Validate() []error {
 // Listen opens the listener. It does not need certificates, so that a port in use is reported early.
 func (o *SecureServing) Listen(ctx context.Context) (net.Listener, error) {
 	address := net.JoinHostPort(o.BindAddress.String(), strconv.Itoa(o.BindPort))
-	return server.Listen(ctx, address, server.ReusePort(o.PermitPortSharing, o.PermitAddressSharing))
+	return server.Listen(ctx, address, o.PermitPortSharing, o.PermitAddressSharing)
 }
 
 // Serving combines listener and certificates. The default certificate is the one of the flags, otherwise the

@@ -5,7 +5,6 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/encryption"
@@ -27,7 +26,7 @@ type Stores struct {
 	// Encryption encrypts values; nil stores them unencrypted.
 	Encryption *encryption.Providers
 	// Metrics counts the storage requests of each resource; nil counts nothing.
-	Metrics *metrics.Storage
+	Metrics *observed.Metrics
 }
 
 // below returns the stores of the keys below a path (see cache.Multiplexer.Child).

@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"time"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/flowcontrol"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // PriorityAndFairnessOptions configures API priority and fairness.
@@ -25,7 +25,7 @@ type PriorityAndFairnessOptions struct {
 // Options: --enable-priority-and-fairness. Metrics: apiserver_flowcontrol_*, apiserver_current_inflight_requests,
 // apiserver_request_terminations_total with code 429. Order: after authentication and impersonation, which
 // determine the user; before authorization, which may be costly.
-func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOptions, m *metrics.Registry) filter {
+func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOptions, m *requestmetrics.Metrics) filter {
 	control := o.FlowControl
 	if control == nil {
 		return withInFlightLimits(limits, m)

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+	"golang.org/x/net/netutil"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/requestmetrics"
+	"triplane.dev/internal/platform"
 	"triplane.dev/internal/worker"
 )
 
@@ -97,7 +99,7 @@ type httpServer struct {
 // serve accepts connections until shutdown, and calls fail if the listener breaks. Clients must read responses
 // within limit; handlers of long-running requests disable the limit.
 func (s *SecureServing) serve(
-	h http.Handler, m *metrics.Registry, limit time.Duration, fail func(error),
+	h http.Handler, m *requestmetrics.Metrics, limit time.Duration, fail func(error),
 ) (*httpServer, error) {
 	if s.Listener == nil || s.Certificates == nil {
 		return nil, errors.New("secure serving needs a listener and certificates")
@@ -185,9 +187,24 @@ func (h *httpServer) shutdown(ctx context.Context) {
 	<-h.done
 }
 
-// Listen opens a TCP listener; with port 0 the kernel chooses the port.
-func Listen(ctx context.Context, address string, control ListenControl) (net.Listener, error) {
-	lc := net.ListenConfig{Control: control}
+// connectionsShare is the fraction of the file descriptors that client connections may use.
+const connectionsShare = 0.75
+
+// reserveDescriptors makes a listener stop accepting connections while the open ones use their share of the
+// process's file descriptors. The rest is for storage, whose log needs new files, and for outgoing connections.
+// Every client that reaches the server can open connections.
+func reserveDescriptors(l net.Listener) net.Listener {
+	limit, ok := platform.FileLimit()
+	if !ok {
+		return l
+	}
+	return netutil.LimitListener(l, max(1, int(float64(limit)*connectionsShare)))
+}
+
+// Listen opens a TCP listener; with port 0 the kernel chooses the port. sharePort and shareAddress are those of
+// platform.ReusePort.
+func Listen(ctx context.Context, address string, sharePort, shareAddress bool) (net.Listener, error) {
+	lc := net.ListenConfig{Control: platform.ReusePort(sharePort, shareAddress)}
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
@@ -212,7 +229,7 @@ func (l keepAlive) Accept() (net.Conn, error) {
 
 // quietLog receives the log of net/http. Failed handshakes are logged at a high verbosity only, because load
 // balancers probe with bare connections.
-type quietLog struct{ metrics *metrics.Requests }
+type quietLog struct{ metrics *requestmetrics.Requests }
 
 // Write implements io.Writer.
 func (l quietLog) Write(p []byte) (int, error) {

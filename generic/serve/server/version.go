@@ -13,15 +13,18 @@ import (
 // their own version, so it is not Triplane's version.
 const CompatibleVersion = "v1.37.2"
 
-// commit and date (RFC 3339) are set by the linker:
+// commit, date (RFC 3339) and release (v0.5.0) are set by the linker:
 //
 //	-ldflags "-X triplane.dev/generic/serve/server.commit=… -X triplane.dev/generic/serve/server.date=…"
 //
-// If they are empty, DefaultVersion uses the VCS information that the Go command recorded.
-var commit, date string
+// If commit and date are empty, DefaultVersion uses the VCS information that the Go command recorded.
+var commit, date, release string
+
+// Release returns the version of Triplane, "" for a build that is not a release.
+func Release() string { return release }
 
 // DefaultVersion returns the response of /version. Its Git fields describe Triplane's source; GitCommit is
-// "triplane-" and the commit.
+// "triplane-", the release if there is one, and the commit.
 func DefaultVersion() *version.Info {
 	v := &version.Info{
 		Major:                 "1",
@@ -37,7 +40,10 @@ func DefaultVersion() *version.Info {
 		Platform:              fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH),
 	}
 	recorded := recordedSource()
-	v.GitCommit = "triplane-" + cmp.Or(commit, recorded["vcs.revision"], "unknown")
+	if release != "" {
+		v.GitCommit = release + "-"
+	}
+	v.GitCommit = "triplane-" + v.GitCommit + cmp.Or(commit, recorded["vcs.revision"], "unknown")
 	v.BuildDate = cmp.Or(date, recorded["vcs.time"], "1970-01-01T00:00:00Z")
 	if recorded["vcs.modified"] == "true" {
 		v.GitTreeState = "dirty"

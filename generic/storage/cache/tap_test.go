@@ -35,7 +35,7 @@ func TestTapReturnsAllChanges(t *testing.T) {
 }
 
 func TestTapIsBounded(t *testing.T) {
-	tap := (&Multiplexer{}).Tap()
+	tap := (&Multiplexer{feed: &feed{}}).Tap()
 	big := []storage.Change{{Key: "k", Value: make([]byte, 1<<20)}}
 	for range 2 * tapLimit >> 20 {
 		tap.add(big)

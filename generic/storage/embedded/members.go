@@ -97,12 +97,14 @@ func (s *Server) AddMember(ctx context.Context, name, url string) error {
 	for _, m := range s.Members() {
 		switch {
 		case m.Name == name:
-			return membersError("member %s (%s at %s) already exists: remove it first, or choose another name", name,
+			return membersError("member %s (%s at %s) already exists: remove it with \"triplane member remove\" "+
+				"or choose another --embedded-etcd-name", name,
 				m.ID, m.URL)
 		case m.URL == url && m.Name == "" && m.Learner:
 			return nil
 		case m.URL == url:
-			return membersError("a member at %s (%s, %s) already exists: remove it first", url, m.Name, m.ID)
+			return membersError("a member at %s (%s, %s) already exists: remove it with \"triplane member "+
+				"remove\"", url, m.Name, m.ID)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeWithin)
@@ -124,7 +126,8 @@ func (s *Server) RemoveMember(ctx context.Context, which string) error {
 	members := s.Members()
 	i := slices.IndexFunc(members, func(m Member) bool { return which != "" && (m.ID == which || m.Name == which) })
 	if i < 0 {
-		return membersError("member %q does not exist", which)
+		return membersError("member %q does not exist: \"triplane member list\" prints the names "+
+			"(--embedded-etcd-name) and IDs", which)
 	}
 	if len(members) == 1 {
 		return membersError("%s is the only member", which)

@@ -2,17 +2,17 @@ package embedded
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/url"
 	"sync"
-	"syscall"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/types"
 	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
+
+	"triplane.dev/internal/platform"
 )
 
 // Messages of etcd when a connection to another member is established, and when it breaks.
@@ -116,7 +116,7 @@ func (s *Server) ended(ctx context.Context, id types.ID) bool {
 			_ = conn.Close() // no data was sent
 			return false
 		}
-		if !errors.Is(err, syscall.ECONNREFUSED) {
+		if !platform.IsRefused(err) {
 			return false
 		}
 	}

@@ -13,11 +13,11 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	"go.etcd.io/etcd/server/v3/storage/schema"
-	"golang.org/x/sys/unix"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/storage"
 	"triplane.dev/internal/durable"
+	"triplane.dev/internal/platform"
 	"triplane.dev/internal/resident"
 )
 
@@ -141,11 +141,11 @@ func (s *space) diskHasRoom() bool {
 
 // diskFree returns the free bytes of the file system of a directory.
 func diskFree(dir string) uint64 {
-	var fs unix.Statfs_t
-	if err := unix.Statfs(dir, &fs); err != nil {
+	free, err := platform.FreeSpace(dir)
+	if err != nil {
 		return reserve // unknown: etcd fails if there is none
 	}
-	return fs.Bavail * uint64(fs.Bsize)
+	return free
 }
 
 // keep checks the space periodically until ctx ends.

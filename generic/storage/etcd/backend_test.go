@@ -1,3 +1,5 @@
+//go:build unix
+
 package etcd_test
 
 import (
@@ -9,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,10 +22,19 @@ import (
 	"triplane.dev/generic/storage/embedded"
 	"triplane.dev/generic/storage/etcd"
 	"triplane.dev/generic/storage/memory"
+	"triplane.dev/generic/storage/postgres"
+	"triplane.dev/generic/storage/postgres/postgrestest"
 	"triplane.dev/internal/worker"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if server, err := database(); err == nil {
+			_ = server.Close()
+		}
+		os.Exit(code)
+	}))
+}
 
 // listen starts an etcd with a listener and returns its endpoint.
 func listen(t testing.TB) string {
@@ -77,7 +89,34 @@ func inMemory(t testing.TB) storage.Backend {
 	return b
 }
 
-var backends = map[string]func(testing.TB) storage.Backend{"client": dial, "embedded": inProcess, "memory": inMemory}
+// database is the PostgreSQL server of all tests.
+var database = sync.OnceValues(func() (*postgrestest.Server, error) { return postgrestest.New("fsync=off") })
+
+func inPostgres(t testing.TB) storage.Backend {
+	t.Helper()
+	server, err := database()
+	postgrestest.Need(t, err)
+	url, err := server.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := postgres.Open(context.Background(), postgres.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running worker.Group
+	running.Go(func() { b.RunCompactor(ctx, 0) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		b.Close()
+	})
+	return b
+}
+
+var backends = map[string]func(testing.TB) storage.Backend{"client": dial, "embedded": inProcess, "memory": inMemory,
+	"postgres": inPostgres}
 
 // each runs a test with all backends, which must not differ.
 func each(t *testing.T, f func(t *testing.T, ctx context.Context, b storage.Backend)) {
@@ -322,6 +361,7 @@ func BenchmarkCreate(b *testing.B) {
 			b.ReportAllocs()
 			b.SetParallelism(8)
 			var n atomicCounter
+			b.ResetTimer()
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {
 					if _, err := backend.Create(context.Background(), fmt.Sprintf("/r/%d", n.next()), value, 0); err != nil {

@@ -70,6 +70,9 @@ func Dial(ctx context.Context, cfg Config) (*Backend, error) {
 	return b, nil
 }
 
+// Client connects to etcd without waiting, for tools.
+func Client(cfg Config) (*clientv3.Client, error) { return newClient(cfg) }
+
 // await requests the current revision until a member responds.
 func (b *Backend) await(ctx context.Context, cfg Config) error {
 	deadline := time.Now().Add(cfg.Timeout)

@@ -35,8 +35,8 @@ type controller struct {
 	waiting  control.Keys // namespaces with remaining content
 }
 
-// New returns the controller.
-func New(e *control.Env) (func(context.Context), error) {
+// New returns the controller. It waits for grace before it empties a deleted namespace.
+func New(e *control.Env, grace time.Duration) (func(context.Context), error) {
 	config := e.As("namespace-controller")
 	core, err := corev1client.NewForConfig(config)
 	if err != nil {
@@ -50,7 +50,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	c.queue = control.NewQueue(e, "namespace", c.sync)
 	e.Feed.On(e.Stores.Namespaces().Resource(), func(o *control.Object) {
 		if !o.Deleted() && control.Related(o.Value) {
-			c.queue.Add(o.Name)
+			c.queue.AddAfter(o.Name, grace)
 		}
 	})
 	e.Feed.OnDeletion(func(o *control.Object) {

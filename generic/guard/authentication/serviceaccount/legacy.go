@@ -65,8 +65,8 @@ func (a *Authenticator) lookupLegacy(ctx context.Context, c *legacyClaims, token
 	return a.recordUse(ctx, secret, account)
 }
 
-// IssueLegacy signs a token for a Secret of a service account. It is valid as long as the Secret contains it. The URL of
-// the issuer is the LegacyIssuer of authenticators.
+// IssueLegacy signs a token for a Secret of a service account. It is valid as long as the Secret contains it. The URL
+// of the issuer is the LegacyIssuer of authenticators.
 func IssueLegacy(ctx context.Context, issuer *Issuer, account *corev1.ServiceAccount, secret string) (string,
 	error) {
 	c, err := json.Marshal(legacyClaims{

@@ -9,7 +9,7 @@ import (
 	"math"
 	"os"
 
-	"golang.org/x/sys/unix"
+	"triplane.dev/internal/platform"
 )
 
 // pages reads a database file without bbolt. bbolt trusts each offset and each page number in the file, and
@@ -59,12 +59,12 @@ func walk(path string, visit func(bucket string, key, value []byte) error) error
 	if info.Size() < 2*pageHeader {
 		return errNoMeta
 	}
-	file, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	file, unmap, err := platform.Map(f, int(info.Size()))
 	if err != nil {
 		return fmt.Errorf("failed to map %s: %w", path, err)
 	}
 	p := &pages{file: file, visit: visit}
-	return errors.Join(Guard(p.walk), unix.Munmap(file))
+	return errors.Join(Guard(p.walk), unmap())
 }
 
 func (p *pages) walk() error {

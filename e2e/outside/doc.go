@@ -1,0 +1,3 @@
+// Package outside tests the pages for users of the Go packages as those use them: in a module outside of the
+// repository.
+package outside

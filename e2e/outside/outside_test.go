@@ -1,0 +1,116 @@
+// The code of docs/testing.md and docs/apiserver.md compiles and passes in a module outside, and rename-module moves
+// a copy of the module.
+package outside
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// root returns the repository's folder.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// goBlock finds a block of Go on a page.
+var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// block returns the part of a page that an expression finds.
+func block(t *testing.T, page string, e *regexp.Regexp) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := e.FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("docs/%s has no %v", page, e)
+	}
+	return string(found[1])
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// goCommand runs the Go command in a folder, without downloads.
+func goCommand(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false -mod=mod", "GOPROXY=off", "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func TestPagesInAModuleOutside(t *testing.T) {
+	dir := t.TempDir()
+	lines := block(t, "testing.md", regexp.MustCompile("(?s)```\n(require triplane.*?)```"))
+	if strings.Count(lines, "../triplane") != 1 {
+		t.Fatalf("no replace in %s", lines)
+	}
+	write(t, filepath.Join(dir, "go.mod"), "module example.com/outside\n\ngo 1.26.0\n\n"+
+		strings.Replace(lines, "../triplane", root(t), 1))
+	sums, err := os.ReadFile(filepath.Join(root(t), "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "go.sum"), string(sums))
+	write(t, filepath.Join(dir, "my_test.go"), block(t, "testing.md", goBlock))
+	write(t, filepath.Join(dir, "cmd", "forester", "main.go"), block(t, "apiserver.md", goBlock))
+
+	goCommand(t, dir, "build", "-o", filepath.Join(dir, "forester"), "./cmd/forester")
+	if out, err := exec.Command(filepath.Join(dir, "forester"), "--help").CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "--standalone") {
+		t.Errorf("forester --help: %v\n%s", err, out)
+	}
+	goCommand(t, dir, "test", "-vet=off", ".")
+	if etcd := goCommand(t, dir, "list", "-m", "go.etcd.io/etcd/server/v3"); !strings.Contains(etcd, " v3.6.") {
+		t.Errorf("outside, the embedded etcd is %s", etcd)
+	}
+}
+
+func TestRenameModule(t *testing.T) {
+	dir := t.TempDir()
+	for file, content := range map[string]string{
+		"go.mod": "module triplane.dev\n", "a.go": "package a\n\nimport _ \"triplane.dev/b\"\n", "b/b.go": "package b\n",
+		"Makefile": "STAMP := -X triplane.dev/generic/serve/server.commit=\n", "other.txt": "triplaneXdev\n",
+	} {
+		write(t, filepath.Join(dir, file), content)
+	}
+	for _, args := range [][]string{{"git", "init", "-q"}, {"git", "add", "."},
+		{"make", "-f", filepath.Join(root(t), "Makefile"), "rename-module", "TO=example.com/three/plane"}} {
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	for file, want := range map[string]string{
+		"go.mod": "module example.com/three/plane\n", "a.go": "package a\n\nimport _ \"example.com/three/plane/b\"\n",
+		"Makefile": "STAMP := -X example.com/three/plane/generic/serve/server.commit=\n", "other.txt": "triplaneXdev\n",
+	} {
+		if got, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v, want %q", file, got, err, want)
+		}
+	}
+	goCommand(t, dir, "vet", "./...")
+}
