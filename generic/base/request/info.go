@@ -25,8 +25,8 @@ type Info struct {
 	FieldSelector string
 	LabelSelector string
 
-	// parts is the array of Parts, which avoids an allocation for up to ten elements.
-	parts [10]string
+	// parts is the array of Parts, which avoids an allocation for up to nine elements.
+	parts [9]string
 }
 
 // Scope returns the label "scope" of metrics: resource, namespace or cluster, and "" for non-resource requests.

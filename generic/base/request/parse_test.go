@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 		}
 		c.want.Path = r.URL.Path
 		got.Parts = append([]string(nil), got.Parts...)
-		got.parts = [10]string{}
+		got.parts = [9]string{}
 		if (c.want.Verb == "get" || c.want.Verb == "post" || c.want.Verb == "options") && !c.want.IsResourceRequest {
 			got.APIPrefix, c.want.APIPrefix = "", ""
 		}

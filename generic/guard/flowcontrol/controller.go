@@ -87,7 +87,10 @@ func (c *Controller) Run(ctx context.Context) {
 
 // Classify sets t's schema, level and flow, and estimates the request's width. User and Info of the request
 // must not change as long as the ticket is used.
-func (c *Controller) Classify(r Request, t *Ticket) {
+func (c *Controller) Classify(r Request, t *Ticket) { c.ClassifyIn("", r, t) }
+
+// ClassifyIn is Classify for a request in a workspace, whose flows differ from those of others; "" is none.
+func (c *Controller) ClassifyIn(workspace string, r Request, t *Ticket) {
 	t.request = r
 	for _, s := range *c.schemas.Load() {
 		if s.matches(r.User, r.Info) {
@@ -102,8 +105,8 @@ func (c *Controller) Classify(r Request, t *Ticket) {
 	t.level = t.schema.level
 	t.distinguisher = t.schema.distinguisher(r.User, r.Info)
 	objects := c.config.Objects
-	if r.Workspace != "" {
-		t.distinguisher = r.Workspace + "/" + t.distinguisher
+	if workspace != "" {
+		t.distinguisher = workspace + "/" + t.distinguisher
 		objects = nil // of the server's own resources
 	}
 	t.hash = flowHash(c.seed, t.schema.name, t.distinguisher)

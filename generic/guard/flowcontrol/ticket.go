@@ -15,8 +15,6 @@ type Request struct {
 	Info *request.Info
 	// Query is the raw query. The estimates for lists and watches depend on it.
 	Query string
-	// Workspace separates the flows of workspaces; "" outside them.
-	Workspace string
 }
 
 // watch reports whether the request occupies seats only during its initialization.

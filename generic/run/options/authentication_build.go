@@ -128,9 +128,6 @@ func (o *Authentication) Build(ctx context.Context, in AuthenticationInputs) (_ 
 		return nil, err
 	}
 	a.parts.anonymous = configured.Anonymous()
-	if err := o.externalTokens(a, in, configured); err != nil {
-		return nil, err
-	}
 	var accounts []authentication.Token
 	if s := &o.ServiceAccount; s.SigningKeyFile != "" || s.SigningEndpoint != "" {
 		if err := s.keys(ctx, a, in.Metrics); err != nil {
@@ -140,6 +137,9 @@ func (o *Authentication) Build(ctx context.Context, in AuthenticationInputs) (_ 
 			a.parts.accounts = serviceaccount.NewMetrics(in.Metrics)
 		}
 		accounts = append(accounts, s.authenticator(a, s.Issuers, "", in.Lookups))
+	}
+	if err := o.externalTokens(a, in, configured); err != nil {
+		return nil, err
 	}
 	a.combine(append(accounts, o.bootstrapTokens(a, in.Lookups)...))
 	return a, nil

@@ -57,7 +57,7 @@ func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOption
 func (e *exchange) enter(
 	control *flowcontrol.Controller, limiters limiters, t *flowcontrol.Ticket, query string, header http.Header,
 ) bool {
-	control.Classify(flowcontrol.Request{User: e.flowUser(), Info: &e.info, Query: query, Workspace: e.Workspace}, t)
+	control.ClassifyIn(e.Workspace, flowcontrol.Request{User: e.flowUser(), Info: &e.info, Query: query}, t)
 	setFlowHeaders(header, t)
 	rejection := t.Enter(e, e.queueTimeout())
 	e.Spent(request.QueueWait, t.Waited())
