@@ -100,7 +100,6 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 	config := &kubeapi.Config{
 		Generic:                   &generic,
 		Groups:                    groups,
-		AdvertiseAddress:          f.advertised(),
 		AdvertisePort:             f.advertisedPort,
 		Peer:                      f.peer,
 		Replicas:                  kube.replicas(),
@@ -113,7 +112,7 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 		RequestHeader:             newRequestHeader(f.options, g.authn),
 	}
 	if f.nested == nil {
-		config.Leadership = &kube.Leadership
+		config.Leadership, config.AdvertiseAddress = &kube.Leadership, f.options.advertised()
 	}
 	if g.authn.ClientCA != nil {
 		config.ClientCA = g.authn.ClientCA.PEM

@@ -75,7 +75,7 @@ type foundation struct {
 type process struct {
 	// anonymous connects to the kubelets of workspaces, without a certificate: their nodes may have any address.
 	kubelets, anonymous *kubelet.Client
-	// admission is the configuration of admission plugins by --admission-control-config-file.
+	// admission is the configuration of admission plugins, which the root chain reads.
 	admission *configuration.Plugins
 	// workspaces runs the chains of workspaces; nil if they are disabled.
 	workspaces *workspaces.Manager
@@ -116,12 +116,7 @@ func newProcess(o *Options, in opened) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	plugins, err := configuration.Read(o.Admission.ConfigFile, o.Admission.Enabled())
-	if err != nil {
-		return nil, err
-	}
-	return &process{kubelets: kubelets, anonymous: anonymous, admission: plugins,
-		workspaces: newWorkspaceManager(o, in)}, nil
+	return &process{kubelets: kubelets, anonymous: anonymous, workspaces: newWorkspaceManager(o, in)}, nil
 }
 
 // newConfig returns the servers' configuration by options and storage.

@@ -10,6 +10,7 @@ import (
 	"triplane.dev/aggregator"
 	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/admission/configuration"
 	"triplane.dev/generic/guard/admission/configured"
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/guard/authentication"
@@ -127,6 +128,12 @@ func newServices(f *foundation) (*aggregator.Services, error) {
 
 func newAdmission(f *foundation, authz authorization, services *aggregator.Services) (*admission.Plugins, error) {
 	o, enabled := f.options, f.options.Admission.Enabled()
+	if f.nested == nil {
+		var err error
+		if f.process.admission, err = configuration.Read(o.Admission.ConfigFile, enabled); err != nil {
+			return nil, err
+		}
+	}
 	return admission.New(admission.Dependencies{
 		Stores:         f.stores,
 		Authorizer:     authz.authorizers.Authorizer,

@@ -1,8 +1,6 @@
 package triplane
 
 import (
-	"net"
-
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/guard/authentication"
 	authz "triplane.dev/generic/guard/authorization"
@@ -148,12 +146,4 @@ func (f *foundation) urlPath() string {
 // issuer returns the issuer of service account tokens.
 func (f *foundation) issuer() string {
 	return f.options.Authentication.ServiceAccount.NestedIssuers(f.urlPath())[0]
-}
-
-// advertised returns the address that the chain publishes as an endpoint of its Service kubernetes; nil if none.
-func (f *foundation) advertised() net.IP {
-	if f.nested == nil {
-		return f.options.advertised()
-	}
-	return nil
 }
