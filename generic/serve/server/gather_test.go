@@ -25,7 +25,7 @@ func gatheredPair(t testing.TB) (*gathered, *gatedConn, *tls.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Listen(t.Context(), "127.0.0.1:0", nil)
+	l, err := Listen(t.Context(), "127.0.0.1:0", false, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func serveTLS(t *testing.T, change func(*Config, *SecureServing), paths map[stri
 		t.Fatal(err)
 	}
 	certs.interval = 0
-	l, err := Listen(context.Background(), "127.0.0.1:0", nil)
+	l, err := Listen(context.Background(), "127.0.0.1:0", false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestListenerThatBreaksEndsTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Listen(context.Background(), "127.0.0.1:0", nil)
+	l, err := Listen(context.Background(), "127.0.0.1:0", false, false)
 	if err != nil {
 		t.Fatal(err)
 	}

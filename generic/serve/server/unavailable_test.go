@@ -15,7 +15,7 @@ func TestServeUnavailable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Listen(context.Background(), "127.0.0.1:0", nil)
+	l, err := Listen(context.Background(), "127.0.0.1:0", false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
