@@ -2,7 +2,9 @@ package admissionregistration
 
 import (
 	"context"
+	"fmt"
 	"reflect"
+	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,6 +55,16 @@ func webhookKind[T registry.Object, W any](kind, plural string, r rules,
 			}
 			return validateWebhooks(ctx, views)
 		}, nil)
+	if reserved := k.Write.Warnings; r.noReviews {
+		k.Write.Warnings = func(ctx context.Context, c, old T) []string {
+			warnings := reserved(ctx, c, old)
+			for i := range hooks(c) {
+				warnings = append(warnings, reviewWarnings(view(&hooks(c)[i]).rules,
+					field.NewPath("webhooks").Index(i).Child("rules"))...)
+			}
+			return warnings
+		}
+	}
 	k.Write.Default = func(c T) {
 		for i := range hooks(c) {
 			setDefaults(&hooks(c)[i])
@@ -65,6 +77,38 @@ func webhookKind[T registry.Object, W any](kind, plural string, r rules,
 		return []any{c.GetName(), int64(len(hooks(c))), since(c.GetCreationTimestamp())}
 	}
 	return k
+}
+
+// reviewWarnings returns a warning for each review that a rule names.
+func reviewWarnings(rules []admissionv1.RuleWithOperations, path *field.Path) []string {
+	var warnings []string
+	for i := range rules {
+		if slices.Contains(rules[i].Resources, "*") {
+			continue
+		}
+		for _, group := range rules[i].APIGroups {
+			for _, resource := range rules[i].Resources {
+				if isReview(group, resource) {
+					warnings = append(warnings, fmt.Sprintf(
+						"%s: %s.%s is excluded from admission webhooks; this rule will have no effect", path.Index(i), resource, group))
+				}
+			}
+		}
+	}
+	return warnings
+}
+
+func isReview(group, resource string) bool {
+	switch group {
+	case "authentication.k8s.io":
+		return resource == "selfsubjectreviews" || resource == "tokenreviews"
+	case "authorization.k8s.io":
+		switch resource {
+		case "localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews":
+			return true
+		}
+	}
+	return false
 }
 
 func webhookColumns() []registry.Column {

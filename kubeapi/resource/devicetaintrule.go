@@ -62,6 +62,7 @@ func taintRuleKind() registry.Kind[*resourcev1.DeviceTaintRule] {
 			},
 		},
 		Status: &registry.StatusSubresource[rule]{
+			Metadata: registry.ClientMetadata,
 			ValidateUpdate: func(_ context.Context, r, _ rule) field.ErrorList {
 				path := field.NewPath("status", "conditions")
 				if n := len(r.Status.Conditions); n > resourcev1.DeviceTaintRuleStatusMaxConditions {
