@@ -13,27 +13,34 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
+	certificatesinformers "k8s.io/client-go/informers/certificates"
+	coreinformers "k8s.io/client-go/informers/core"
+	rbacinformers "k8s.io/client-go/informers/rbac"
+	resourceinformers "k8s.io/client-go/informers/resource"
+	storageinformers "k8s.io/client-go/informers/storage"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/guard/authorization/configuration"
 	"triplane.dev/generic/guard/authorization/rbac"
 	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 	"triplane.dev/kubeapi/nodeauthorizer"
 )
 
 // authorizers are the authorizers that decide by stored objects, which they watch from the server's start.
 type authorizers struct {
-	rbac *rbac.Authorizer
-	node *nodeAuthorizer
+	stores *group.Stores
+	rbac   *rbac.Authorizer
+	node   *nodeAuthorizer
 }
 
-func newAuthorizers(serves func(schema.GroupVersion, string) bool, enabled func(gate string) bool) *authorizers {
-	return &authorizers{rbac.New(), newNodeAuthorizer(serves, nodeauthorizer.Features{
+func newAuthorizers(stores *group.Stores, serves func(schema.GroupVersion, string) bool,
+	enabled func(gate string) bool) *authorizers {
+	return &authorizers{stores, rbac.New(), newNodeAuthorizer(serves, nodeauthorizer.Features{
 		TrustBundles: enabled("ClusterTrustBundle"), PodCertificates: enabled("PodCertificateRequest"),
 	})}
 }
@@ -49,16 +56,14 @@ func (a *authorizers) modes() map[string]options.Mode {
 // startHook watches the objects while the server runs. With RBAC it returns when the authorizer has synced.
 func (a *authorizers) startHook(rbac bool) server.PostStartHook {
 	return server.PostStartHook{Name: "generic-apiserver-start-informers", Func: func(hook server.HookContext) error {
-		client, err := kubernetes.NewForConfig(server.SkippingUnreadable(hook.LoopbackClientConfig))
-		if err != nil {
-			return err
-		}
-		hook.Go(func(ctx context.Context) { a.node.run(ctx, client) })
+		hook.Go(func(ctx context.Context) { a.node.run(ctx, informers.NewFactory(a.stores.Source)) })
 		if !rbac {
 			return nil
 		}
 		synced := make(chan struct{})
-		hook.Go(func(ctx context.Context) { follow(ctx, client, a.rbac.Handler(), rbacKinds, synced) })
+		hook.Go(func(ctx context.Context) {
+			follow(ctx, informers.NewFactory(a.stores.Source), a.rbac.Handler(), rbacKinds, synced)
+		})
 		select {
 		case <-synced:
 			return nil
@@ -82,8 +87,8 @@ func (a *authorizers) policyInEffect(ctx context.Context, policy []metav1.Object
 	return ctx.Err()
 }
 
-func rbacKinds(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
-	kinds := factory.Rbac().V1()
+func rbacKinds(factory *informers.Factory) []cache.SharedIndexInformer {
+	kinds := rbacinformers.New(factory, metav1.NamespaceAll, nil).V1()
 	return []cache.SharedIndexInformer{
 		kinds.ClusterRoles().Informer(), kinds.ClusterRoleBindings().Informer(),
 		kinds.Roles().Informer(), kinds.RoleBindings().Informer(),
@@ -135,48 +140,47 @@ func (n *nodeAuthorizer) await(ctx context.Context) {
 }
 
 // run watches the objects until ctx is done, starting with the first request of a node.
-func (n *nodeAuthorizer) run(ctx context.Context, client kubernetes.Interface) {
+func (n *nodeAuthorizer) run(ctx context.Context, factory *informers.Factory) {
 	select {
 	case <-n.asked:
-		follow(ctx, client, n.Handler(), n.kinds, n.synced)
+		follow(ctx, factory, n.Handler(), n.kinds, n.synced)
 	case <-ctx.Done():
 	}
 }
 
 // kinds returns the informers of the served resources that the decision depends on.
-func (n *nodeAuthorizer) kinds(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
+func (n *nodeAuthorizer) kinds(factory *informers.Factory) []cache.SharedIndexInformer {
 	var kinds []cache.SharedIndexInformer
+	core := coreinformers.New(factory, metav1.NamespaceAll, nil).V1()
 	if n.serves(corev1.SchemeGroupVersion, "pods") {
-		pods := factory.Core().V1().Pods().Informer()
+		pods := core.Pods().Informer()
 		if err := pods.SetTransform(nodeauthorizer.Trim); err != nil {
 			klog.ErrorS(err, "Failed to trim the pods of the node authorizer")
 		}
 		kinds = append(kinds, pods)
 	}
 	if n.serves(corev1.SchemeGroupVersion, "persistentvolumes") {
-		kinds = append(kinds, factory.Core().V1().PersistentVolumes().Informer())
+		kinds = append(kinds, core.PersistentVolumes().Informer())
 	}
 	if n.serves(storagev1.SchemeGroupVersion, "volumeattachments") {
-		kinds = append(kinds, factory.Storage().V1().VolumeAttachments().Informer())
+		kinds = append(kinds, storageinformers.New(factory, metav1.NamespaceAll, nil).V1().VolumeAttachments().Informer())
 	}
 	if n.serves(resourcev1.SchemeGroupVersion, "resourceslices") {
-		kinds = append(kinds, factory.Resource().V1().ResourceSlices().Informer())
+		kinds = append(kinds, resourceinformers.New(factory, metav1.NamespaceAll, nil).V1().ResourceSlices().Informer())
 	}
-	switch {
-	case !n.features.PodCertificates:
-	case n.serves(certificatesv1.SchemeGroupVersion, "podcertificaterequests"):
-		kinds = append(kinds, factory.Certificates().V1().PodCertificateRequests().Informer())
-	case n.serves(certificatesv1beta1.SchemeGroupVersion, "podcertificaterequests"):
-		kinds = append(kinds, factory.Certificates().V1beta1().PodCertificateRequests().Informer())
+	const requests = "podcertificaterequests"
+	if n.features.PodCertificates && (n.serves(certificatesv1.SchemeGroupVersion, requests) ||
+		n.serves(certificatesv1beta1.SchemeGroupVersion, requests)) {
+		certificates := certificatesinformers.New(factory, metav1.NamespaceAll, nil)
+		kinds = append(kinds, certificates.V1().PodCertificateRequests().Informer())
 	}
 	return kinds
 }
 
 // follow passes the events of informers to the handler until ctx is done. It closes synced when the handler has
 // received all existing objects.
-func follow(ctx context.Context, client kubernetes.Interface, handler cache.ResourceEventHandler,
-	kinds func(informers.SharedInformerFactory) []cache.SharedIndexInformer, synced chan<- struct{}) {
-	factory := informers.NewSharedInformerFactory(client, 0)
+func follow(ctx context.Context, factory *informers.Factory, handler cache.ResourceEventHandler,
+	kinds func(*informers.Factory) []cache.SharedIndexInformer, synced chan<- struct{}) {
 	var delivered []cache.DoneChecker
 	for _, informer := range kinds(factory) {
 		registration, err := informer.AddEventHandler(handler)

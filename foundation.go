@@ -19,6 +19,7 @@ import (
 	"triplane.dev/generic/base/tracing"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/serve/requestmetrics"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/etcd"
 	"triplane.dev/kubeapi"
@@ -73,7 +74,7 @@ func newFoundation(o *Options, in opened) (*foundation, error) {
 func newConfig(o *Options, in opened, known kinds) (*server.Config, error) {
 	c := server.NewConfig()
 	if o.Compatibility.Enabled("NativeHistograms") {
-		c.Metrics = metrics.NewNative()
+		c.Metrics = requestmetrics.In(metrics.NewNative())
 	}
 	c.Tracing = in.traces
 	o.ServerRun.ApplyTo(c)

@@ -8,9 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane.dev/aggregator"
+	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/guard/admission/configuration"
 	"triplane.dev/generic/guard/admission/configured"
 	"triplane.dev/generic/guard/audit"
+	"triplane.dev/generic/guard/authentication"
 	authzconfig "triplane.dev/generic/guard/authorization/configuration"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/options"
@@ -53,7 +55,7 @@ func newGuards(ctx context.Context, f *foundation, undo *host.Cleanup) (*guards,
 		return nil, err
 	}
 	console := newConsole(f.options, f.lookups())
-	auditor, err := f.options.Audit.Build(f.config.Metrics.Audit, f.egress, console.auditors()...)
+	auditor, err := f.options.Audit.Build(audit.NewMetrics(f.config.Metrics), f.egress, console.auditors()...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +91,7 @@ type authorization struct {
 }
 
 func newAuthorization(f *foundation) (authorization, error) {
-	own := newAuthorizers(f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
+	own := newAuthorizers(f.stores, f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
 	all, err := f.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: f.config.Metrics,
 		ServerID: f.serverID, Egress: f.egress})
 	if err != nil {
@@ -102,7 +104,7 @@ func newAuthorization(f *foundation) (authorization, error) {
 // newAuthentication returns the authenticators, which the caller must close.
 func newAuthentication(ctx context.Context, f *foundation, authz authorization) (*options.Authenticators, error) {
 	return f.options.Authentication.Build(ctx, options.AuthenticationInputs{
-		Lookups: f.lookups(), Metrics: f.config.Metrics, TokenCache: f.config.Metrics.TokenCache,
+		Lookups: f.lookups(), Metrics: f.config.Metrics, TokenCache: authentication.NewTokenCacheMetrics(f.config.Metrics),
 		ServerID: f.serverID, AlwaysAllowed: slices.Contains(authz.authorizers.Types, authzconfig.AlwaysAllow),
 		Egress: f.egress, Features: f.options.Compatibility.Enabled,
 	})
@@ -110,7 +112,7 @@ func newAuthentication(ctx context.Context, f *foundation, authz authorization) 
 
 func newServices(f *foundation) (*aggregator.Services, error) {
 	toEndpoints := f.options.Kube.AggregatorRouting || f.options.Etcd.Embedded() // a single server has no kube-proxy
-	return aggregator.NewServices(server.SkippingUnreadable(f.config.LoopbackClientConfig), toEndpoints, f.egress)
+	return aggregator.NewServices(informers.NewFactory(f.stores.Source), toEndpoints, f.egress)
 }
 
 func newAdmission(f *foundation, authz authorization, services *aggregator.Services) (*admission.Plugins, error) {
@@ -128,8 +130,7 @@ func newAdmission(f *foundation, authz authorization, services *aggregator.Servi
 		Tolerations:    o.Kube.Tolerations,
 		Configurations: configurations,
 		FeatureEnabled: o.Compatibility.Enabled,
-		Metrics:        f.config.Metrics.Admission,
-		PodSecurity:    f.config.Metrics.PodSecurity,
+		Metrics:        f.config.Metrics.Registry,
 		Manifests:      newManifests(f),
 		Own:            o.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })

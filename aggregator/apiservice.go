@@ -14,23 +14,23 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // apiServiceKind declares apiregistration.k8s.io/v1 APIService.
-func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
+func apiServiceKind() *kind.Kind[*apiregistrationv1.APIService] {
 	gv := apiregistrationv1.SchemeGroupVersion
 	meta := metav1.ObjectMeta{}.SwaggerDoc()
-	return &registry.Kind[*apiregistrationv1.APIService]{
+	return &kind.Kind[*apiregistrationv1.APIService]{
 		Hub:            gv.WithKind("APIService"),
 		Prefix:         gv.Group + "/apiservices",
-		Representation: registry.Typed[*apiregistrationv1.APIService]{JSON: true, AnyFinalizer: true},
-		Names: registry.Names{
+		Representation: kind.Typed[*apiregistrationv1.APIService]{JSON: true, AnyFinalizer: true},
+		Names: kind.Names{
 			Plural:     "apiservices",
 			Singular:   "apiservice",
 			Categories: []string{"api-extensions"},
 		},
-		Write: registry.Write[*apiregistrationv1.APIService]{
+		Write: kind.Write[*apiregistrationv1.APIService]{
 			Default:      defaultAPIService,
 			ValidateName: func(string, bool) []string { return nil }, // validateSpec validates it
 			PrepareForCreate: func(_ context.Context, s *apiregistrationv1.APIService) {
@@ -45,8 +45,8 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 				return validateSpec(s)
 			},
 		},
-		Show: registry.Show[*apiregistrationv1.APIService]{
-			Columns: []registry.Column{
+		Show: kind.Show[*apiregistrationv1.APIService]{
+			Columns: []kind.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: meta["name"]},
 				{Name: "Service", Type: "string",
 					Description: "The reference to the service that hosts this API endpoint."},
@@ -57,7 +57,7 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 				return []any{s.Name, serviceCell(s), availableCell(s), since(s.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[*apiregistrationv1.APIService]{
+		Status: &kind.StatusSubresource[*apiregistrationv1.APIService]{
 			Preserves: []string{"metadata.labels", "metadata.annotations", "metadata.finalizers", "metadata.ownerReferences"},
 			ValidateUpdate: func(_ context.Context, s, _ *apiregistrationv1.APIService) field.ErrorList {
 				return validateStatus(s)

@@ -37,12 +37,8 @@ var everything = labels.Everything()
 type autoregister struct {
 	client   apiregistrationclient.APIServicesGetter
 	services apiregistrationlisters.APIServiceLister
-	local    *discovery.Groups
-	// complete is closed when local contains all CRDs that existed at the start. No APIService is deleted before.
-	complete <-chan struct{}
-	// elsewhere reports whether another server serves a group version. It may block until the peers are known.
-	elsewhere func(context.Context, schema.GroupVersion) bool
-	queue     workqueue.TypedRateLimitingInterface[schema.GroupVersion]
+	servedVersions
+	queue workqueue.TypedRateLimitingInterface[schema.GroupVersion]
 	// synced has the group versions that were registered once. Built-in ones are not changed afterwards, so that
 	// administrators can change them.
 	synced sync.Map // of struct{} by schema.GroupVersion
@@ -56,11 +52,19 @@ type autoregister struct {
 	found map[string]bool
 }
 
+// servedVersions are the group versions that the servers of a storage serve.
+type servedVersions struct {
+	local *discovery.Groups
+	// complete is closed when local contains all CRDs that existed at the start. No APIService is deleted before.
+	complete <-chan struct{}
+	// elsewhere reports whether another server serves a group version. It may block until the peers are known.
+	elsewhere func(context.Context, schema.GroupVersion) bool
+}
+
 func newAutoregister(client apiregistrationclient.APIServicesGetter, services apiregistrationlisters.APIServiceLister,
-	local *discovery.Groups, complete <-chan struct{}, elsewhere func(context.Context, schema.GroupVersion) bool,
-	m workqueue.MetricsProvider) *autoregister {
+	served servedVersions, m workqueue.MetricsProvider) *autoregister {
 	return &autoregister{
-		client: client, services: services, local: local, complete: complete, elsewhere: elsewhere,
+		client: client, services: services, servedVersions: served,
 		done: make(chan struct{}),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[schema.GroupVersion](5*time.Millisecond, time.Minute),

@@ -48,7 +48,7 @@ func startRegistrar(t *testing.T, local *discovery.Groups, existing ...*apiregis
 	r := &registrar{t: t, client: fake.NewClientset(objects...), local: local, complete: make(chan struct{})}
 	factory := externalversions.NewSharedInformerFactory(r.client, 0)
 	informer := factory.Apiregistration().V1().APIServices()
-	a := newAutoregister(r.client.ApiregistrationV1(), informer.Lister(), local, r.complete, func(context.Context, schema.GroupVersion) bool { return false }, nil)
+	a := newAutoregister(r.client.ApiregistrationV1(), informer.Lister(), servedVersions{local, r.complete, func(context.Context, schema.GroupVersion) bool { return false }}, nil)
 	changed := func(obj any) { a.changed(obj.(*apiregistrationv1.APIService)) }
 	_, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: changed, UpdateFunc: func(_, obj any) { changed(obj) }, DeleteFunc: changed,

@@ -33,18 +33,28 @@ const availabilityWorkers = 10
 // availability reconciles the Available condition of remote APIServices: it checks their Service, its
 // EndpointSlices, and a response of the server.
 type availability struct {
-	client   apiregistrationclient.APIServicesGetter
+	availabilitySources
+	availabilityReports
+	client apiregistrationclient.APIServicesGetter
+	queue  workqueue.TypedRateLimitingInterface[string]
+	// found has the last condition of each APIService. An event with the same condition needs no further check.
+	found sync.Map // of apiregistrationv1.APIServiceCondition by name
+}
+
+// availabilitySources are what availability reads.
+type availabilitySources struct {
 	services cache.Indexer // of APIServices, with byBackend
 	backends *backends
 	fetcher  *fetcher
+}
+
+// availabilityReports receive what checks find out about the server of an APIService.
+type availabilityReports struct {
 	// setDiscovery is called after each check with the server's discovery. It is not current if the server has none or
 	// the request failed.
 	setDiscovery func(*apiregistrationv1.APIService, remoteDiscovery)
 	// answered is called with the latency of the response.
 	answered func(*apiregistrationv1.APIService, time.Duration)
-	queue    workqueue.TypedRateLimitingInterface[string]
-	// found has the last condition of each APIService. An event with the same condition needs no further check.
-	found sync.Map // of apiregistrationv1.APIServiceCondition by name
 }
 
 // byBackend indexes APIServices by the namespace and name of their Service.
@@ -58,11 +68,10 @@ func backendIndex(obj any) ([]string, error) {
 	return nil, nil
 }
 
-func newAvailability(client apiregistrationclient.APIServicesGetter, services cache.Indexer,
-	b *backends, f *fetcher, setDiscovery func(*apiregistrationv1.APIService, remoteDiscovery),
-	answered func(*apiregistrationv1.APIService, time.Duration), m workqueue.MetricsProvider) *availability {
+func newAvailability(client apiregistrationclient.APIServicesGetter, sources availabilitySources,
+	reports availabilityReports, m workqueue.MetricsProvider) *availability {
 	return &availability{
-		client: client, services: services, backends: b, fetcher: f, setDiscovery: setDiscovery, answered: answered,
+		client: client, availabilitySources: sources, availabilityReports: reports,
 		// Few servers are checked, and users wait for them: failed checks are retried quickly at first.
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, recheck),

@@ -14,6 +14,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clientinformers "k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -46,7 +47,7 @@ func endpointSlice(name, portName string, ready bool) *discoveryv1.EndpointSlice
 func newTestBackends(t *testing.T, objects ...runtime.Object) (*backends, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	b, err := newBackends(ctx, kubefake.NewClientset(objects...))
+	b, err := newBackends(ctx, clientinformers.NewSharedInformerFactory(kubefake.NewClientset(objects...), 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +65,8 @@ func newTestAvailability(t *testing.T, b *backends, host string, s *apiregistrat
 		t.Fatal(err)
 	}
 	client := fake.NewClientset(s)
-	return newAvailability(client.ApiregistrationV1(), indexer, b, &fetcher{resolver: fixedResolver(host)},
-		func(*apiregistrationv1.APIService, remoteDiscovery) {}, func(*apiregistrationv1.APIService, time.Duration) {}, nil), client
+	return newAvailability(client.ApiregistrationV1(), availabilitySources{indexer, b, &fetcher{resolver: fixedResolver(host)}},
+		availabilityReports{func(*apiregistrationv1.APIService, remoteDiscovery) {}, func(*apiregistrationv1.APIService, time.Duration) {}}, nil), client
 }
 
 func TestConditions(t *testing.T) {
@@ -174,7 +175,7 @@ func TestAvailabilityFollowsBackends(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, cancel := context.WithCancel(t.Context())
 	kube := kubefake.NewClientset()
-	b, err := newBackends(ctx, kube)
+	b, err := newBackends(ctx, clientinformers.NewSharedInformerFactory(kube, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

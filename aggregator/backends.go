@@ -9,9 +9,11 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
+	coreinformers "k8s.io/client-go/informers/core"
+	discoveryinformers "k8s.io/client-go/informers/discovery"
 	"k8s.io/client-go/tools/cache"
+
+	"triplane.dev/generic/api/informers"
 )
 
 // backends caches the Services and EndpointSlices of remote APIServices. It starts watching them on first use: a
@@ -19,7 +21,7 @@ import (
 type backends struct {
 	services, slices cache.SharedIndexInformer
 
-	factory informers.SharedInformerFactory
+	factory informers.Shared
 	ctx     context.Context // bounds the watches
 	once    sync.Once
 }
@@ -27,11 +29,16 @@ type backends struct {
 // byService indexes EndpointSlices by the namespace and name of their Service.
 const byService = "service"
 
-func newBackends(ctx context.Context, client kubernetes.Interface) (*backends, error) {
-	f := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(trim))
+func newBackends(ctx context.Context, f informers.Shared) (*backends, error) {
 	b := &backends{
-		services: f.Core().V1().Services().Informer(), slices: f.Discovery().V1().EndpointSlices().Informer(),
-		factory: f, ctx: ctx,
+		services: coreinformers.New(f, metav1.NamespaceAll, nil).V1().Services().Informer(),
+		slices:   discoveryinformers.New(f, metav1.NamespaceAll, nil).V1().EndpointSlices().Informer(),
+		factory:  f, ctx: ctx,
+	}
+	for _, i := range []cache.SharedIndexInformer{b.services, b.slices} {
+		if err := i.SetTransform(trim); err != nil {
+			return nil, err
+		}
 	}
 	return b, b.slices.AddIndexers(cache.Indexers{byService: func(obj any) ([]string, error) {
 		s := obj.(*discoveryv1.EndpointSlice)
@@ -82,7 +89,7 @@ func (b *backends) slicesOf(namespace, name string) ([]*discoveryv1.EndpointSlic
 	return out, err
 }
 
-func (b *backends) start() { b.once.Do(func() { b.factory.Start(b.ctx.Done()) }) }
+func (b *backends) start() { b.once.Do(func() { b.factory.StartWithContext(b.ctx) }) }
 
 // synced waits until all objects that existed when start was called are cached.
 func (b *backends) synced(ctx context.Context) bool {

@@ -9,9 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"triplane.dev/aggregator/peermetrics"
 	"triplane.dev/generic/api/discovery"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // directory maps group versions to the proxies of their APIServices, and maintains discovery for all of them. It
@@ -181,16 +182,16 @@ func (d *directory) peersChanged(changed []schema.GroupVersion) {
 }
 
 // rootHandler serves /apis: all group versions to clients, and those of this server to peers that request them.
-func (d *directory) rootHandler(m *metrics.Peers) http.Handler {
+func (d *directory) rootHandler(m *peermetrics.Metrics) http.Handler {
 	all := d.public.RootHandler()
 	if d.peers == nil {
 		return all
 	}
-	d.public.CountAggregated(m.Aggregated)
+	d.public.CountAggregated(m.AggregatedDiscovery)
 	own := d.own.RootHandler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.Header.Get("Accept"), "profile=nopeer") {
-			m.Own()
+			m.OwnDiscovery()
 			own.ServeHTTP(w, r)
 			return
 		}
@@ -206,7 +207,7 @@ func (h *directoryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p := h.proxy(gv); p != nil {
-		request.MarkServer(r.Context(), metrics.ByExternal)
+		request.MarkServer(r.Context(), requestmetrics.ByExternal)
 		p.ServeHTTP(w, r)
 		return
 	}

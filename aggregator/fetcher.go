@@ -10,7 +10,6 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"triplane.dev/generic/base/egress"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/user"
 )
 
@@ -30,7 +29,7 @@ type fetcher struct {
 	cert     ClientCertificate
 	dial     egress.Dial
 
-	certificates *metrics.Certificates
+	certificates *egress.CertificateMetrics
 }
 
 // statusError is a response with an error status.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // peerProxy proxies requests for resources that only peers serve.
@@ -29,7 +29,7 @@ func newPeerProxy(p *peers, identity *identity) *peerProxy {
 		mark:     func(out *http.Request) { out.Header.Set(peerProxied, "true") },
 		answered: func(r *http.Request, code int) {
 			info := request.StateFrom(r.Context()).Info
-			p.metrics.Rerouted(info.APIGroup, info.APIVersion, info.Resource, code)
+			p.metrics.Proxied(info.APIGroup, info.APIVersion, info.Resource, code)
 		},
 	}}
 }
@@ -45,7 +45,7 @@ func (p *peerProxy) serve(w http.ResponseWriter, r *http.Request, gv schema.Grou
 	if len(able) == 0 {
 		return false
 	}
-	request.MarkServer(r.Context(), metrics.ByExternal)
+	request.MarkServer(r.Context(), requestmetrics.ByExternal)
 	chosen := able[rand.IntN(len(able))]
 	if httpstream.IsUpgradeRequest(r) {
 		p.proxy.upgrade(w, r, chosen.to, chosen.host(), u)

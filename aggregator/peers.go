@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/base/metrics"
+	"triplane.dev/aggregator/peermetrics"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/internal/worker"
 )
@@ -54,7 +54,7 @@ var peerUser = &user.Info{Name: "system:apiserver", UID: "system:apiserver", Gro
 type peers struct {
 	config   Peers
 	cert     ClientCertificate
-	metrics  *metrics.Peers
+	metrics  *peermetrics.Metrics
 	queue    workqueue.TypedRateLimitingInterface[string]
 	onChange func([]schema.GroupVersion)
 	// requested is closed when the discovery of all peers that existed at first was requested.
@@ -74,14 +74,15 @@ type peer struct {
 }
 
 // newPeers returns peers that call onChange with the group versions whose resources have changed.
-func newPeers(config Peers, cert ClientCertificate, m *metrics.Registry, onChange func([]schema.GroupVersion)) *peers {
+func newPeers(config Peers, cert ClientCertificate, m *peermetrics.Metrics, queues workqueue.MetricsProvider,
+	onChange func([]schema.GroupVersion)) *peers {
 	return &peers{
-		config: config, cert: cert, metrics: m.Peers, onChange: onChange, requested: make(chan struct{}),
+		config: config, cert: cert, metrics: m, onChange: onChange, requested: make(chan struct{}),
 		known: map[string]*peer{},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "peer-discovery-cache-sync",
-				MetricsProvider: m.Queues}),
+				MetricsProvider: queues}),
 	}
 }
 
@@ -142,7 +143,7 @@ func (p *peers) work(ctx context.Context) bool {
 		return true
 	}
 	if err := p.sync(ctx, identity); err != nil && ctx.Err() == nil {
-		p.metrics.Failed("fetch_discovery")
+		p.metrics.SyncFailed("fetch_discovery")
 		klog.V(2).InfoS("Failed to read the discovery of peer, will retry", "peer", identity, "err", err)
 		p.queue.AddRateLimited(identity)
 		return true

@@ -19,7 +19,6 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"triplane.dev/generic/base/egress"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/tracing"
 	"triplane.dev/generic/base/user"
@@ -45,7 +44,7 @@ type proxyHandler struct {
 	resolver        ServiceResolver
 	dial            egress.Dial
 	identity        *identity
-	certificates    *metrics.Certificates
+	certificates    *egress.CertificateMetrics
 	rejectRedirects bool
 	// mark modifies outgoing requests, and answered is called with the status of the response; both may be nil.
 	mark     func(out *http.Request)

@@ -11,10 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/kubernetes"
-	restclient "k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
+	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/base/egress"
 )
 
@@ -34,16 +33,12 @@ type Services struct {
 	cancel   context.CancelFunc
 }
 
-// NewServices returns Services that reads with a loopback client. It resolves to a Service's cluster IP or, with
-// routeToEndpoints (--enable-aggregator-routing), to one of its endpoints. The selector connects to Services and
-// webhooks; a nil one connects directly.
-func NewServices(loopback *restclient.Config, routeToEndpoints bool, e *egress.Selector) (*Services, error) {
-	client, err := kubernetes.NewForConfig(loopback)
-	if err != nil {
-		return nil, err
-	}
+// NewServices returns Services that reads with the informers of a factory, which is its own. It resolves to a
+// Service's cluster IP or, with routeToEndpoints (--enable-aggregator-routing), to one of its endpoints. The
+// selector connects to Services and webhooks; a nil one connects directly.
+func NewServices(factory informers.Shared, routeToEndpoints bool, e *egress.Selector) (*Services, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	b, err := newBackends(ctx, client)
+	b, err := newBackends(ctx, factory)
 	if err != nil {
 		cancel()
 		return nil, err

@@ -13,9 +13,12 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	apiregistrationv1beta1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1beta1"
 	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
-	"k8s.io/kube-aggregator/pkg/client/informers/externalversions"
+	apiregistrationlisters "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 
+	"triplane.dev/aggregator/peermetrics"
 	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/informers"
+	"triplane.dev/generic/base/egress"
 	"triplane.dev/generic/serve/server"
 )
 
@@ -62,15 +65,16 @@ func (c *Config) Complete() CompletedConfig {
 type Server struct {
 	GenericAPIServer *server.GenericAPIServer
 
-	config    CompletedConfig
-	directory *directory
-	documents *documents
-	peers     *peers // nil without peers
-	services  cache.SharedIndexInformer
-	delivered cache.DoneChecker // all handlers have received the APIServices that existed at the start
-	available *availability
-	register  *autoregister
-	stop      context.CancelFunc
+	config      CompletedConfig
+	directory   *directory
+	documents   *documents
+	peers       *peers // nil without peers
+	peerMetrics *peermetrics.Metrics
+	services    *informers.Informer
+	delivered   cache.DoneChecker // all handlers have received the APIServices that existed at the start
+	available   *availability
+	register    *autoregister
+	stop        context.CancelFunc
 }
 
 // New returns the aggregator in front of a delegate.
@@ -79,7 +83,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{GenericAPIServer: generic, config: c}
+	s := &Server{GenericAPIServer: generic, config: c, peerMetrics: peermetrics.New(c.generic.Metrics.Registry)}
 	if err := s.install(); err != nil {
 		return nil, err
 	}
@@ -90,7 +94,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 		return nil, err
 	}
 	apis := &directoryHandler{s.directory, delegate.UnprotectedHandler()}
-	root := s.directory.rootHandler(c.generic.Metrics.Peers)
+	root := s.directory.rootHandler(s.peerMetrics)
 	generic.Handler.NonGoRestfulMux.Handle("/apis", root)
 	generic.Handler.NonGoRestfulMux.Handle("/apis/", root)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", apis)
@@ -111,9 +115,11 @@ func (s *Server) install() error {
 		SchemeName:          "pkg/runtime/scheme.go:111",
 		TypeConverter:       s.config.TypeConverter,
 	}, s.config.Generic.RESTOptionsGetter)
-	if _, err := server.AddKind(b, apiServiceKind(), b.Versions()); err != nil {
+	store, err := server.AddKind(b, apiServiceKind(), b.Versions())
+	if err != nil {
 		return err
 	}
+	s.services = informers.New(func() informers.Source { return store })
 	err = s.GenericAPIServer.InstallAPIGroups(b.Info())
 	// The aggregator's own group has no APIService, and no APIService may precede it.
 	if v, ok := s.config.generic.Discovery.Get(gv); ok {
@@ -134,7 +140,7 @@ func (s *Server) build() error {
 	s.stop = stop
 	services := s.config.Services
 	identity := newIdentity(s.config.IdentityHeaders)
-	certificates := s.config.generic.Metrics.AggregatorCertificates
+	certificates := egress.NewAggregatorCertificateMetrics(s.config.generic.Metrics.Registry)
 	newProxy := func() *proxyHandler {
 		return &proxyHandler{resolver: services, dial: services.DialCluster, identity: identity,
 			rejectRedirects: s.config.RejectForwardingRedirects, certificates: certificates}
@@ -145,15 +151,15 @@ func (s *Server) build() error {
 	s.directory = newDirectory(s.config.Local, s.config.generic.Discovery, newProxy, s.config.ProxyClientCert)
 	s.usePeers(identity)
 
-	informer := externalversions.NewSharedInformerFactory(client, 0).Apiregistration().V1().APIServices()
-	s.services = informer.Informer()
 	if err := s.services.AddIndexers(cache.Indexers{byBackend: backendIndex}); err != nil {
 		return err
 	}
-	s.available = newAvailability(client.ApiregistrationV1(), s.services.GetIndexer(), services.backends, f,
-		s.setDiscovery, s.directory.answered, s.config.generic.Metrics.Queues)
-	s.register = newAutoregister(client.ApiregistrationV1(), informer.Lister(), s.config.Local, s.config.LocalComplete,
-		s.servedByPeers, s.config.generic.Metrics.Queues)
+	s.available = newAvailability(client.ApiregistrationV1(),
+		availabilitySources{s.services.GetIndexer(), services.backends, f},
+		availabilityReports{s.setDiscovery, s.directory.answered}, s.config.generic.Metrics.Queues)
+	s.register = newAutoregister(client.ApiregistrationV1(),
+		apiregistrationlisters.NewAPIServiceLister(s.services.GetIndexer()),
+		servedVersions{s.config.Local, s.config.LocalComplete, s.servedByPeers}, s.config.generic.Metrics.Queues)
 	registration, err := s.services.AddEventHandler(s.apiServiceHandler())
 	if err != nil {
 		return err
@@ -167,7 +173,8 @@ func (s *Server) usePeers(identity *identity) {
 	if s.config.Peers == nil {
 		return
 	}
-	s.peers = newPeers(*s.config.Peers, s.config.ProxyClientCert, s.config.generic.Metrics, s.directory.peersChanged)
+	s.peers = newPeers(*s.config.Peers, s.config.ProxyClientCert, s.peerMetrics, s.config.generic.Metrics.Queues,
+		s.directory.peersChanged)
 	s.directory.own, s.directory.peers = discovery.NewGroups(), newPeerProxy(s.peers, identity)
 	if v, ok := s.config.generic.Discovery.Get(apiregistrationv1.SchemeGroupVersion); ok {
 		s.directory.own.Set(v)
@@ -282,9 +289,8 @@ func (s *Server) addPeerHook() error {
 
 // startInformers starts watching APIServices, and returns when they are synced.
 func (s *Server) startInformers(ctx server.HookContext) error {
-	ctx.Go(s.services.RunWithContext)
 	ctx.Go(func(ctx context.Context) {
-		<-ctx.Done()
+		s.services.RunWithContext(ctx)
 		s.stop()
 		s.config.Services.stop()
 		s.directory.close()

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/apiextensions/customresource"
+	"triplane.dev/apiextensions/schema/cel"
 	"triplane.dev/generic/api/endpoints"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 )
 
@@ -48,7 +48,7 @@ type endpoint struct {
 // shared is what the handlers of all custom resources share.
 type shared struct {
 	// expressions counts what rules do.
-	expressions *metrics.Expressions
+	expressions *cel.Metrics
 	endpoints   endpoints.Shared
 	types       *customresource.TypeConverters
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // counted is how many series there are of widgets.
@@ -29,10 +30,10 @@ func counted(t *testing.T, m *metrics.Registry) (n int) {
 
 func TestMetricsOfRemovedDefinitionsAreForgotten(t *testing.T) {
 	s, h, _ := serveWidgets(t)
-	m := s.handler.metrics
+	m, requests := s.handler.metrics, s.GenericAPIServer.Config().Metrics.Requests
 	const crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
 	seen := func() {
-		m.Requests.Observe(&metrics.Done{Series: metrics.Series{Verb: "GET", Group: "example.com", Version: "v1", Resource: "widgets"}, Known: true, Code: 200})
+		requests.Observe(&requestmetrics.Done{Series: requestmetrics.Series{Verb: "GET", Group: "example.com", Version: "v1", Resource: "widgets"}, Known: true, Code: 200})
 	}
 	sweep := func() {
 		s.handler.dropMetrics(s.handler.removals.take())

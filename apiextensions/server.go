@@ -18,12 +18,14 @@ import (
 	"triplane.dev/apiextensions/customresource"
 	"triplane.dev/apiextensions/customresourcedefinition"
 	crdopenapi "triplane.dev/apiextensions/openapi"
+	"triplane.dev/apiextensions/schema/cel"
 	"triplane.dev/generic/api/endpoints"
 	"triplane.dev/generic/api/handlers"
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/api/openapi/models"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/egress"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage"
 )
@@ -189,11 +191,12 @@ func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source
 		catalogue: c,
 		discovery: config.Discovery,
 		options:   config.RESTOptionsGetter,
-		shared: &shared{expressions: config.Metrics.Expressions, endpoints: generic.Endpoints(),
+		shared: &shared{expressions: cel.NewMetrics(config.Metrics), endpoints: generic.Endpoints(),
 			types: customresource.NewTypeConverters(m)},
-		converters: &conversion.Factory{Resolver: resolver, Certificates: config.Metrics.WebhookCertificates,
-			Memory: conversion.NewMemory()},
-		metrics:  config.Metrics,
+		converters: &conversion.Factory{Resolver: resolver,
+			Certificates: egress.NewWebhookCertificateMetrics(config.Metrics.Registry),
+			Memory:       conversion.NewMemory()},
+		metrics:  config.Metrics.Registry,
 		draining: map[schema.GroupResource]*endpoint{},
 	}
 }

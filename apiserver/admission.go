@@ -55,11 +55,12 @@ type plugins struct {
 	configured *configured.Plugins
 	documents  *configuration.Plugins
 	work       []func(context.Context) // of the server's own plugins
+	metrics    *admission.Metrics
 }
 
 // admit creates the chain of admission plugins. A standalone server has only its own plugins.
 func (b *builder) admit() error {
-	p := &plugins{builder: b}
+	p := &plugins{builder: b, metrics: admission.NewMetrics(b.config.Metrics.Registry)}
 	enabled := b.options.Admission.Enabled()
 	var err error
 	if p.documents, err = configuration.Read(b.options.Admission.ConfigFile, enabled); err != nil {
@@ -80,7 +81,7 @@ func (b *builder) admit() error {
 			chain = append(chain, admission.Named{Name: name, Plugin: plugin})
 		}
 	}
-	b.config.Admission = admission.NewChain(b.config.Metrics.Admission, chain...)
+	b.config.Admission = admission.NewChain(p.metrics, chain...)
 	b.config.PostStartHooks = append(b.config.PostStartHooks,
 		server.PostStartHook{Name: "start-apiserver-admission-initializer", Func: p.start})
 	return nil
@@ -101,7 +102,7 @@ func (p *plugins) follow() error {
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(p.core.Discovery()))
 	p.configured = configured.New(configured.Config{
-		Namespaces: p.namespace, Authorizer: p.config.Authorization, Metrics: p.config.Metrics.Admission,
+		Namespaces: p.namespace, Authorizer: p.config.Authorization, Metrics: p.metrics,
 		Params: configured.NewParams(configured.Mapped(mapper), client),
 	})
 	p.config.ReadyChecks = append(p.config.ReadyChecks, server.NamedCheck("admission-configurations",
@@ -147,7 +148,9 @@ func (p *plugins) start(hook server.HookContext) error {
 		return nil
 	}
 	mutating := configured.MutatingVersion(p.coreServes)
-	hook.Go(func(ctx context.Context) { p.configured.Follow(ctx, p.core, mutating) })
+	hook.Go(func(ctx context.Context) {
+		p.configured.Follow(ctx, informers.NewSharedInformerFactory(p.core, 0), mutating)
+	})
 	hook.Go(func(ctx context.Context) {
 		p.informers.StartWithContext(ctx)
 		<-ctx.Done()

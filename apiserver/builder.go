@@ -13,6 +13,7 @@ import (
 
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/guard/authentication"
 	"triplane.dev/generic/guard/authorization"
 	"triplane.dev/generic/run/host"
@@ -134,13 +135,13 @@ func (b *builder) authorize(context.Context) (err error) {
 			authorization.Paths(b.options.Authorization.AlwaysAllowPaths))
 		return nil
 	}
-	b.config.Authorization, err = b.options.Authorization.Build(b.config.Metrics)
+	b.config.Authorization, err = b.options.Authorization.Build(b.config.Metrics.Registry)
 	return err
 }
 
 // build creates the server and prepares it.
 func (b *builder) build(context.Context) (_ *server.PreparedServer, err error) {
-	if b.config.Audit, err = b.options.Audit.Build(b.config.Metrics.Audit, b.egress); err != nil {
+	if b.config.Audit, err = b.options.Audit.Build(audit.NewMetrics(b.config.Metrics), b.egress); err != nil {
 		return nil, err
 	}
 	s, err := b.install()

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/storage/object"
 )
@@ -12,60 +12,60 @@ import (
 // These are the types of package registry that declare kinds; see there for details.
 type (
 	// Object is a pointer to a kind's Go type.
-	Object = registry.Object
+	Object = kind.Object
 	// Kind declares a kind in one place.
-	Kind[T Object] = registry.Kind[T]
+	Kind[T Object] = kind.Kind[T]
 	// Names are the names of a resource in discovery.
-	Names = registry.Names
+	Names = kind.Names
 	// Write configures defaults, validation, and what writes may change.
-	Write[T Object] = registry.Write[T]
+	Write[T Object] = kind.Write[T]
 	// Delete configures the deletion of objects.
-	Delete[T Object] = registry.Delete[T]
+	Delete[T Object] = kind.Delete[T]
 	// Show configures kubectl's table.
-	Show[T Object] = registry.Show[T]
+	Show[T Object] = kind.Show[T]
 	// Column is a column of the table.
-	Column = registry.Column
+	Column = kind.Column
 	// Select configures field selectors.
-	Select[T Object] = registry.Select[T]
+	Select[T Object] = kind.Select[T]
 	// SelectableField is a field of field selectors.
-	SelectableField[T Object] = registry.SelectableField[T]
+	SelectableField[T Object] = kind.SelectableField[T]
 	// Typed lists the versions of a kind and its storage version.
-	Typed[T Object] = registry.Typed[T]
+	Typed[T Object] = kind.Typed[T]
 	// Version is a version with its conversions.
-	Version[T Object] = registry.Version[T]
+	Version[T Object] = kind.Version[T]
 	// Subresource is an additional way to update an object.
-	Subresource[T Object] = registry.UpdateSubresource[T]
+	Subresource[T Object] = kind.UpdateSubresource[T]
 	// PreservedMetadata is the part of the metadata that a subresource does not write.
-	PreservedMetadata = registry.PreservedMetadata
+	PreservedMetadata = kind.PreservedMetadata
 	// ScaleSubresource configures the subresource scale (autoscaling/v1 Scale).
-	ScaleSubresource[T Object] = registry.ScaleSubresource[T]
+	ScaleSubresource[T Object] = kind.ScaleSubresource[T]
 	// Scale has the values of the subresource scale.
-	Scale = registry.Scale
+	Scale = kind.Scale
 	// List is the list type of a kind with the Go type T.
-	List[T any] = registry.ListOf[T]
+	List[T any] = kind.ListOf[T]
 	// AdmissionPlugin is an admission plugin of the server.
 	AdmissionPlugin = admission.Plugin
 )
 
 // ClientMetadata is what clients write of the metadata: labels, annotations, owner references and finalizers.
-const ClientMetadata = registry.ClientMetadata
+const ClientMetadata = kind.ClientMetadata
 
 // VersionOf returns a version with the Go type V, with its conversions to and from the hub.
 func VersionOf[T Object, V any, P interface {
 	*V
 	runtime.Object
-}](kind schema.GroupVersionKind, toHub func(P) (T, error), fromHub func(T) (P, error)) Version[T] {
-	return registry.VersionOf(kind, toHub, fromHub)
+}](gvk schema.GroupVersionKind, toHub func(P) (T, error), fromHub func(T) (P, error)) Version[T] {
+	return kind.VersionOf(gvk, toHub, fromHub)
 }
 
 // DefaultOf returns the defaulting function of a Version from one that takes its Go type.
-func DefaultOf[P runtime.Object](fill func(P)) func(runtime.Object) { return registry.DefaultOf(fill) }
+func DefaultOf[P runtime.Object](fill func(P)) func(runtime.Object) { return kind.DefaultOf(fill) }
 
 // NameColumn returns the column of names, usually the first.
-func NameColumn() Column { return registry.NameColumn() }
+func NameColumn() Column { return kind.NameColumn() }
 
 // AgeColumn returns the column of ages, usually the last.
-func AgeColumn() Column { return registry.AgeColumn() }
+func AgeColumn() Column { return kind.AgeColumn() }
 
 // DeepCopy returns a deep copy of an object whose type has no generated method:
 //

@@ -88,9 +88,7 @@ func (c *Config) Complete() CompletedConfig {
 	if g.Enabled == nil {
 		g.Enabled = options.NewCompatibility().Enabled
 	}
-	if m := done.generic.Metrics; m != nil {
-		g.Allocation, g.CertificateRequests = m.Allocation, m.CertificateRequests
-	}
+	g.Metrics = done.generic.Metrics.Registry
 	g.Fields = fieldgates.New(g.Enabled)
 	if done.PolicyInForce == nil {
 		done.PolicyInForce = func(context.Context, []metav1.Object) error { return nil }

@@ -90,7 +90,7 @@ func (k *kubernetesService) releaseNodePort(ctx context.Context) error {
 // clusterIPs is the allocator of cluster IPs.
 func (s *Server) clusterIPs() *allocator.IPs {
 	groups := &s.config.Groups
-	return allocator.NewIPs(s.Stores, service.Prefixes(groups.ServiceCIDRs), groups.Allocation)
+	return allocator.NewIPs(s.Stores, service.Prefixes(groups.ServiceCIDRs), allocator.NewMetrics(groups.Metrics))
 }
 
 // nodePorts is the allocator of node ports.
@@ -100,7 +100,7 @@ func (s *Server) nodePorts() (*allocator.Ports, error) {
 	if err != nil {
 		return nil, err
 	}
-	return allocator.NewPorts(options, groups.NodePortRange, groups.Allocation), nil
+	return allocator.NewPorts(options, groups.NodePortRange, allocator.NewMetrics(groups.Metrics)), nil
 }
 
 // serviceHook creates the Service "kubernetes" and this replica's endpoint of it, and

@@ -3,7 +3,7 @@ package kubeapi_test
 import (
 	"context"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/authorization/rbac"
@@ -46,7 +46,7 @@ func (r storedRules) now(ctx context.Context) (*rbac.Authorizer, error) {
 	return a, feed(ctx, r.stores.RoleBindings(), a)
 }
 
-func feed[T registry.Object](ctx context.Context, of group.Handle[T], a *rbac.Authorizer) error {
+func feed[T kind.Object](ctx context.Context, of group.Handle[T], a *rbac.Authorizer) error {
 	objects, err := of.ListConsistent(ctx, "")
 	for _, o := range objects {
 		a.Handler().OnAdd(o, false)

@@ -16,7 +16,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"triplane.dev/generic/base/egress"
-	"triplane.dev/generic/base/metrics"
 )
 
 // ServiceResolver finds the URL at which a service's port can be reached, and connects
@@ -31,7 +30,7 @@ type ServiceResolver interface {
 type Factory struct {
 	// Resolver finds webhooks that are named by a service; nil resolves to the service's DNS name.
 	Resolver     ServiceResolver
-	Certificates *metrics.Certificates
+	Certificates *egress.CertificateMetrics
 	Memory       *Memory
 }
 

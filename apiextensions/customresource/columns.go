@@ -15,13 +15,13 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 )
 
 // columns are the printer columns of a version.
 type columns struct {
-	definitions []registry.Column
+	definitions []kind.Column
 	paths       []*jsonpath.JSONPath
 	// names are the paths that are no more than names after dots, nil for
 	// others.
@@ -39,7 +39,7 @@ func newColumns(spec *apiextensionsv1.CustomResourceDefinitionVersion) *columns 
 			Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"],
 		}}
 	}
-	c := &columns{definitions: []registry.Column{{
+	c := &columns{definitions: []kind.Column{{
 		Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"],
 	}}}
 	for _, d := range declared {
@@ -53,7 +53,7 @@ func newColumns(spec *apiextensionsv1.CustomResourceDefinitionVersion) *columns 
 		if description == "" {
 			description = "Custom resource definition column (in JSONPath format): " + d.JSONPath
 		}
-		c.definitions = append(c.definitions, registry.Column{
+		c.definitions = append(c.definitions, kind.Column{
 			Name: d.Name, Type: d.Type, Format: d.Format, Description: description, Priority: d.Priority,
 		})
 		c.paths = append(c.paths, path)

@@ -14,7 +14,6 @@ import (
 	"triplane.dev/apiextensions/conversion"
 	structural "triplane.dev/apiextensions/schema"
 	"triplane.dev/apiextensions/schema/cel"
-	"triplane.dev/generic/base/metrics"
 )
 
 // Definition is what a CRD means for its objects: its versions, of which the schemas are
@@ -30,7 +29,7 @@ type Definition struct {
 	// first use.
 	Types func() (managedfields.TypeConverter, error)
 	// expressions counts what the rules do; nil counts nothing.
-	expressions *metrics.Expressions
+	expressions *cel.Metrics
 }
 
 // Version is one version of a Definition.
@@ -65,7 +64,7 @@ type compiled struct {
 // New reads a definition from the outline of a CRD. schemas returns the schemas of its versions in JSON
 // and is called when the first is needed; nil expressions count nothing.
 func New(crd *apiextensionsv1.CustomResourceDefinition, schemas func() (map[string][]byte, error),
-	converter conversion.Converter, types *TypeConverters, expressions *metrics.Expressions) (*Definition, error) {
+	converter conversion.Converter, types *TypeConverters, expressions *cel.Metrics) (*Definition, error) {
 	d := &Definition{crd: crd, schemas: schemas, versions: make(map[string]*Version, len(crd.Spec.Versions)),
 		converter: converter, expressions: expressions}
 	d.Types = sync.OnceValues(func() (managedfields.TypeConverter, error) { return types.of(d) })

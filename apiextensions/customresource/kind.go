@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	structural "triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
@@ -30,9 +31,9 @@ func (d *Definition) NewStore(opts registry.RESTOptions, terminating func() bool
 }
 
 // kind declares the custom resource, whose hub is the storage version.
-func (d *Definition) kind(terminating func() bool) *registry.Kind[object] {
+func (d *Definition) kind(terminating func() bool) *kind.Kind[object] {
 	names, hub := d.crd.Status.AcceptedNames, d.storage.gvk
-	k := &registry.Kind[object]{
+	k := &kind.Kind[object]{
 		Hub:        hub,
 		Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		Prefix:     hub.Group + "/" + names.Plural,
@@ -47,10 +48,10 @@ func (d *Definition) kind(terminating func() bool) *registry.Kind[object] {
 			return l
 		},
 		Representation: d.representation(),
-		Names: registry.Names{
+		Names: kind.Names{
 			Plural: names.Plural, Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories,
 		},
-		Write: registry.Write[object]{
+		Write: kind.Write[object]{
 			PrepareForCreate: d.prepareForCreate,
 			PrepareForUpdate: d.prepareForUpdate,
 			Validate:         func(ctx context.Context, obj object) field.ErrorList { return d.validate(ctx, obj, nil) },
@@ -70,10 +71,10 @@ func (d *Definition) kind(terminating func() bool) *registry.Kind[object] {
 			},
 			ResetFields: d.resetFields(false),
 		},
-		Select: registry.Select[object]{Fields: d.selectableFields()},
+		Select: kind.Select[object]{Fields: d.selectableFields()},
 	}
 	if d.anyVersion(func(v *Version) bool { return v.hasStatus() }) {
-		k.Status = &registry.StatusSubresource[object]{
+		k.Status = &kind.StatusSubresource[object]{
 			PrepareForUpdate: prepareForStatusUpdate,
 			ValidateUpdate:   d.validateStatus,
 			ResetFields:      d.resetFields(true),
@@ -83,8 +84,8 @@ func (d *Definition) kind(terminating func() bool) *registry.Kind[object] {
 }
 
 // representation is the encoding of objects in storage and on the wire, in all versions.
-func (d *Definition) representation() *registry.Unstructured {
-	r := &registry.Unstructured{Storage: newStorage(d), Codec: d.codecFor, Prepare: d.prepare}
+func (d *Definition) representation() *kind.Unstructured {
+	r := &kind.Unstructured{Storage: newStorage(d), Codec: d.codecFor, Prepare: d.prepare}
 	for _, v := range d.versions {
 		if v != d.storage {
 			r.Versions = append(r.Versions, v.gvk.GroupVersion())

@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	structural "triplane.dev/apiextensions/schema"
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // scaleSubresource reads and writes replicas where the version has them.
-func (v *Version) scaleSubresource() *registry.ScaleSubresource[object] {
-	return &registry.ScaleSubresource[object]{
-		Get: func(u object) (*registry.Scale, error) {
+func (v *Version) scaleSubresource() *kind.ScaleSubresource[object] {
+	return &kind.ScaleSubresource[object]{
+		Get: func(u object) (*kind.Scale, error) {
 			if v == v.definition.storage {
 				return v.readScale(u.Object)
 			}
@@ -68,8 +68,8 @@ func (v *Version) setReplicas(u object, n int32) error {
 }
 
 // readScale returns the scale of an object of the version.
-func (v *Version) readScale(content map[string]any) (*registry.Scale, error) {
-	s, out := v.scale(), &registry.Scale{}
+func (v *Version) readScale(content map[string]any) (*kind.Scale, error) {
+	s, out := v.scale(), &kind.Scale{}
 	replicas, found, err := unstructured.NestedInt64(content, structural.SimplePath(s.SpecReplicasPath)...)
 	if err != nil {
 		return nil, err
@@ -139,5 +139,5 @@ type noReplicas struct{ *apierrors.StatusError }
 
 func (e noReplicas) Unwrap() error { return e.StatusError }
 
-// Is makes it registry.ErrNoReplicas.
-func (noReplicas) Is(target error) bool { return target == registry.ErrNoReplicas }
+// Is makes it kind.ErrNoReplicas.
+func (noReplicas) Is(target error) bool { return target == kind.ErrNoReplicas }

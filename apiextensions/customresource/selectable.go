@@ -7,15 +7,16 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	structural "triplane.dev/apiextensions/schema"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 )
 
 // selectableFields are those that can be read of objects of the hub: of all versions, which share a
 // cache, unless a webhook converts.
-func (d *Definition) selectableFields() []registry.SelectableField[object] {
-	var out []registry.SelectableField[object]
+func (d *Definition) selectableFields() []kind.SelectableField[object] {
+	var out []kind.SelectableField[object]
 	for _, f := range d.allSelectable() {
-		out = append(out, registry.SelectableField[object]{Path: f.name, Get: func(u object) string {
+		out = append(out, kind.SelectableField[object]{Path: f.name, Get: func(u object) string {
 			v, _ := structural.Lookup(u.Object, f.path)
 			return fieldText(v)
 		}})

@@ -14,7 +14,7 @@ import (
 
 	"triplane.dev/apiextensions/conversion"
 	structural "triplane.dev/apiextensions/schema"
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/wire"
 )
@@ -27,7 +27,7 @@ type objectStorage struct {
 	selectable []selectableField
 }
 
-var _ registry.UnstructuredStorage = (*objectStorage)(nil)
+var _ kind.UnstructuredStorage = (*objectStorage)(nil)
 
 func newStorage(d *Definition) *objectStorage {
 	return &objectStorage{
@@ -54,7 +54,7 @@ func (s *objectStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// AsStored implements registry.UnstructuredStorage. A status that a write left out
+// AsStored implements kind.UnstructuredStorage. A status that a write left out
 // has its defaults again, and fields of other versions, and nulls and unknown fields
 // that server-side apply merged, are gone.
 func (s *objectStorage) AsStored(u *unstructured.Unstructured) {
@@ -182,7 +182,7 @@ func splice(value []byte, found *structural.Scan, gv schema.GroupVersion, resour
 	return append(out, bytes.TrimSuffix(value[found.Version:], []byte("\n"))...)
 }
 
-// StoredLabels implements registry.UnstructuredStorage. Labels are the same whatever the
+// StoredLabels implements kind.UnstructuredStorage. Labels are the same whatever the
 // schema says.
 func (s *objectStorage) StoredLabels(value []byte) (storage.Set, bool) {
 	found, ok := s.scanMetadata(value)
@@ -207,7 +207,7 @@ func (s *objectStorage) StoredLabels(value []byte) (storage.Set, bool) {
 	return storage.NewSet(pairs), ok
 }
 
-// StoredFields implements registry.UnstructuredStorage. Selectable fields may be defaulted
+// StoredFields implements kind.UnstructuredStorage. Selectable fields may be defaulted
 // or pruned.
 func (s *objectStorage) StoredFields(value []byte) (storage.Set, bool) {
 	read := s.scanMetadata

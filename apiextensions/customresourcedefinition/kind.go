@@ -12,7 +12,7 @@ import (
 	"triplane.dev/apiextensions/schema"
 	"triplane.dev/apiextensions/schema/cel"
 	"triplane.dev/apiextensions/validation"
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // Object is a CustomResourceDefinition.
@@ -22,17 +22,17 @@ type Object = *apiextensionsv1.CustomResourceDefinition
 var GVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 
 // Kind declares CustomResourceDefinition, as it is kept by a Storage.
-func Kind(kept Storage) *registry.Kind[Object] {
+func Kind(kept Storage) *kind.Kind[Object] {
 	validator := &validation.Validator{Rules: cel.Check, DefaultRules: cel.ValidateDefault}
-	return &registry.Kind[Object]{
+	return &kind.Kind[Object]{
 		Hub:            GVK,
 		Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
-		Representation: registry.Typed[Object]{AnyFinalizer: true, MetadataOnUpdate: registry.MetadataChange, Storage: kept},
-		Names: registry.Names{
+		Representation: kind.Typed[Object]{AnyFinalizer: true, MetadataOnUpdate: kind.MetadataChange, Storage: kept},
+		Names: kind.Names{
 			Plural:     "customresourcedefinitions",
 			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
 		},
-		Write: registry.Write[Object]{
+		Write: kind.Write[Object]{
 			Default:          setDefaults,
 			CountsGeneration: true,
 			PrepareForCreate: func(_ context.Context, crd Object) { prepareCRD(crd) },
@@ -41,9 +41,9 @@ func Kind(kept Storage) *registry.Kind[Object] {
 			ValidateUpdate:   validator.ValidateUpdate,
 			Warnings:         crdWarnings,
 		},
-		Delete: registry.Delete[Object]{Mark: markDeletion, UnmetPrecondition: "precondition failed"},
-		Show:   registry.Show[Object]{Columns: crdColumns(), Cells: crdCells},
-		Status: &registry.StatusSubresource[Object]{
+		Delete: kind.Delete[Object]{Mark: markDeletion, UnmetPrecondition: "precondition failed"},
+		Show:   kind.Show[Object]{Columns: crdColumns(), Cells: crdCells},
+		Status: &kind.StatusSubresource[Object]{
 			ValidateUpdate: validator.ValidateStatusUpdate,
 		},
 	}

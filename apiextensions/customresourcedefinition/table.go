@@ -8,15 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane.dev/apiextensions/validation"
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // crdColumns are those of the table of CustomResourceDefinitions.
-func crdColumns() []registry.Column {
-	created := registry.AgeColumn()
+func crdColumns() []kind.Column {
+	created := kind.AgeColumn()
 	created.Name, created.Type = "Created At", "date"
-	return []registry.Column{
-		registry.NameColumn(),
+	return []kind.Column{
+		kind.NameColumn(),
 		{Name: "Scope", Type: "string", Description: "Cluster/Namespaced"},
 		{Name: "Versions", Type: "string", Description: "Served versions"},
 		created,

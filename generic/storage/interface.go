@@ -137,7 +137,7 @@ type Cache interface {
 // Watch is a running watch. It belongs to one goroutine.
 type Watch interface {
 	// Next blocks until there are events and returns the available ones in order. The slice is valid until the
-	// next call.
+	// next call. If ctx is done, Next returns available events all the same, and the context's error otherwise.
 	//
 	//   - ErrTooSlow: the watch has too many pending events.
 	//   - ErrStopped: the cache was dropped or reset.

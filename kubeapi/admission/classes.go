@@ -1,11 +1,11 @@
 package admission
 
 import (
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // newest returns the newest of the objects for which pick is true; of several, the first by name.
-func newest[T registry.Object](list []T, pick func(T) bool) (best T, found bool) {
+func newest[T kind.Object](list []T, pick func(T) bool) (best T, found bool) {
 	for _, o := range list {
 		if !pick(o) {
 			continue

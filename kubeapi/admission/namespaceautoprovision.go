@@ -6,7 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	restclient "k8s.io/client-go/rest"
 
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/kubeapi/group"
@@ -18,12 +19,12 @@ import (
 // which rejects objects without a namespace.
 type namespaceAutoProvision struct {
 	operations
-	stores *group.Stores
-	client kubernetes.Interface
+	stores   *group.Stores
+	loopback *restclient.Config
 }
 
 func newNamespaceAutoProvision(d *Dependencies) admission.Interface {
-	return &namespaceAutoProvision{operations{admission.Create}, d.Stores, d.client}
+	return &namespaceAutoProvision{operations{admission.Create}, d.Stores, d.Loopback}
 }
 
 // Admit implements admission.MutatingInterface.
@@ -38,8 +39,12 @@ func (p *namespaceAutoProvision) Admit(ctx context.Context, a *admission.Attribu
 	if !apierrors.IsNotFound(err) {
 		return apierrors.NewInternalError(err)
 	}
+	client, err := corev1client.NewForConfig(p.loopback)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.Namespace}}
-	if _, err := p.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil &&
+	if _, err := client.Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil &&
 		!apierrors.IsAlreadyExists(err) {
 		return admission.NewForbidden(a, err)
 	}

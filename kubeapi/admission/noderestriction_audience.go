@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/kubeapi/group"
@@ -111,7 +111,7 @@ func (p *nodeRestriction) driverNeeds(ctx context.Context, name, audience string
 }
 
 // used reads an object that a volume uses. A NotFound error has the singular name of the resource.
-func used[T registry.Object](
+func used[T kind.Object](
 	ctx context.Context, of group.Handle[T], singular, namespace, name string,
 ) (T, error) {
 	obj, err := of.Get(ctx, namespace, name)
@@ -126,8 +126,9 @@ func driverOf(v *corev1.VolumeSource) string {
 	if v.CSI != nil {
 		return v.CSI.Driver
 	}
-	return migrated(v.AWSElasticBlockStore != nil, v.AzureDisk != nil, v.AzureFile != nil, v.Cinder != nil,
-		v.GCEPersistentDisk != nil, v.PortworxVolume != nil, v.VsphereVolume != nil)
+	return inTreeVolume{awsDisk: v.AWSElasticBlockStore != nil, azureDisk: v.AzureDisk != nil,
+		azureFile: v.AzureFile != nil, cinder: v.Cinder != nil, gceDisk: v.GCEPersistentDisk != nil,
+		portworx: v.PortworxVolume != nil, vSphere: v.VsphereVolume != nil}.driver()
 }
 
 // persistentDriverOf is driverOf for a PersistentVolume.
@@ -135,26 +136,30 @@ func persistentDriverOf(v *corev1.PersistentVolumeSource) string {
 	if v.CSI != nil {
 		return v.CSI.Driver
 	}
-	return migrated(v.AWSElasticBlockStore != nil, v.AzureDisk != nil, v.AzureFile != nil, v.Cinder != nil,
-		v.GCEPersistentDisk != nil, v.PortworxVolume != nil, v.VsphereVolume != nil)
+	return inTreeVolume{awsDisk: v.AWSElasticBlockStore != nil, azureDisk: v.AzureDisk != nil,
+		azureFile: v.AzureFile != nil, cinder: v.Cinder != nil, gceDisk: v.GCEPersistentDisk != nil,
+		portworx: v.PortworxVolume != nil, vSphere: v.VsphereVolume != nil}.driver()
 }
 
-// migrated returns the CSI driver that the in-tree volume which is set was migrated to (KEP-625).
-func migrated(awsDisk, azureDisk, azureFile, cinder, gceDisk, portworx, vSphere bool) string {
+// inTreeVolume has the source of an in-tree volume, which is that of a pod or of a PersistentVolume.
+type inTreeVolume struct{ awsDisk, azureDisk, azureFile, cinder, gceDisk, portworx, vSphere bool }
+
+// driver returns the CSI driver that the volume was migrated to (KEP-625), "" if there is none.
+func (v inTreeVolume) driver() string {
 	switch {
-	case awsDisk:
+	case v.awsDisk:
 		return "ebs.csi.aws.com"
-	case azureDisk:
+	case v.azureDisk:
 		return "disk.csi.azure.com"
-	case azureFile:
+	case v.azureFile:
 		return "file.csi.azure.com"
-	case cinder:
+	case v.cinder:
 		return "cinder.csi.openstack.org"
-	case gceDisk:
+	case v.gceDisk:
 		return "pd.csi.storage.gke.io"
-	case portworx:
+	case v.portworx:
 		return "pxd.portworx.com"
-	case vSphere:
+	case v.vSphere:
 		return "csi.vsphere.vmware.com"
 	}
 	return ""

@@ -7,12 +7,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/informers"
+	clientinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/api/discovery"
+	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
@@ -21,6 +22,7 @@ import (
 	"triplane.dev/generic/guard/admission/lifecycle"
 	"triplane.dev/generic/guard/admission/webhook"
 	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/admission/podsecurity"
 	"triplane.dev/kubeapi/group"
 )
 
@@ -42,17 +44,15 @@ type Dependencies struct {
 	Configurations *configuration.Plugins
 	// FeatureEnabled reports whether a feature gate is on; nil means that all are off.
 	FeatureEnabled func(gate string) bool
-	// Metrics has the metrics of plugins; nil counts nothing.
-	Metrics *metrics.Admission
-	// PodSecurity has the metrics of the plugin of that name; nil counts nothing.
-	PodSecurity *metrics.PodSecurity
+	// Metrics gets the metrics of plugins; nil counts nothing.
+	Metrics *metrics.Registry
 	// Manifests reads webhooks and policies from files; nil disables that.
 	Manifests *configured.Manifests
 	// Own are the plugins of the embedding program.
 	Own []admission.Plugin
 
-	client     kubernetes.Interface
-	informers  informers.SharedInformerFactory
+	client     kubernetes.Interface                  // of the plugins of the embedding program
+	informers  clientinformers.SharedInformerFactory // as client
 	configured *configured.Plugins
 	work       []func(context.Context) // of plugins, while the server runs
 }
@@ -90,7 +90,9 @@ func Table() []Plugin {
 		{"TaintNodesByCondition", on, newTaintNodes, nil},
 		{"AlwaysPullImages", off, newAlwaysPullImages, nil},
 		{"ImagePolicyWebhook", off, nil, newImagePolicy},
-		{"PodSecurity", on, nil, newPodSecurity},
+		{"PodSecurity", on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
+			return podsecurity.New(d.Stores, d.Metrics, raw)
+		}},
 		{"PodNodeSelector", off, nil, newPodNodeSelector},
 		{"Priority", on, newPriority, nil},
 		{"DefaultTolerationSeconds", on, newTolerationSeconds, nil},
@@ -155,25 +157,27 @@ type Plugins struct {
 
 	configured *configured.Plugins
 	groups     *discovery.Groups
-	mutates    bool // MutatingAdmissionPolicy is enabled
-	client     kubernetes.Interface
-	informers  informers.SharedInformerFactory
+	stores     *group.Stores
+	mutates    bool                                  // MutatingAdmissionPolicy is enabled
+	informers  clientinformers.SharedInformerFactory // of plugins of the embedding program; nil without any
 	work       []func(context.Context)
 }
 
 // New creates the enabled plugins; a nil enabled selects those that are enabled by default.
 func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
-	var err error
-	if d.client, err = kubernetes.NewForConfig(d.Loopback); err != nil {
-		return nil, err
-	}
 	params, err := dynamic.NewForConfig(d.Loopback)
 	if err != nil {
 		return nil, err
 	}
-	d.informers = informers.NewSharedInformerFactory(d.client, 0)
+	counted := admission.NewMetrics(d.Metrics)
+	if len(d.Own) > 0 {
+		if d.client, err = kubernetes.NewForConfig(d.Loopback); err != nil {
+			return nil, err
+		}
+		d.informers = clientinformers.NewSharedInformerFactory(d.client, 0)
+	}
 	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer,
-		Services: d.Services, Metrics: d.Metrics, ExcludeReviews: d.enabled("ExcludeAdmissionWebhookVirtualResources"),
+		Services: d.Services, Metrics: counted, ExcludeReviews: d.enabled("ExcludeAdmissionWebhookVirtualResources"),
 		Params: configured.NewParams(d.Groups.KindResolver(), params), Manifests: d.Manifests})
 	var plugins []admission.Named
 	var readers []string
@@ -191,8 +195,8 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 		}
 	}
 	d.Configurations.Warn(readers)
-	return &Plugins{Chain: admission.NewChain(d.Metrics, plugins...), configured: d.configured, groups: d.Groups,
-		mutates: d.enabled("MutatingAdmissionPolicy"), client: d.client, informers: d.informers, work: d.work}, nil
+	return &Plugins{Chain: admission.NewChain(counted, plugins...), configured: d.configured, groups: d.Groups,
+		stores: d.Stores, mutates: d.enabled("MutatingAdmissionPolicy"), informers: d.informers, work: d.work}, nil
 }
 
 func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
@@ -222,18 +226,22 @@ func (p *Plugins) StartHook() server.PostStartHook {
 	return server.PostStartHook{Name: "start-apiserver-admission-initializer",
 		Func: func(hook server.HookContext) error {
 			mutating := ""
-			if p.mutates {
-				mutating = configured.MutatingVersion(p.groups.Serves)
+			if p.mutates && configured.MutatingVersion(p.groups.Serves) != "" {
+				mutating = "v1" // the hub version, which informers of this process have
 			}
-			hook.Go(func(ctx context.Context) { p.configured.Follow(ctx, p.client, mutating) })
+			hook.Go(func(ctx context.Context) {
+				p.configured.Follow(ctx, informers.NewFactory(p.stores.Source), mutating)
+			})
 			for _, work := range p.work {
 				hook.Go(work)
 			}
-			hook.Go(func(ctx context.Context) {
-				p.informers.StartWithContext(ctx)
-				<-ctx.Done()
-				p.informers.Shutdown()
-			})
+			if p.informers != nil {
+				hook.Go(func(ctx context.Context) {
+					p.informers.StartWithContext(ctx)
+					<-ctx.Done()
+					p.informers.Shutdown()
+				})
+			}
 			// A configuration that cannot be decoded might reject anything. Writes are rejected until an administrator
 			// deletes it; reads are not affected.
 			if err := p.configured.Await(hook); err != nil && hook.Err() == nil {

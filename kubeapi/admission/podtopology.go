@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/kubeapi/group"
 )
@@ -42,7 +42,7 @@ func (p *podTopology) Admit(ctx context.Context, a *admission.Attributes) error 
 	return nil
 }
 
-func (p *podTopology) label(ctx context.Context, o registry.Object, node string) error {
+func (p *podTopology) label(ctx context.Context, o kind.Object, node string) error {
 	if node == "" {
 		return nil
 	}

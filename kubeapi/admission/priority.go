@@ -70,27 +70,36 @@ func (p *priority) admitGroup(ctx context.Context, a *admission.Attributes) erro
 	}
 	switch g := a.Object.(type) {
 	case *schedulingv1alpha3.PodGroup:
-		return p.ofGroup(ctx, a, "pod group", &g.Spec.PriorityClassName, &g.Spec.Priority, g.Spec.PreemptionPolicy)
+		return p.ofGroup(ctx, a, groupPriority{"pod group", &g.Spec.PriorityClassName, &g.Spec.Priority,
+			g.Spec.PreemptionPolicy})
 	case *schedulingv1alpha3.CompositePodGroup:
-		return p.ofGroup(ctx, a, "composite pod group", &g.Spec.PriorityClassName, &g.Spec.Priority, g.Spec.PreemptionPolicy)
+		return p.ofGroup(ctx, a, groupPriority{"composite pod group", &g.Spec.PriorityClassName, &g.Spec.Priority,
+			g.Spec.PreemptionPolicy})
 	}
 	return nil
 }
 
-func (p *priority) ofGroup(ctx context.Context, a *admission.Attributes, what string, class *string, value **int32,
-	preemption *schedulingv1alpha3.PreemptionPolicy) error {
-	computed, policy, err := p.of(ctx, a, class)
+// groupPriority are the fields of a pod group or composite pod group that have its priority.
+type groupPriority struct {
+	what       string // the kind in messages
+	class      *string
+	value      **int32
+	preemption *schedulingv1alpha3.PreemptionPolicy
+}
+
+func (p *priority) ofGroup(ctx context.Context, a *admission.Attributes, g groupPriority) error {
+	computed, policy, err := p.of(ctx, a, g.class)
 	if err != nil {
 		return err
 	}
-	if *value != nil && **value != computed {
+	if *g.value != nil && **g.value != computed {
 		return forbidden(a, "priority set in the %s (%d) must match the priority computed (%d) based on the priority "+
-			"class set in the spec", what, **value, computed)
+			"class set in the spec", g.what, **g.value, computed)
 	}
-	*value = &computed
-	if preemption != nil && string(*preemption) != string(policy) {
+	*g.value = &computed
+	if g.preemption != nil && string(*g.preemption) != string(policy) {
 		return forbidden(a, "the string value of PreemptionPolicy (%s) must not be provided in %s spec; priority "+
-			"admission controller computed %s from the given PriorityClass name", *preemption, what, policy)
+			"admission controller computed %s from the given PriorityClass name", *g.preemption, g.what, policy)
 	}
 	return nil
 }

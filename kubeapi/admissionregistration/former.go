@@ -3,7 +3,7 @@ package admissionregistration
 import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/defaults"
 )
 
@@ -15,9 +15,9 @@ const (
 // Webhooks of the beta fail open, match exactly, may take 30 s, need not say which
 // reviews they read nor whether they have side effects.
 
-func formerValidating() []registry.Version[*admissionv1.ValidatingWebhookConfiguration] {
-	out := registry.SameFields[*admissionv1.ValidatingWebhookConfiguration]("ValidatingWebhookConfiguration", beta1)
-	out[0].Default = registry.DefaultOf(func(c *admissionv1.ValidatingWebhookConfiguration) {
+func formerValidating() []kind.Version[*admissionv1.ValidatingWebhookConfiguration] {
+	out := kind.SameFields[*admissionv1.ValidatingWebhookConfiguration]("ValidatingWebhookConfiguration", beta1)
+	out[0].Default = kind.DefaultOf(func(c *admissionv1.ValidatingWebhookConfiguration) {
 		for i := range c.Webhooks {
 			w := &c.Webhooks[i]
 			defaultBeta(&w.FailurePolicy, &w.MatchPolicy, &w.SideEffects, &w.TimeoutSeconds, &w.AdmissionReviewVersions)
@@ -26,9 +26,9 @@ func formerValidating() []registry.Version[*admissionv1.ValidatingWebhookConfigu
 	return out
 }
 
-func formerMutating() []registry.Version[*admissionv1.MutatingWebhookConfiguration] {
-	out := registry.SameFields[*admissionv1.MutatingWebhookConfiguration]("MutatingWebhookConfiguration", beta1)
-	out[0].Default = registry.DefaultOf(func(c *admissionv1.MutatingWebhookConfiguration) {
+func formerMutating() []kind.Version[*admissionv1.MutatingWebhookConfiguration] {
+	out := kind.SameFields[*admissionv1.MutatingWebhookConfiguration]("MutatingWebhookConfiguration", beta1)
+	out[0].Default = kind.DefaultOf(func(c *admissionv1.MutatingWebhookConfiguration) {
 		for i := range c.Webhooks {
 			w := &c.Webhooks[i]
 			defaultBeta(&w.FailurePolicy, &w.MatchPolicy, &w.SideEffects, &w.TimeoutSeconds, &w.AdmissionReviewVersions)

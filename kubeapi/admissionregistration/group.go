@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/guard/admission/manifest"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi/defaults"
@@ -50,8 +50,8 @@ const reservedName = "names ending with \"" + manifest.Suffix + "\" " +
 
 // configuration is what all kinds of the group have in common. allowed, where set, returns errors about a valid
 // object, whose old is nil at creation.
-func configuration[T registry.Object](kind, plural string, r rules, validate func(context.Context, T) field.ErrorList,
-	allowed func(ctx context.Context, o, old T) field.ErrorList) registry.Kind[T] {
+func configuration[T kind.Object](called, plural string, r rules, validate func(context.Context, T) field.ErrorList,
+	allowed func(ctx context.Context, o, old T) field.ErrorList) kind.Kind[T] {
 	var none T
 	name := field.NewPath("metadata", "name")
 	reserves := func(o T) bool { return strings.HasSuffix(o.GetName(), manifest.Suffix) }
@@ -65,11 +65,11 @@ func configuration[T registry.Object](kind, plural string, r rules, validate fun
 		}
 		return allowed(ctx, o, old)
 	}
-	return registry.Kind[T]{
-		Hub:            v1.WithKind(kind),
-		Representation: kept(registry.Typed[T]{}),
-		Names:          registry.Names{Plural: plural, Categories: []string{"api-extensions"}},
-		Write: registry.Write[T]{
+	return kind.Kind[T]{
+		Hub:            v1.WithKind(called),
+		Representation: kept(kind.Typed[T]{}),
+		Names:          kind.Names{Plural: plural, Categories: []string{"api-extensions"}},
+		Write: kind.Write[T]{
 			CountsGeneration: true,
 			Validate:         func(ctx context.Context, o T) field.ErrorList { return judge(ctx, o, none) },
 			ValidateUpdate:   judge,
@@ -84,14 +84,14 @@ func configuration[T registry.Object](kind, plural string, r rules, validate fun
 }
 
 // kept completes how a configuration is kept.
-func kept[T registry.Object](t registry.Typed[T]) registry.Typed[T] {
-	t.MetadataOnUpdate, t.MetadataOnStatus, t.AnyFinalizer = registry.MetadataCreate, registry.MetadataOnce, true
+func kept[T kind.Object](t kind.Typed[T]) kind.Typed[T] {
+	t.MetadataOnUpdate, t.MetadataOnStatus, t.AnyFinalizer = kind.MetadataCreate, kind.MetadataOnce, true
 	return t
 }
 
 // inVersions are the versions of a kind that is stable since 1.36.
-func inVersions[T registry.Object](kind string) registry.Typed[T] {
-	return kept(registry.Typed[T]{Versions: registry.SameFields[T](kind, beta1, alpha1)})
+func inVersions[T kind.Object](called string) kind.Typed[T] {
+	return kept(kind.Typed[T]{Versions: kind.SameFields[T](called, beta1, alpha1)})
 }
 
 func defaultRule(r *admissionv1.Rule) { defaults.Set(&r.Scope, admissionv1.AllScopes) }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // Complete sets the defaults of an object of the group that a manifest defines, and returns
@@ -32,7 +32,7 @@ func Complete(obj runtime.Object) error {
 	return fmt.Errorf("%T is not of the group %s", obj, admissionv1.GroupName)
 }
 
-func complete[T registry.Object](k registry.Kind[T], o T) error {
+func complete[T kind.Object](k kind.Kind[T], o T) error {
 	k.Write.Default(o)
 	errs := apivalidation.ValidateObjectMetaAccessor(o, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, k.Write.Validate(context.Background(), o)...).ToAggregate()

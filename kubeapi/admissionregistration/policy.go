@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
 )
@@ -17,19 +17,19 @@ const (
 	maxValueExpression  = 5 * 1024
 )
 
-func validatingPolicyKind(r rules) registry.Kind[*admissionv1.ValidatingAdmissionPolicy] {
+func validatingPolicyKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPolicy] {
 	type policy = *admissionv1.ValidatingAdmissionPolicy
 	k := configuration("ValidatingAdmissionPolicy", "validatingadmissionpolicies", r, validatePolicy,
 		r.params.validatingPolicy)
-	k.Representation = kept(registry.Typed[policy]{
-		Versions: registry.SameFields[policy]("ValidatingAdmissionPolicy", beta1),
-		Former:   registry.SameFields[policy]("ValidatingAdmissionPolicy", alpha1),
+	k.Representation = kept(kind.Typed[policy]{
+		Versions: kind.SameFields[policy]("ValidatingAdmissionPolicy", beta1),
+		Former:   kind.SameFields[policy]("ValidatingAdmissionPolicy", alpha1),
 	})
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)
 	}
-	k.Show.Columns = []registry.Column{
+	k.Show.Columns = []kind.Column{
 		show.Name(),
 		show.Int("Validations", "Validations indicates the number of validation rules defined in this configuration"),
 		show.Text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy"),
@@ -38,8 +38,8 @@ func validatingPolicyKind(r rules) registry.Kind[*admissionv1.ValidatingAdmissio
 	k.Show.Cells = func(p policy, since func(metav1.Time) string) []any {
 		return []any{p.Name, int64(len(p.Spec.Validations)), paramKind(p.Spec.ParamKind), since(p.CreationTimestamp)}
 	}
-	k.Status = &registry.StatusSubresource[policy]{
-		Metadata:       registry.ClientMetadata,
+	k.Status = &kind.StatusSubresource[policy]{
+		Metadata:       kind.ClientMetadata,
 		ValidateUpdate: func(_ context.Context, p, _ policy) field.ErrorList { return validatePolicyStatus(&p.Status) },
 	}
 	return k
@@ -52,7 +52,7 @@ func paramKind(k *admissionv1.ParamKind) string {
 	return k.APIVersion + "/" + k.Kind
 }
 
-func mutatingPolicyKind(r rules) registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
+func mutatingPolicyKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicy] {
 	type policy = *admissionv1.MutatingAdmissionPolicy
 	k := configuration("MutatingAdmissionPolicy", "mutatingadmissionpolicies", r, validateMutatingPolicy,
 		r.params.mutatingPolicy)
@@ -61,7 +61,7 @@ func mutatingPolicyKind(r rules) registry.Kind[*admissionv1.MutatingAdmissionPol
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)
 	}
-	k.Show.Columns = []registry.Column{
+	k.Show.Columns = []kind.Column{
 		show.Name(),
 		show.Int("Mutations", "Mutation indicates the number of mutations rules defined in this configuration"),
 		show.Text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy"),

@@ -19,36 +19,42 @@ import (
 	"triplane.dev/kubeapi/check"
 )
 
-// validatePolicyHead validates what policies of both kinds begin with.
-func validatePolicyHead(failure *admissionv1.FailurePolicyType, param *admissionv1.ParamKind,
-	match *admissionv1.MatchResources,
-	conditions []admissionv1.MatchCondition, variables []admissionv1.Variable, x *expressions,
-	path *field.Path) field.ErrorList {
+// policyHead are the fields that policies of both kinds have.
+type policyHead struct {
+	failure    *admissionv1.FailurePolicyType
+	param      *admissionv1.ParamKind
+	match      *admissionv1.MatchResources
+	conditions []admissionv1.MatchCondition
+	variables  []admissionv1.Variable
+}
+
+func (h *policyHead) validate(x *expressions, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if failure == nil {
+	if h.failure == nil {
 		errs = append(errs, field.Required(path.Child("failurePolicy"), ""))
 	} else {
-		errs = append(errs, check.OneOf(*failure, path.Child("failurePolicy"), admissionv1.Fail, admissionv1.Ignore)...)
+		errs = append(errs, check.OneOf(*h.failure, path.Child("failurePolicy"), admissionv1.Fail, admissionv1.Ignore)...)
 	}
-	if param != nil {
-		errs = append(errs, validateParamKind(param, path.Child("paramKind"))...)
+	if h.param != nil {
+		errs = append(errs, validateParamKind(h.param, path.Child("paramKind"))...)
 	}
 	constraints := path.Child("matchConstraints")
-	if match == nil {
+	if h.match == nil {
 		errs = append(errs, field.Required(constraints, ""))
 	} else {
-		errs = append(errs, validateMatch(match, constraints)...)
-		if len(match.ResourceRules) == 0 {
+		errs = append(errs, validateMatch(h.match, constraints)...)
+		if len(h.match.ResourceRules) == 0 {
 			errs = append(errs, field.Required(constraints.Child("resourceRules"), ""))
 		}
 	}
-	errs = append(errs, validateConditions(conditions, x, path.Child("matchConditions"))...)
-	return append(errs, validateVariables(variables, x, path.Child("variables"))...)
+	errs = append(errs, validateConditions(h.conditions, x, path.Child("matchConditions"))...)
+	return append(errs, validateVariables(h.variables, x, path.Child("variables"))...)
 }
 
 func validatePolicy(ctx context.Context, p *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
 	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(ctx, p.Spec.ParamKind)
-	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, x, path)
+	head := policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}
+	errs := head.validate(x, path)
 	if len(s.Validations) == 0 && len(s.AuditAnnotations) == 0 {
 		const atLeastOne = "validations or auditAnnotations must contain at least one item"
 		return append(errs, field.Required(path.Child("validations"), atLeastOne),
@@ -174,7 +180,8 @@ func validateVariables(list []admissionv1.Variable, x *expressions, path *field.
 
 func validateMutatingPolicy(ctx context.Context, p *admissionv1.MutatingAdmissionPolicy) field.ErrorList {
 	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(ctx, p.Spec.ParamKind)
-	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, x, path)
+	head := policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}
+	errs := head.validate(x, path)
 	errs = append(errs, validateMutable(s.MatchConstraints, path.Child("matchConstraints"))...)
 	x.scope.Mutation = true
 	x.declare()

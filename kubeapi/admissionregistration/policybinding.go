@@ -8,21 +8,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func validatingBindingKind(r rules) registry.Kind[*admissionv1.ValidatingAdmissionPolicyBinding] {
+func validatingBindingKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.ValidatingAdmissionPolicyBinding
 	k := configuration("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", r,
 		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
 		}, r.params.validatingBinding)
-	k.Representation = kept(registry.Typed[binding]{
-		Versions: registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", beta1),
-		Former:   registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", alpha1),
+	k.Representation = kept(kind.Typed[binding]{
+		Versions: kind.SameFields[binding]("ValidatingAdmissionPolicyBinding", beta1),
+		Former:   kind.SameFields[binding]("ValidatingAdmissionPolicyBinding", alpha1),
 	})
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Show.Columns = bindingColumns()
@@ -32,7 +32,7 @@ func validatingBindingKind(r rules) registry.Kind[*admissionv1.ValidatingAdmissi
 	return k
 }
 
-func mutatingBindingKind(r rules) registry.Kind[*admissionv1.MutatingAdmissionPolicyBinding] {
+func mutatingBindingKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.MutatingAdmissionPolicyBinding
 	k := configuration("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", r,
 		func(_ context.Context, b binding) field.ErrorList {
@@ -48,8 +48,8 @@ func mutatingBindingKind(r rules) registry.Kind[*admissionv1.MutatingAdmissionPo
 	return k
 }
 
-func bindingColumns() []registry.Column {
-	return []registry.Column{
+func bindingColumns() []kind.Column {
+	return []kind.Column{
 		show.Name(),
 		show.Text("PolicyName", "PolicyName indicates the policy definition which the policy binding binded to"),
 		show.Text("ParamRef", "ParamRef indicates the param resource which sets the configuration param"),

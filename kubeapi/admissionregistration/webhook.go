@@ -10,71 +10,79 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
 )
 
-func validatingWebhookKind(r rules) registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
+func validatingWebhookKind(r rules) kind.Kind[*admissionv1.ValidatingWebhookConfiguration] {
 	type conf = admissionv1.ValidatingWebhookConfiguration
-	k := webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", r,
-		func(c *conf) []admissionv1.ValidatingWebhook { return c.Webhooks },
-		fromValidating,
-		func(w *admissionv1.ValidatingWebhook) {
+	hooks := webhooksOf[*conf, admissionv1.ValidatingWebhook]{
+		all:  func(c *conf) []admissionv1.ValidatingWebhook { return c.Webhooks },
+		view: fromValidating,
+		setDefaults: func(w *admissionv1.ValidatingWebhook) {
 			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
-		})
-	k.Representation = kept(registry.Typed[*conf]{Former: formerValidating()})
+		},
+	}
+	k := webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", r, hooks)
+	k.Representation = kept(kind.Typed[*conf]{Former: formerValidating()})
 	return k
 }
 
-func mutatingWebhookKind(r rules) registry.Kind[*admissionv1.MutatingWebhookConfiguration] {
+func mutatingWebhookKind(r rules) kind.Kind[*admissionv1.MutatingWebhookConfiguration] {
 	type conf = admissionv1.MutatingWebhookConfiguration
-	k := webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", r,
-		func(c *conf) []admissionv1.MutatingWebhook { return c.Webhooks },
-		fromMutating,
-		func(w *admissionv1.MutatingWebhook) {
+	hooks := webhooksOf[*conf, admissionv1.MutatingWebhook]{
+		all:  func(c *conf) []admissionv1.MutatingWebhook { return c.Webhooks },
+		view: fromMutating,
+		setDefaults: func(w *admissionv1.MutatingWebhook) {
 			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
 			defaults.Set(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
-		})
-	k.Representation = kept(registry.Typed[*conf]{Former: formerMutating()})
+		},
+	}
+	k := webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", r, hooks)
+	k.Representation = kept(kind.Typed[*conf]{Former: formerMutating()})
 	return k
 }
 
-// webhookKind is what the configurations of validating and mutating webhooks
-// have in common: hooks returns those of a configuration, view the fields that
-// both sorts have.
-func webhookKind[T registry.Object, W any](kind, plural string, r rules,
-	hooks func(T) []W, view func(*W) webhook, setDefaults func(*W)) registry.Kind[T] {
-	k := configuration(kind, plural, r,
+// webhooksOf are the webhooks of type W in configurations of type T.
+type webhooksOf[T kind.Object, W any] struct {
+	all         func(T) []W
+	view        func(*W) webhook // the fields that webhooks of both types have
+	setDefaults func(*W)
+}
+
+// webhookKind is what the configurations of validating and mutating webhooks have in common.
+func webhookKind[T kind.Object, W any](called, plural string, r rules, hooks webhooksOf[T, W]) kind.Kind[T] {
+	k := configuration(called, plural, r,
 		func(ctx context.Context, c T) field.ErrorList {
-			views := make([]webhook, len(hooks(c)))
+			views := make([]webhook, len(hooks.all(c)))
 			for i := range views {
-				views[i] = view(&hooks(c)[i])
+				views[i] = hooks.view(&hooks.all(c)[i])
 			}
 			return validateWebhooks(ctx, views)
 		}, nil)
 	if reserved := k.Write.Warnings; r.noReviews {
 		k.Write.Warnings = func(ctx context.Context, c, old T) []string {
 			warnings := reserved(ctx, c, old)
-			for i := range hooks(c) {
-				warnings = append(warnings, reviewWarnings(view(&hooks(c)[i]).rules,
+			for i := range hooks.all(c) {
+				warnings = append(warnings, reviewWarnings(hooks.view(&hooks.all(c)[i]).rules,
 					field.NewPath("webhooks").Index(i).Child("rules"))...)
 			}
 			return warnings
 		}
 	}
 	k.Write.Default = func(c T) {
-		for i := range hooks(c) {
-			setDefaults(&hooks(c)[i])
+		for i := range hooks.all(c) {
+			hooks.setDefaults(&hooks.all(c)[i])
 		}
 	}
 	// Unlike elsewhere in the API, an empty list or CA bundle differs from an absent one.
-	k.Write.Changed = func(c, old T) bool { return !reflect.DeepEqual(hooks(c), hooks(old)) }
+	k.Write.Changed = func(c, old T) bool { return !reflect.DeepEqual(hooks.all(c), hooks.all(old)) }
 	k.Show.Columns = webhookColumns()
 	k.Show.Cells = func(c T, since func(metav1.Time) string) []any {
-		return []any{c.GetName(), int64(len(hooks(c))), since(c.GetCreationTimestamp())}
+		return []any{c.GetName(), int64(len(hooks.all(c))), since(c.GetCreationTimestamp())}
 	}
 	return k
 }
@@ -111,8 +119,8 @@ func isReview(group, resource string) bool {
 	return false
 }
 
-func webhookColumns() []registry.Column {
-	return []registry.Column{show.Name(), show.Int("Webhooks",
+func webhookColumns() []kind.Column {
+	return []kind.Column{show.Name(), show.Int("Webhooks",
 		"Webhooks indicates the number of webhooks registered in this configuration"), show.Age()}
 }
 

@@ -12,22 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func storageVersionKind() registry.Kind[*internalv1alpha1.StorageVersion] {
+func storageVersionKind() kind.Kind[*internalv1alpha1.StorageVersion] {
 	type version = *internalv1alpha1.StorageVersion
 	gv := internalv1alpha1.SchemeGroupVersion
-	return registry.Kind[version]{
+	return kind.Kind[version]{
 		Hub:   gv.WithKind("StorageVersion"),
-		Names: registry.Names{Plural: "storageversions"},
-		Write: registry.Write[version]{
+		Names: kind.Names{Plural: "storageversions"},
+		Write: kind.Write[version]{
 			ValidateName: resourceName,
 		},
-		Show: registry.Show[version]{
-			Columns: []registry.Column{
+		Show: kind.Show[version]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("CommonEncodingVersion", show.Doc(internalv1alpha1.StorageVersionStatus{}, "commonEncodingVersion")),
 				show.Text("StorageVersions", show.Doc(internalv1alpha1.StorageVersionStatus{}, "storageVersions")), show.Age(),
@@ -36,7 +36,7 @@ func storageVersionKind() registry.Kind[*internalv1alpha1.StorageVersion] {
 				return []any{v.Name, ptr.Deref(v.Status.CommonEncodingVersion, "<unset>"), servers(v), since(v.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[version]{
+		Status: &kind.StatusSubresource[version]{
 			ValidateUpdate: func(_ context.Context, v, _ version) field.ErrorList { return validateStatus(&v.Status) },
 			Resets:         []string{"metadata"},
 		},

@@ -8,7 +8,7 @@ import (
 
 var v1 = appsv1.SchemeGroupVersion
 
-func kind(name string) schema.GroupVersionKind { return v1.WithKind(name) }
+func gvk(name string) schema.GroupVersionKind { return v1.WithKind(name) }
 
 // templatePath is where the kinds of this group have their template.
 func templatePath() *field.Path { return field.NewPath("spec", "template") }

@@ -12,18 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func controllerRevisionKind() registry.Kind[*appsv1.ControllerRevision] {
-	return registry.Kind[*appsv1.ControllerRevision]{
-		Hub: kind("ControllerRevision"), Namespaced: true,
-		Representation: registry.Typed[*appsv1.ControllerRevision]{Former: registry.SameFields[*appsv1.ControllerRevision](
+func controllerRevisionKind() kind.Kind[*appsv1.ControllerRevision] {
+	return kind.Kind[*appsv1.ControllerRevision]{
+		Hub: gvk("ControllerRevision"), Namespaced: true,
+		Representation: kind.Typed[*appsv1.ControllerRevision]{Former: kind.SameFields[*appsv1.ControllerRevision](
 			"ControllerRevision", appsBeta2, appsBeta1)},
-		Names: registry.Names{Plural: "controllerrevisions"},
-		Write: registry.Write[*appsv1.ControllerRevision]{
+		Names: kind.Names{Plural: "controllerrevisions"},
+		Write: kind.Write[*appsv1.ControllerRevision]{
 			Validate: func(_ context.Context, r *appsv1.ControllerRevision) field.ErrorList { return validateRevision(r) },
 			ValidateUpdate: func(_ context.Context, r, old *appsv1.ControllerRevision) field.ErrorList {
 				errs := check.NonNegative(r.Revision, field.NewPath("revision"))
@@ -34,8 +34,8 @@ func controllerRevisionKind() registry.Kind[*appsv1.ControllerRevision] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*appsv1.ControllerRevision]{
-			Columns: []registry.Column{
+		Show: kind.Show[*appsv1.ControllerRevision]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("Controller", "Controller of the object"),
 				show.Text("Revision", show.Doc(appsv1.ControllerRevision{}, "revision")),

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
@@ -22,16 +22,16 @@ import (
 )
 
 // daemonSetKind declares the DaemonSet; o says what its pods may be.
-func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
-	return registry.Kind[*appsv1.DaemonSet]{
-		Hub: kind("DaemonSet"), Namespaced: true,
-		Representation: registry.Typed[*appsv1.DaemonSet]{Former: formerDaemonSets(), Readable: readableGeneration,
-			MetadataOnUpdate: registry.MetadataChange},
-		Names: registry.Names{
+func daemonSetKind(o podspec.Options) kind.Kind[*appsv1.DaemonSet] {
+	return kind.Kind[*appsv1.DaemonSet]{
+		Hub: gvk("DaemonSet"), Namespaced: true,
+		Representation: kind.Typed[*appsv1.DaemonSet]{Former: formerDaemonSets(), Readable: readableGeneration,
+			MetadataOnUpdate: kind.MetadataChange},
+		Names: kind.Names{
 			Plural:     "daemonsets",
 			ShortNames: []string{"ds"}, Categories: []string{"all"},
 		},
-		Write: registry.Write[*appsv1.DaemonSet]{
+		Write: kind.Write[*appsv1.DaemonSet]{
 			Default: defaultDaemonSet,
 			PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
 				setTemplateGeneration(d, max(templateGeneration(d), 1))
@@ -59,7 +59,7 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*appsv1.DaemonSet]{
+		Show: kind.Show[*appsv1.DaemonSet]{
 			Columns: workload.Columns(show.Doc(appsv1.DaemonSetSpec{}, "selector"),
 				show.Name(),
 				show.Int("Desired", show.Doc(appsv1.DaemonSetStatus{}, "desiredNumberScheduled")),
@@ -78,7 +78,7 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 					since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
 			},
 		},
-		Status: &registry.StatusSubresource[*appsv1.DaemonSet]{
+		Status: &kind.StatusSubresource[*appsv1.DaemonSet]{
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
 				setTemplateGeneration(d, templateGeneration(old))
 			},

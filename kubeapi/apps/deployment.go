@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
@@ -20,16 +20,16 @@ import (
 )
 
 // deploymentKind declares the Deployment; o says what its pods may be.
-func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
-	return registry.Kind[*appsv1.Deployment]{
-		Hub: kind("Deployment"), Namespaced: true,
-		Representation: registry.Typed[*appsv1.Deployment]{Former: formerDeployments(),
-			MetadataOnUpdate: registry.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
-		Names: registry.Names{
+func deploymentKind(o podspec.Options) kind.Kind[*appsv1.Deployment] {
+	return kind.Kind[*appsv1.Deployment]{
+		Hub: gvk("Deployment"), Namespaced: true,
+		Representation: kind.Typed[*appsv1.Deployment]{Former: formerDeployments(),
+			MetadataOnUpdate: kind.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
+		Names: kind.Names{
 			Plural:     "deployments",
 			ShortNames: []string{"deploy"}, Categories: []string{"all"},
 		},
-		Write: registry.Write[*appsv1.Deployment]{
+		Write: kind.Write[*appsv1.Deployment]{
 			Default:          defaultDeployment,
 			CountsGeneration: true,
 			Changed: func(d, old *appsv1.Deployment) bool {
@@ -47,7 +47,7 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*appsv1.Deployment]{
+		Show: kind.Show[*appsv1.Deployment]{
 			Columns: workload.Columns(show.Doc(appsv1.DeploymentSpec{}, "selector"),
 				show.Name(),
 				show.Text("Ready", "Number of the pod with ready state"),
@@ -57,11 +57,11 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 			),
 			Cells: deploymentCells,
 		},
-		Status: &registry.StatusSubresource[*appsv1.Deployment]{
+		Status: &kind.StatusSubresource[*appsv1.Deployment]{
 			Preserves:      []string{"metadata.labels"},
 			ValidateUpdate: validateDeploymentStatus,
 		},
-		Scale: registry.ScaleOf(func(d *appsv1.Deployment) (**int32, int32, *metav1.LabelSelector) {
+		Scale: kind.ScaleOf(func(d *appsv1.Deployment) (**int32, int32, *metav1.LabelSelector) {
 			return &d.Spec.Replicas, d.Status.Replicas, d.Spec.Selector
 		}),
 	}

@@ -10,7 +10,7 @@ import (
 	extensionsv1beta1 "k8s.io/api/extensions/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // What the first betas of the workloads have in common: a selector that is left out
@@ -26,22 +26,22 @@ const (
 	rollbackAnnotation = appsv1.DeprecatedRollbackTo
 )
 
-func formerDeployments() []registry.Version[*appsv1.Deployment] {
-	return append(registry.SameFields[*appsv1.Deployment]("Deployment", appsBeta2),
-		registry.VersionOf(appsv1beta1.SchemeGroupVersion.WithKind("Deployment"),
+func formerDeployments() []kind.Version[*appsv1.Deployment] {
+	return append(kind.SameFields[*appsv1.Deployment]("Deployment", appsBeta2),
+		kind.VersionOf(appsv1beta1.SchemeGroupVersion.WithKind("Deployment"),
 			func(old *appsv1beta1.Deployment) (*appsv1.Deployment, error) {
 				out := &appsv1.Deployment{}
-				err := registry.CopyFields(old, out)
+				err := kind.CopyFields(old, out)
 				if r := old.Spec.RollbackTo; r != nil {
 					annotate(out, rollbackAnnotation, r.Revision)
 				}
 				selectTemplate(&out.Spec.Selector, &out.Spec.Template)
 				return out, err
 			}, nil),
-		registry.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("Deployment"),
+		kind.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("Deployment"),
 			func(old *extensionsv1beta1.Deployment) (*appsv1.Deployment, error) {
 				out := &appsv1.Deployment{}
-				err := registry.CopyFields(old, out)
+				err := kind.CopyFields(old, out)
 				if r := old.Spec.RollbackTo; r != nil {
 					annotate(out, rollbackAnnotation, r.Revision)
 				}
@@ -50,12 +50,12 @@ func formerDeployments() []registry.Version[*appsv1.Deployment] {
 			}, nil))
 }
 
-func formerDaemonSets() []registry.Version[*appsv1.DaemonSet] {
-	return append(registry.SameFields[*appsv1.DaemonSet]("DaemonSet", appsBeta2),
-		registry.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("DaemonSet"),
+func formerDaemonSets() []kind.Version[*appsv1.DaemonSet] {
+	return append(kind.SameFields[*appsv1.DaemonSet]("DaemonSet", appsBeta2),
+		kind.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("DaemonSet"),
 			func(old *extensionsv1beta1.DaemonSet) (*appsv1.DaemonSet, error) {
 				out := &appsv1.DaemonSet{}
-				err := registry.CopyFields(old, out)
+				err := kind.CopyFields(old, out)
 				if g := old.Spec.TemplateGeneration; g != 0 {
 					annotate(out, appsv1.DeprecatedTemplateGeneration, g)
 				}
@@ -67,15 +67,15 @@ func formerDaemonSets() []registry.Version[*appsv1.DaemonSet] {
 			}, nil))
 }
 
-func formerReplicaSets() []registry.Version[*appsv1.ReplicaSet] {
-	out := registry.SameFields[*appsv1.ReplicaSet]("ReplicaSet", appsBeta2, extensions)
-	out[1].Default = registry.DefaultOf(func(r *appsv1.ReplicaSet) { selectTemplate(&r.Spec.Selector, &r.Spec.Template) })
+func formerReplicaSets() []kind.Version[*appsv1.ReplicaSet] {
+	out := kind.SameFields[*appsv1.ReplicaSet]("ReplicaSet", appsBeta2, extensions)
+	out[1].Default = kind.DefaultOf(func(r *appsv1.ReplicaSet) { selectTemplate(&r.Spec.Selector, &r.Spec.Template) })
 	return out
 }
 
-func formerStatefulSets() []registry.Version[*appsv1.StatefulSet] {
-	out := registry.SameFields[*appsv1.StatefulSet]("StatefulSet", appsBeta2, appsBeta1)
-	out[1].Default = registry.DefaultOf(func(s *appsv1.StatefulSet) {
+func formerStatefulSets() []kind.Version[*appsv1.StatefulSet] {
+	out := kind.SameFields[*appsv1.StatefulSet]("StatefulSet", appsBeta2, appsBeta1)
+	out[1].Default = kind.DefaultOf(func(s *appsv1.StatefulSet) {
 		selectTemplate(&s.Spec.Selector, &s.Spec.Template)
 		if s.Spec.UpdateStrategy.Type == "" {
 			s.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
@@ -17,16 +17,16 @@ import (
 )
 
 // replicaSetKind declares the ReplicaSet; o says what its pods may be.
-func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
-	return registry.Kind[*appsv1.ReplicaSet]{
-		Hub: kind("ReplicaSet"), Namespaced: true,
-		Representation: registry.Typed[*appsv1.ReplicaSet]{Former: formerReplicaSets(),
-			MetadataOnUpdate: registry.MetadataChange, Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) }},
-		Names: registry.Names{
+func replicaSetKind(o podspec.Options) kind.Kind[*appsv1.ReplicaSet] {
+	return kind.Kind[*appsv1.ReplicaSet]{
+		Hub: gvk("ReplicaSet"), Namespaced: true,
+		Representation: kind.Typed[*appsv1.ReplicaSet]{Former: formerReplicaSets(),
+			MetadataOnUpdate: kind.MetadataChange, Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) }},
+		Names: kind.Names{
 			Plural:     "replicasets",
 			ShortNames: []string{"rs"}, Categories: []string{"all"},
 		},
-		Write: registry.Write[*appsv1.ReplicaSet]{
+		Write: kind.Write[*appsv1.ReplicaSet]{
 			Default: func(r *appsv1.ReplicaSet) {
 				podspec.Default(&r.Spec.Template)
 				defaults.Set(&r.Spec.Replicas, 1)
@@ -44,7 +44,7 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*appsv1.ReplicaSet]{
+		Show: kind.Show[*appsv1.ReplicaSet]{
 			Columns: workload.Columns(show.Doc(appsv1.ReplicaSetSpec{}, "selector"),
 				show.Name(),
 				show.Int("Desired", show.Doc(appsv1.ReplicaSetSpec{}, "replicas")),
@@ -58,10 +58,10 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 					since(r.CreationTimestamp), names, images, show.Selector(r.Spec.Selector)}
 			},
 		},
-		Status: &registry.StatusSubresource[*appsv1.ReplicaSet]{
+		Status: &kind.StatusSubresource[*appsv1.ReplicaSet]{
 			ValidateUpdate: validateReplicaSetStatus,
 		},
-		Scale: registry.ScaleOf(func(r *appsv1.ReplicaSet) (**int32, int32, *metav1.LabelSelector) {
+		Scale: kind.ScaleOf(func(r *appsv1.ReplicaSet) (**int32, int32, *metav1.LabelSelector) {
 			return &r.Spec.Replicas, r.Status.Replicas, r.Spec.Selector
 		}),
 	}

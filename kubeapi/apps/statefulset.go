@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
@@ -27,21 +27,21 @@ type statefulSetGates struct {
 }
 
 // statefulSetKind declares the StatefulSet; o says what its pods may be.
-func statefulSetKind(o podspec.Options, gates statefulSetGates) registry.Kind[*appsv1.StatefulSet] {
+func statefulSetKind(o podspec.Options, gates statefulSetGates) kind.Kind[*appsv1.StatefulSet] {
 	o.AnyHostname = true // its pods are named after the set
-	return registry.Kind[*appsv1.StatefulSet]{
-		Hub: kind("StatefulSet"), Namespaced: true,
-		Representation: registry.Typed[*appsv1.StatefulSet]{
+	return kind.Kind[*appsv1.StatefulSet]{
+		Hub: gvk("StatefulSet"), Namespaced: true,
+		Representation: kind.Typed[*appsv1.StatefulSet]{
 			Former:           formerStatefulSets(),
-			MetadataOnUpdate: registry.MetadataChange,
+			MetadataOnUpdate: kind.MetadataChange,
 			Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
 			// Claim templates show their kind, which storage does not keep.
 		},
-		Names: registry.Names{
+		Names: kind.Names{
 			Plural:     "statefulsets",
 			ShortNames: []string{"sts"}, Categories: []string{"all"},
 		},
-		Write: registry.Write[*appsv1.StatefulSet]{
+		Write: kind.Write[*appsv1.StatefulSet]{
 			Default:          func(s *appsv1.StatefulSet) { defaultStatefulSet(s, gates.parallel) },
 			ValidateName:     validation.NameIsDNSLabel,
 			CountsGeneration: true,
@@ -54,8 +54,8 @@ func statefulSetKind(o podspec.Options, gates statefulSetGates) registry.Kind[*a
 			Warnings:                 statefulSetWarnings,
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*appsv1.StatefulSet]{
-			Columns: append([]registry.Column{
+		Show: kind.Show[*appsv1.StatefulSet]{
+			Columns: append([]kind.Column{
 				show.Name(),
 				show.Text("Ready", "Number of the pod with ready state"),
 				show.Age(),
@@ -66,10 +66,10 @@ func statefulSetKind(o podspec.Options, gates statefulSetGates) registry.Kind[*a
 					since(s.CreationTimestamp), names, images}
 			},
 		},
-		Status: &registry.StatusSubresource[*appsv1.StatefulSet]{
+		Status: &kind.StatusSubresource[*appsv1.StatefulSet]{
 			ValidateUpdate: validateStatefulSetStatus,
 		},
-		Scale: registry.ScaleOf(func(s *appsv1.StatefulSet) (**int32, int32, *metav1.LabelSelector) {
+		Scale: kind.ScaleOf(func(s *appsv1.StatefulSet) (**int32, int32, *metav1.LabelSelector) {
 			return &s.Spec.Replicas, s.Status.Replicas, s.Spec.Selector
 		}),
 	}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
@@ -23,21 +23,21 @@ import (
 type autoscaler = autoscalingv2.HorizontalPodAutoscaler
 
 // autoscalerKind declares autoscalers, whose minReplicas are at least least; counted says that they have generations.
-func autoscalerKind(least int32, counted bool) registry.Kind[*autoscaler] {
+func autoscalerKind(least int32, counted bool) kind.Kind[*autoscaler] {
 	v1, v2 := autoscalingv1.SchemeGroupVersion, autoscalingv2.SchemeGroupVersion
-	former := registry.VersionOf(v1.WithKind("HorizontalPodAutoscaler"), toV2, toV1)
+	former := kind.VersionOf(v1.WithKind("HorizontalPodAutoscaler"), toV2, toV1)
 	former.Default, former.OwnDefaults = defaultV1, true
-	return registry.Kind[*autoscaler]{
+	return kind.Kind[*autoscaler]{
 		Hub: v2.WithKind("HorizontalPodAutoscaler"), Namespaced: true,
-		Representation: registry.Typed[*autoscaler]{
-			MetadataOnUpdate: registry.MetadataChange,
-			Versions:         []registry.Version[*autoscaler]{former},
+		Representation: kind.Typed[*autoscaler]{
+			MetadataOnUpdate: kind.MetadataChange,
+			Versions:         []kind.Version[*autoscaler]{former},
 		},
-		Names: registry.Names{
+		Names: kind.Names{
 			Plural:     "horizontalpodautoscalers",
 			ShortNames: []string{"hpa"}, Categories: []string{"all"},
 		},
-		Write: registry.Write[*autoscaler]{
+		Write: kind.Write[*autoscaler]{
 			Default:          defaultAutoscaler,
 			CountsGeneration: counted,
 			Validate:         func(_ context.Context, a *autoscaler) field.ErrorList { return validate(a, least) },
@@ -45,8 +45,8 @@ func autoscalerKind(least int32, counted bool) registry.Kind[*autoscaler] {
 
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*autoscaler]{
-			Columns: []registry.Column{
+		Show: kind.Show[*autoscaler]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("Reference", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "scaleTargetRef")),
 				show.Text("Targets", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "metrics")),
@@ -60,7 +60,7 @@ func autoscalerKind(least int32, counted bool) registry.Kind[*autoscaler] {
 					int64(a.Spec.MaxReplicas), int64(a.Status.CurrentReplicas), since(a.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[*autoscaler]{
+		Status: &kind.StatusSubresource[*autoscaler]{
 			ValidateUpdate: func(_ context.Context, a, _ *autoscaler) field.ErrorList {
 				path := field.NewPath("status")
 				errs := check.NonNegative(int64(a.Status.CurrentReplicas), path.Child("currentReplicas"))

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
@@ -27,16 +27,16 @@ const maxCronJobName = 52
 const zoneInSchedule = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
 
 // cronJobKind declares the CronJob; o says what its pods may be.
-func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
-	return registry.Kind[*batchv1.CronJob]{
-		Hub: kind("CronJob"), Namespaced: true,
-		Representation: registry.Typed[*batchv1.CronJob]{Former: registry.SameFields[*batchv1.CronJob]("CronJob",
-			"batch/v1beta1"), MetadataOnUpdate: registry.MetadataChange, MetadataOnStatus: registry.MetadataOnce},
-		Names: registry.Names{
+func cronJobKind(o podspec.Options) kind.Kind[*batchv1.CronJob] {
+	return kind.Kind[*batchv1.CronJob]{
+		Hub: gvk("CronJob"), Namespaced: true,
+		Representation: kind.Typed[*batchv1.CronJob]{Former: kind.SameFields[*batchv1.CronJob]("CronJob",
+			"batch/v1beta1"), MetadataOnUpdate: kind.MetadataChange, MetadataOnStatus: kind.MetadataOnce},
+		Names: kind.Names{
 			Plural:     "cronjobs",
 			ShortNames: []string{"cj"}, Categories: []string{"all"},
 		},
-		Write: registry.Write[*batchv1.CronJob]{
+		Write: kind.Write[*batchv1.CronJob]{
 			Default:          defaultCronJob,
 			CountsGeneration: true,
 			Validate: func(_ context.Context, c *batchv1.CronJob) field.ErrorList {
@@ -54,8 +54,8 @@ func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 			Warnings:                 cronJobWarnings,
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*batchv1.CronJob]{
-			Columns: []registry.Column{
+		Show: kind.Show[*batchv1.CronJob]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("Schedule", show.Doc(batchv1.CronJobSpec{}, "schedule")),
 				show.Text("Timezone", show.Doc(batchv1.CronJobSpec{}, "timeZone")),
@@ -69,7 +69,7 @@ func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 			},
 			Cells: cronJobCells,
 		},
-		Status: &registry.StatusSubresource[*batchv1.CronJob]{},
+		Status: &kind.StatusSubresource[*batchv1.CronJob]{},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 var v1 = batchv1.SchemeGroupVersion
 
-func kind(name string) schema.GroupVersionKind { return v1.WithKind(name) }
+func gvk(name string) schema.GroupVersionKind { return v1.WithKind(name) }
 
 // Group builds batch/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/show"
@@ -29,13 +29,13 @@ const (
 )
 
 // jobKind declares the Job; o says what its pods may be.
-func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
-	return registry.Kind[*batchv1.Job]{
-		Hub: kind("Job"), Namespaced: true,
+func jobKind(o podspec.Options) kind.Kind[*batchv1.Job] {
+	return kind.Kind[*batchv1.Job]{
+		Hub: gvk("Job"), Namespaced: true,
 		// kube-apiserver generates labels of the template after it has set defaults, and stores the job without its own.
-		Representation: registry.Typed[*batchv1.Job]{OnRead: registry.OnRead[*batchv1.Job]{Fields: []string{"metadata.labels"}}},
-		Names:          registry.Names{Plural: "jobs", Categories: []string{"all"}},
-		Write: registry.Write[*batchv1.Job]{
+		Representation: kind.Typed[*batchv1.Job]{OnRead: kind.OnRead[*batchv1.Job]{Fields: []string{"metadata.labels"}}},
+		Names:          kind.Names{Plural: "jobs", Categories: []string{"all"}},
+		Write: kind.Write[*batchv1.Job]{
 			Default:                  defaultJob,
 			AllowUnconditionalUpdate: true,
 			PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
@@ -61,12 +61,12 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 			},
 			Warnings: jobWarnings,
 		},
-		Delete: registry.Delete[*batchv1.Job]{
+		Delete: kind.Delete[*batchv1.Job]{
 			Warnings:          warnOfOrphans,
-			GarbageCollection: registry.OrphanDependents,
+			GarbageCollection: kind.OrphanDependents,
 		},
-		Show: registry.Show[*batchv1.Job]{
-			Columns: []registry.Column{
+		Show: kind.Show[*batchv1.Job]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("Status", "Status of the job."),
 				show.Text("Completions", show.Doc(batchv1.JobStatus{}, "succeeded")),
@@ -78,14 +78,14 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 			},
 			Cells: jobCells,
 		},
-		Select: registry.Select[*batchv1.Job]{
-			Fields: []registry.SelectableField[*batchv1.Job]{
+		Select: kind.Select[*batchv1.Job]{
+			Fields: []kind.SelectableField[*batchv1.Job]{
 				{Path: "status.successful", Reads: []string{"status.succeeded"},
 					Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
 			},
 			Unknown: "field label %q not supported for Job",
 		},
-		Status: &registry.StatusSubresource[*batchv1.Job]{
+		Status: &kind.StatusSubresource[*batchv1.Job]{
 			ValidateUpdate: validateJobStatusUpdate,
 		},
 	}

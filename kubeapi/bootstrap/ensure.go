@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
@@ -22,7 +22,7 @@ import (
 const writers = 16
 
 // kindOf is a set of objects of one kind to be there.
-type kindOf[T registry.Object] struct {
+type kindOf[T kind.Object] struct {
 	group.Handle[T]
 	objects []T
 	// repair changes a present object so that it fits the wanted one, and reports
@@ -45,7 +45,7 @@ func asServer(ctx context.Context) context.Context {
 
 // ensure creates missing objects and repairs others. One that is there and cannot be read
 // is left to administrators.
-func ensure[T registry.Object](ctx context.Context, k kindOf[T]) error {
+func ensure[T kind.Object](ctx context.Context, k kindOf[T]) error {
 	ctx = asServer(ctx)
 	have, err := k.ListConsistent(request.SkippingUnreadable(ctx), "")
 	if err != nil {
@@ -76,7 +76,7 @@ func ensure[T registry.Object](ctx context.Context, k kindOf[T]) error {
 	return inParallel(work)
 }
 
-func create[T registry.Object](ctx context.Context, k kindOf[T], want T) error {
+func create[T kind.Object](ctx context.Context, k kindOf[T], want T) error {
 	create := k.Verbs().Create
 	if create == nil {
 		return fmt.Errorf("%s cannot be created", k.Resource())
@@ -116,7 +116,7 @@ func (k kindOf[T]) note(o runtime.Object) {
 	}
 }
 
-func update[T registry.Object](ctx context.Context, k kindOf[T], want T) error {
+func update[T kind.Object](ctx context.Context, k kindOf[T], want T) error {
 	update := k.Verbs().Update
 	if update == nil {
 		return fmt.Errorf("%s cannot be updated", k.Resource())

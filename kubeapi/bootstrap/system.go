@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/group"
 )
 
@@ -35,7 +35,7 @@ func written(apiVersion, fields string) []metav1.ManagedFieldsEntry {
 
 // createMissing creates an object unless it is there; it does not look at one
 // that is.
-func createMissing[T registry.Object](ctx context.Context, of group.Handle[T], obj T) error {
+func createMissing[T kind.Object](ctx context.Context, of group.Handle[T], obj T) error {
 	_, err := of.GetConsistent(ctx, obj.GetNamespace(), obj.GetName())
 	if err == nil || !apierrors.IsNotFound(err) {
 		return err
@@ -112,7 +112,7 @@ func LegacyTokenTracking(ctx context.Context, stores *group.Stores) error {
 
 // put creates an object, or changes the present one where change says that it
 // has to be.
-func put[T registry.Object](ctx context.Context, of group.Handle[T], want T, change func(have T) bool) error {
+func put[T kind.Object](ctx context.Context, of group.Handle[T], want T, change func(have T) bool) error {
 	have, err := of.GetConsistent(ctx, want.GetNamespace(), want.GetName())
 	if apierrors.IsNotFound(err) {
 		return create(asServer(ctx), kindOf[T]{Handle: of}, want)

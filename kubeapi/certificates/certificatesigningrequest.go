@@ -12,21 +12,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
-	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/kubeapi/show"
 )
 
-func signingRequestKind(issued *metrics.CertificateRequests) registry.Kind[*csr] {
-	return registry.Kind[*csr]{
+func signingRequestKind(issued *requestMetrics) kind.Kind[*csr] {
+	return kind.Kind[*csr]{
 		Hub:            v1.WithKind("CertificateSigningRequest"),
-		Representation: registry.Typed[*csr]{Former: formerRequests(), MetadataOnStatus: registry.MetadataWhole},
-		Names: registry.Names{
+		Representation: kind.Typed[*csr]{Former: formerRequests(), MetadataOnStatus: kind.MetadataWhole},
+		Names: kind.Names{
 			Plural:     "certificatesigningrequests",
 			ShortNames: []string{"csr"},
 		},
-		Write: registry.Write[*csr]{
+		Write: kind.Write[*csr]{
 			ValidateName:             func(string, bool) []string { return nil },
 			PrepareForCreate:         prepareCreate,
 			Preserves:                []string{"spec"},
@@ -34,8 +33,8 @@ func signingRequestKind(issued *metrics.CertificateRequests) registry.Kind[*csr]
 			ValidateUpdate:           func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*csr]{
-			Columns: []registry.Column{
+		Show: kind.Show[*csr]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Age(),
 				show.Text("SignerName", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "signerName")),
@@ -45,19 +44,19 @@ func signingRequestKind(issued *metrics.CertificateRequests) registry.Kind[*csr]
 			},
 			Cells: cells,
 		},
-		Select: registry.Select[*csr]{
-			Fields: []registry.SelectableField[*csr]{
+		Select: kind.Select[*csr]{
+			Fields: []kind.SelectableField[*csr]{
 				{Path: "spec.signerName", Get: func(r *csr) string { return r.Spec.SignerName }},
 			},
 		},
-		Status: &registry.StatusSubresource[*csr]{
+		Status: &kind.StatusSubresource[*csr]{
 			PrepareForUpdate: prepareStatus,
 			BeginUpdate:      countIssued(issued),
 			ValidateUpdate:   validateStatusUpdate,
 			Resets:           []string{"status.conditions"},
 		},
 		// Approvers write conditions and nothing else.
-		Subresources: map[string]*registry.UpdateSubresource[*csr]{"approval": {
+		Subresources: map[string]*kind.UpdateSubresource[*csr]{"approval": {
 			Preserves:        []string{"spec", "status.certificate"},
 			PrepareForUpdate: func(_ context.Context, r, old *csr) { stamp(r, old) },
 			ValidateUpdate:   func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
@@ -23,14 +23,14 @@ const (
 	maxTrustBundle  = 1 << 20
 )
 
-func trustBundleKind() registry.Kind[*certificatesv1.ClusterTrustBundle] {
+func trustBundleKind() kind.Kind[*certificatesv1.ClusterTrustBundle] {
 	type bundle = *certificatesv1.ClusterTrustBundle
-	return registry.Kind[bundle]{
+	return kind.Kind[bundle]{
 		Hub: certificatesv1.SchemeGroupVersion.WithKind("ClusterTrustBundle"),
-		Representation: registry.Typed[bundle]{Versions: registry.SameFields[bundle]("ClusterTrustBundle", beta1,
+		Representation: kind.Typed[bundle]{Versions: kind.SameFields[bundle]("ClusterTrustBundle", beta1,
 			"certificates.k8s.io/v1alpha1")},
-		Names: registry.Names{Plural: "clustertrustbundles"},
-		Write: registry.Write[bundle]{
+		Names: kind.Names{Plural: "clustertrustbundles"},
+		Write: kind.Write[bundle]{
 			ValidateName: func(string, bool) []string { return nil }, // depends on the signer
 			Validate:     func(_ context.Context, b bundle) field.ErrorList { return validateBundle(b) },
 			ValidateUpdate: func(_ context.Context, b, old bundle) field.ErrorList {
@@ -38,8 +38,8 @@ func trustBundleKind() registry.Kind[*certificatesv1.ClusterTrustBundle] {
 					field.NewPath("spec", "signerName"))...)
 			},
 		},
-		Show: registry.Show[bundle]{
-			Columns: []registry.Column{show.Name(),
+		Show: kind.Show[bundle]{
+			Columns: []kind.Column{show.Name(),
 				show.Text("SignerName", show.Doc(certificatesv1.ClusterTrustBundleSpec{}, "signerName"))},
 			Cells: func(b bundle, _ func(metav1.Time) string) []any {
 				signer := b.Spec.SignerName
@@ -49,7 +49,7 @@ func trustBundleKind() registry.Kind[*certificatesv1.ClusterTrustBundle] {
 				return []any{b.Name, signer}
 			},
 		},
-		Select: registry.Select[bundle]{Fields: []registry.SelectableField[bundle]{
+		Select: kind.Select[bundle]{Fields: []kind.SelectableField[bundle]{
 			{Path: "spec.signerName", Get: func(b bundle) string { return b.Spec.SignerName }},
 		}},
 	}

@@ -6,8 +6,6 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	certutil "k8s.io/client-go/util/cert"
-
-	"triplane.dev/generic/base/metrics"
 )
 
 // durationTolerance is by how much a certificate's life may differ from what was requested, besides 5% of that:
@@ -15,7 +13,7 @@ import (
 const durationTolerance = 5 * time.Minute
 
 // countIssued returns a BeginUpdate that counts requests with a duration when their certificate is stored.
-func countIssued(m *metrics.CertificateRequests) func(context.Context, *csr, *csr,
+func countIssued(m *requestMetrics) func(context.Context, *csr, *csr,
 	bool) (func(context.Context, bool), error) {
 	return func(_ context.Context, r, old *csr, dryRun bool) (func(context.Context, bool), error) {
 		if dryRun || r.Spec.ExpirationSeconds == nil || len(old.Status.Certificate) > 0 || len(r.Status.Certificate) == 0 {
@@ -24,7 +22,7 @@ func countIssued(m *metrics.CertificateRequests) func(context.Context, *csr, *cs
 		signer, honored := signerLabel(r.Spec.SignerName), honorsDuration(r)
 		return func(_ context.Context, ok bool) {
 			if ok {
-				m.Issued(signer, honored)
+				m.issued(signer, honored)
 			}
 		}, nil
 	}

@@ -33,7 +33,7 @@ func TestDurationsAreCounted(t *testing.T) {
 			want["honored kubernetes.io/kube-apiserver-client"], want["honored other"] = 1, 1
 		}
 		m := metrics.New()
-		begin := countIssued(m.CertificateRequests)
+		begin := countIssued(newRequestMetrics(m))
 		for _, signer := range []string{"kubernetes.io/kube-apiserver-client", "example.com/x"} {
 			issue(t, begin, signer, c.issued, c.requested)
 		}

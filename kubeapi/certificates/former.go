@@ -4,13 +4,13 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // formerRequests are the requests of the beta, which could leave out more.
-func formerRequests() []registry.Version[*csr] {
-	out := registry.SameFields[*csr]("CertificateSigningRequest", "certificates.k8s.io/v1beta1")
-	out[0].Default = registry.DefaultOf(func(r *csr) {
+func formerRequests() []kind.Version[*csr] {
+	out := kind.SameFields[*csr]("CertificateSigningRequest", "certificates.k8s.io/v1beta1")
+	out[0].Default = kind.DefaultOf(func(r *csr) {
 		if r.Spec.SignerName == "" {
 			r.Spec.SignerName = legacySigner
 		}

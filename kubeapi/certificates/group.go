@@ -14,7 +14,7 @@ type csr = certificatesv1.CertificateSigningRequest
 // Group builds certificates.k8s.io.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, certificatesv1.GroupName, "v1", "v1beta1", "v1alpha1")
-	group.Add(b, signingRequestKind(d.CertificateRequests))
+	group.Add(b, signingRequestKind(newRequestMetrics(d.Metrics)))
 	group.AddGated(b, gateTrustBundle, trustBundleKind())
 	group.AddGated(b, gatePodCertificate, podRequestKind())
 	return b.Info()

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
@@ -27,23 +27,23 @@ const (
 
 type podRequest = certificatesv1beta1.PodCertificateRequest
 
-func podRequestKind() registry.Kind[*podRequest] {
+func podRequestKind() kind.Kind[*podRequest] {
 	gv := certificatesv1beta1.SchemeGroupVersion
-	return registry.Kind[*podRequest]{
+	return kind.Kind[*podRequest]{
 		Hub: gv.WithKind("PodCertificateRequest"), Namespaced: true,
-		Representation: registry.Typed[*podRequest]{Versions: []registry.Version[*podRequest]{
-			registry.VersionOf(v1.WithKind("PodCertificateRequest"), podRequestFromV1, podRequestToV1),
+		Representation: kind.Typed[*podRequest]{Versions: []kind.Version[*podRequest]{
+			kind.VersionOf(v1.WithKind("PodCertificateRequest"), podRequestFromV1, podRequestToV1),
 		}},
-		Names: registry.Names{Plural: "podcertificaterequests"},
-		Write: registry.Write[*podRequest]{
+		Names: kind.Names{Plural: "podcertificaterequests"},
+		Write: kind.Write[*podRequest]{
 			Default:  func(r *podRequest) { defaults.Set(&r.Spec.MaxExpirationSeconds, dayOfSeconds) },
 			Validate: func(_ context.Context, r *podRequest) field.ErrorList { return validatePodRequest(r) },
 			ValidateUpdate: func(_ context.Context, r, old *podRequest) field.ErrorList {
 				return check.Immutable(r.Spec, old.Spec, field.NewPath("spec"))
 			},
 		},
-		Show: registry.Show[*podRequest]{
-			Columns: []registry.Column{
+		Show: kind.Show[*podRequest]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("PodName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "podName")),
 				show.Text("ServiceAccountName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "serviceAccountName")),
 				show.Text("NodeName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "nodeName")),
@@ -57,12 +57,12 @@ func podRequestKind() registry.Kind[*podRequest] {
 					podRequestState(r), show.Labels(r.Spec.UnverifiedUserAnnotations)}
 			},
 		},
-		Select: registry.Select[*podRequest]{Fields: []registry.SelectableField[*podRequest]{
+		Select: kind.Select[*podRequest]{Fields: []kind.SelectableField[*podRequest]{
 			{Path: "spec.signerName", Get: func(r *podRequest) string { return r.Spec.SignerName }},
 			{Path: "spec.podName", Get: func(r *podRequest) string { return r.Spec.PodName }},
 			{Path: "spec.nodeName", Get: func(r *podRequest) string { return string(r.Spec.NodeName) }},
 		}},
-		Status: &registry.StatusSubresource[*podRequest]{
+		Status: &kind.StatusSubresource[*podRequest]{
 			ValidateUpdate: func(_ context.Context, r,
 				old *podRequest) field.ErrorList {
 				return validatePodRequestStatus(r, old)
@@ -74,12 +74,12 @@ func podRequestKind() registry.Kind[*podRequest] {
 // podRequestFromV1 and podRequestToV1 convert: v1 has the fields of v1beta1 without those that the stub replaces.
 func podRequestFromV1(from *certificatesv1.PodCertificateRequest) (*podRequest, error) {
 	to := &podRequest{}
-	return to, registry.CopyFields(from, to)
+	return to, kind.CopyFields(from, to)
 }
 
 func podRequestToV1(from *podRequest) (*certificatesv1.PodCertificateRequest, error) {
 	to := &certificatesv1.PodCertificateRequest{}
-	return to, registry.CopyFields(from, to)
+	return to, kind.CopyFields(from, to)
 }
 
 func podRequestState(r *podRequest) string {

@@ -9,25 +9,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func leaseKind() registry.Kind[*coordinationv1.Lease] {
+func leaseKind() kind.Kind[*coordinationv1.Lease] {
 	type lease = *coordinationv1.Lease
-	return registry.Kind[lease]{
+	return kind.Kind[lease]{
 		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Namespaced: true,
-		Representation: registry.Typed[lease]{Former: registry.SameFields[lease]("Lease", "coordination.k8s.io/v1beta1"),
-			MetadataOnUpdate: registry.MetadataChange, AnyFinalizer: true},
-		Names: registry.Names{Plural: "leases"},
-		Write: registry.Write[lease]{
+		Representation: kind.Typed[lease]{Former: kind.SameFields[lease]("Lease", "coordination.k8s.io/v1beta1"),
+			MetadataOnUpdate: kind.MetadataChange, AnyFinalizer: true},
+		Names: kind.Names{Plural: "leases"},
+		Write: kind.Write[lease]{
 			AllowCreateOnUpdate: true,
 			Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
 			ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
 		},
-		Show: registry.Show[lease]{
-			Columns: []registry.Column{
+		Show: kind.Show[lease]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Holder", show.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), show.Age(),
 			},
 			Cells: func(l lease, since func(metav1.Time) string) []any {

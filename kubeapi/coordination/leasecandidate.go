@@ -11,20 +11,20 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func candidateKind() registry.Kind[*coordinationv1beta1.LeaseCandidate] {
+func candidateKind() kind.Kind[*coordinationv1beta1.LeaseCandidate] {
 	type candidate = *coordinationv1beta1.LeaseCandidate
 	doc := func(name string) string { return show.Doc(coordinationv1beta1.LeaseCandidateSpec{}, name) }
-	return registry.Kind[candidate]{
+	return kind.Kind[candidate]{
 		Hub: coordinationv1beta1.SchemeGroupVersion.WithKind("LeaseCandidate"), Namespaced: true,
-		Representation: registry.Typed[candidate]{Versions: registry.SameFields[candidate]("LeaseCandidate",
+		Representation: kind.Typed[candidate]{Versions: kind.SameFields[candidate]("LeaseCandidate",
 			"coordination.k8s.io/v1alpha2")},
-		Names: registry.Names{Plural: "leasecandidates"},
-		Write: registry.Write[candidate]{
+		Names: kind.Names{Plural: "leasecandidates"},
+		Write: kind.Write[candidate]{
 			AllowCreateOnUpdate: true,
 			ValidateName:        func(name string, _ bool) []string { return utilvalidation.IsConfigMapKey(name) },
 			Validate:            func(_ context.Context, c candidate) field.ErrorList { return validateCandidate(&c.Spec) },
@@ -33,8 +33,8 @@ func candidateKind() registry.Kind[*coordinationv1beta1.LeaseCandidate] {
 					field.NewPath("spec", "leaseName"))...)
 			},
 		},
-		Show: registry.Show[candidate]{
-			Columns: []registry.Column{
+		Show: kind.Show[candidate]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("LeaseName", doc("leaseName")), show.Text("BinaryVersion", doc("binaryVersion")),
 				show.Text("EmulationVersion", doc("emulationVersion")), show.Text("Strategy", doc("strategy")), show.Age(),
 			},
@@ -43,7 +43,7 @@ func candidateKind() registry.Kind[*coordinationv1beta1.LeaseCandidate] {
 					since(c.CreationTimestamp)}
 			},
 		},
-		Select: registry.Select[candidate]{Fields: []registry.SelectableField[candidate]{
+		Select: kind.Select[candidate]{Fields: []kind.SelectableField[candidate]{
 			{Path: "spec.leaseName", Get: func(c candidate) string { return c.Spec.LeaseName }},
 		}},
 	}

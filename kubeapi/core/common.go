@@ -14,7 +14,7 @@ import (
 
 var v1 = schema.GroupVersion{Version: "v1"}
 
-func kind(name string) schema.GroupVersionKind { return v1.WithKind(name) }
+func gvk(name string) schema.GroupVersionKind { return v1.WithKind(name) }
 
 func groupResource(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
 

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/kubeapi/show"
 )
@@ -31,7 +31,7 @@ func (c componentStatuses) resource() *rest.Resource {
 		New:         func() runtime.Object { return &corev1.ComponentStatus{} },
 		NewList:     func() runtime.Object { return &corev1.ComponentStatusList{} },
 		ShortNames:  []string{"cs"},
-		Deprecation: "v1 ComponentStatus is deprecated in v1.19+", FieldLabel: registry.ConvertMetadataLabel,
+		Deprecation: "v1 ComponentStatus is deprecated in v1.19+", FieldLabel: kind.ConvertMetadataLabel,
 		Get: c.get, List: c.list, ConvertToTable: componentTable,
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/show"
 )
 
 // configMapKind declares config maps.
-func configMapKind() registry.Kind[*corev1.ConfigMap] {
-	return registry.Kind[*corev1.ConfigMap]{
-		Hub: kind("ConfigMap"), Namespaced: true,
-		Names: registry.Names{Plural: "configmaps", ShortNames: []string{"cm"}},
-		Write: registry.Write[*corev1.ConfigMap]{
+func configMapKind() kind.Kind[*corev1.ConfigMap] {
+	return kind.Kind[*corev1.ConfigMap]{
+		Hub: gvk("ConfigMap"), Namespaced: true,
+		Names: kind.Names{Plural: "configmaps", ShortNames: []string{"cm"}},
+		Write: kind.Write[*corev1.ConfigMap]{
 			AllowUnconditionalUpdate: true,
 			Validate: func(_ context.Context,
 				c *corev1.ConfigMap) field.ErrorList {
@@ -33,8 +33,8 @@ func configMapKind() registry.Kind[*corev1.ConfigMap] {
 				return append(errs, validateConfigMap(c)...)
 			},
 		},
-		Show: registry.Show[*corev1.ConfigMap]{
-			Columns: []registry.Column{show.Name(), show.Text("Data", show.Doc(corev1.ConfigMap{}, "data")), show.Age()},
+		Show: kind.Show[*corev1.ConfigMap]{
+			Columns: []kind.Column{show.Name(), show.Text("Data", show.Doc(corev1.ConfigMap{}, "data")), show.Age()},
 			Cells: func(c *corev1.ConfigMap, since func(metav1.Time) string) []any {
 				return []any{c.Name, int64(len(c.Data) + len(c.BinaryData)), since(c.CreationTimestamp)}
 			},

@@ -12,18 +12,18 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
 // endpointsKind declares endpoints.
-func endpointsKind(a check.Addresses) registry.Kind[*corev1.Endpoints] {
-	return registry.Kind[*corev1.Endpoints]{
-		Hub: kind("Endpoints"), Namespaced: true,
+func endpointsKind(a check.Addresses) kind.Kind[*corev1.Endpoints] {
+	return kind.Kind[*corev1.Endpoints]{
+		Hub: gvk("Endpoints"), Namespaced: true,
 		Prefix: "services/endpoints",
-		Names:  registry.Names{Plural: "endpoints", ShortNames: []string{"ep"}},
-		Write: registry.Write[*corev1.Endpoints]{
+		Names:  kind.Names{Plural: "endpoints", ShortNames: []string{"ep"}},
+		Write: kind.Write[*corev1.Endpoints]{
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 			Default: func(e *corev1.Endpoints) {
@@ -41,8 +41,8 @@ func endpointsKind(a check.Addresses) registry.Kind[*corev1.Endpoints] {
 			},
 			Warnings: func(_ context.Context, e, _ *corev1.Endpoints) []string { return endpointsWarnings(e) },
 		},
-		Show: registry.Show[*corev1.Endpoints]{
-			Columns: []registry.Column{
+		Show: kind.Show[*corev1.Endpoints]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Endpoints", show.Doc(corev1.Endpoints{}, "subsets")), show.Age(),
 			},
 			Cells: func(e *corev1.Endpoints, since func(metav1.Time) string) []any {

@@ -7,17 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
 )
 
 // limitRangeKind declares limit ranges.
-func limitRangeKind() registry.Kind[*corev1.LimitRange] {
-	return registry.Kind[*corev1.LimitRange]{
-		Hub: kind("LimitRange"), Namespaced: true,
-		Representation: registry.Typed[*corev1.LimitRange]{MetadataOnUpdate: registry.MetadataCreate},
-		Names:          registry.Names{Plural: "limitranges", ShortNames: []string{"limits"}},
-		Write: registry.Write[*corev1.LimitRange]{
+func limitRangeKind() kind.Kind[*corev1.LimitRange] {
+	return kind.Kind[*corev1.LimitRange]{
+		Hub: gvk("LimitRange"), Namespaced: true,
+		Representation: kind.Typed[*corev1.LimitRange]{MetadataOnUpdate: kind.MetadataCreate},
+		Names:          kind.Names{Plural: "limitranges", ShortNames: []string{"limits"}},
+		Write: kind.Write[*corev1.LimitRange]{
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultLimitRange,

@@ -9,18 +9,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/show"
 )
 
 // namespaceKind declares namespaces. They go in two steps: a deletion marks
 // them, and whoever empties them takes its name from spec.finalizers through
 // the subresource finalize.
-func namespaceKind() registry.Kind[*corev1.Namespace] {
-	return registry.Kind[*corev1.Namespace]{
-		Hub:   kind("Namespace"),
-		Names: registry.Names{Plural: "namespaces", ShortNames: []string{"ns"}},
-		Write: registry.Write[*corev1.Namespace]{
+func namespaceKind() kind.Kind[*corev1.Namespace] {
+	return kind.Kind[*corev1.Namespace]{
+		Hub:   gvk("Namespace"),
+		Names: kind.Names{Plural: "namespaces", ShortNames: []string{"ns"}},
+		Write: kind.Write[*corev1.Namespace]{
 			ValidateName:             validation.NameIsDNSLabel,
 			AllowUnconditionalUpdate: true,
 			Default: func(n *corev1.Namespace) {
@@ -38,7 +38,7 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 				return namespaceFinalizers(n, func(int) *field.Path { return path })
 			},
 		},
-		Delete: registry.Delete[*corev1.Namespace]{
+		Delete: kind.Delete[*corev1.Namespace]{
 			ReturnsObject: true,
 			Mark: func(_ context.Context, n *corev1.Namespace) bool {
 				n.Status.Phase = corev1.NamespaceTerminating
@@ -47,28 +47,28 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 			MarkPropagates: true,
 			Hold:           func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 },
 		},
-		Show: registry.Show[*corev1.Namespace]{
-			Columns: []registry.Column{show.Name(), show.Text("Status", "The status of the namespace"), show.Age()},
+		Show: kind.Show[*corev1.Namespace]{
+			Columns: []kind.Column{show.Name(), show.Text("Status", "The status of the namespace"), show.Age()},
 			Cells: func(n *corev1.Namespace, since func(metav1.Time) string) []any {
 				return []any{n.Name, string(n.Status.Phase), since(n.CreationTimestamp)}
 			},
 		},
-		Select: registry.Select[*corev1.Namespace]{
-			Fields: []registry.SelectableField[*corev1.Namespace]{
+		Select: kind.Select[*corev1.Namespace]{
+			Fields: []kind.SelectableField[*corev1.Namespace]{
 				{Path: "status.phase", Get: func(n *corev1.Namespace) string { return string(n.Status.Phase) }},
 			},
 		},
 		Without: []string{"deletecollection"},
-		Status: &registry.StatusSubresource[*corev1.Namespace]{
+		Status: &kind.StatusSubresource[*corev1.Namespace]{
 			ValidateUpdate: func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespacePhase(n) },
 		},
-		Subresources: map[string]*registry.StatusSubresource[*corev1.Namespace]{"finalize": finalizeNamespace()},
+		Subresources: map[string]*kind.StatusSubresource[*corev1.Namespace]{"finalize": finalizeNamespace()},
 	}
 }
 
 // finalizeNamespace is for whoever empties namespaces.
-func finalizeNamespace() *registry.StatusSubresource[*corev1.Namespace] {
-	return &registry.StatusSubresource[*corev1.Namespace]{
+func finalizeNamespace() *kind.StatusSubresource[*corev1.Namespace] {
+	return &kind.StatusSubresource[*corev1.Namespace]{
 		ValidateUpdate: func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList {
 			return namespaceFinalizers(n, field.NewPath("spec", "finalizers").Index)
 		},

@@ -8,7 +8,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/show"
@@ -16,12 +16,12 @@ import (
 
 // nodeKind declares nodes.
 // nodeKind declares nodes; a validates the ranges of their pods.
-func nodeKind(a check.Addresses) registry.Kind[*corev1.Node] {
+func nodeKind(a check.Addresses) kind.Kind[*corev1.Node] {
 	type node = *corev1.Node
-	return registry.Kind[node]{
-		Hub: kind("Node"), Prefix: "minions",
-		Names: registry.Names{Plural: "nodes", ShortNames: []string{"no"}},
-		Write: registry.Write[node]{
+	return kind.Kind[node]{
+		Hub: gvk("Node"), Prefix: "minions",
+		Names: kind.Names{Plural: "nodes", ShortNames: []string{"no"}},
+		Write: kind.Write[node]{
 			AllowUnconditionalUpdate: true,
 			Default: func(n node) {
 				if n.Status.Allocatable == nil && len(n.Status.Capacity) > 0 {
@@ -31,7 +31,7 @@ func nodeKind(a check.Addresses) registry.Kind[*corev1.Node] {
 				podspec.RoundResources(n.Status.Allocatable)
 				defaultPodCIDRs(&n.Spec)
 			},
-			Status:           registry.StatusOnCreate,
+			Status:           kind.StatusOnCreate,
 			PrepareForCreate: func(_ context.Context, n node) { dropKubeletConfig(n, nil) },
 			PrepareForUpdate: func(_ context.Context, n, old node) { dropKubeletConfig(n, old) },
 			Validate:         func(_ context.Context, n node) field.ErrorList { return validateNode(n, a) },
@@ -40,8 +40,8 @@ func nodeKind(a check.Addresses) registry.Kind[*corev1.Node] {
 			},
 			Warnings: nodeWarnings,
 		},
-		Show: registry.Show[node]{
-			Columns: []registry.Column{
+		Show: kind.Show[node]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Status", "The status of the node"), show.Text("Roles", "The roles of the node"), show.Age(),
 				show.Text("Version", show.Doc(corev1.NodeSystemInfo{}, "kubeletVersion")),
 				show.Wide(show.Text("Internal-IP", show.Doc(corev1.NodeStatus{}, "addresses"))),
@@ -53,13 +53,13 @@ func nodeKind(a check.Addresses) registry.Kind[*corev1.Node] {
 			Cells: nodeCells,
 		},
 		// What can be allocated is the capacity unless the kubelet reports it.
-		Representation: registry.Typed[node]{OnRead: registry.OnRead[node]{Fields: []string{"status.allocatable"}}},
-		Select: registry.Select[node]{
-			Fields: []registry.SelectableField[node]{
+		Representation: kind.Typed[node]{OnRead: kind.OnRead[node]{Fields: []string{"status.allocatable"}}},
+		Select: kind.Select[node]{
+			Fields: []kind.SelectableField[node]{
 				{Path: "spec.unschedulable", Get: func(n node) string { return fmt.Sprint(n.Spec.Unschedulable) }},
 			},
 		},
-		Status: &registry.StatusSubresource[node]{
+		Status: &kind.StatusSubresource[node]{
 			PrepareForUpdate: func(_ context.Context, n, old node) { dropKubeletConfig(n, old) },
 			ValidateUpdate:   func(_ context.Context, n, old node) field.ErrorList { return validateNodeUpdate(n, old) },
 		},

@@ -8,20 +8,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/show"
 )
 
 // persistentVolumeKind declares persistent volumes; movable says that the nodes that reach one may
 // change.
-func persistentVolumeKind(movable bool) registry.Kind[*corev1.PersistentVolume] {
+func persistentVolumeKind(movable bool) kind.Kind[*corev1.PersistentVolume] {
 	type pv = *corev1.PersistentVolume
-	return registry.Kind[pv]{
-		Hub:            kind("PersistentVolume"),
-		Representation: registry.Typed[pv]{MetadataOnUpdate: registry.MetadataTwice},
-		Names:          registry.Names{Plural: "persistentvolumes", ShortNames: []string{"pv"}},
-		Write: registry.Write[pv]{
+	return kind.Kind[pv]{
+		Hub:            gvk("PersistentVolume"),
+		Representation: kind.Typed[pv]{MetadataOnUpdate: kind.MetadataTwice},
+		Names:          kind.Names{Plural: "persistentvolumes", ShortNames: []string{"pv"}},
+		Write: kind.Write[pv]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultVolume,
 			PrepareForCreate: func(_ context.Context, v pv) {
@@ -31,9 +31,9 @@ func persistentVolumeKind(movable bool) registry.Kind[*corev1.PersistentVolume] 
 			ValidateUpdate: func(_ context.Context, v, old pv) field.ErrorList { return validateVolumeUpdate(movable, v, old) },
 			Warnings:       func(_ context.Context, v, _ pv) []string { return podspec.PersistentVolumeWarnings(v) },
 		},
-		Delete: registry.Delete[pv]{ReturnsObject: true},
-		Show: registry.Show[pv]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[pv]{ReturnsObject: true},
+		Show: kind.Show[pv]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Capacity", show.Doc(corev1.PersistentVolumeSpec{}, "capacity")),
 				show.Text("Access Modes", show.Doc(corev1.PersistentVolumeSpec{}, "accessModes")),
 				show.Text("Reclaim Policy", show.Doc(corev1.PersistentVolumeSpec{}, "persistentVolumeReclaimPolicy")),
@@ -46,7 +46,7 @@ func persistentVolumeKind(movable bool) registry.Kind[*corev1.PersistentVolume] 
 			},
 			Cells: volumeCells,
 		},
-		Status: &registry.StatusSubresource[pv]{
+		Status: &kind.StatusSubresource[pv]{
 			PrepareForUpdate: func(_ context.Context, v, old pv) { keepTransition(&v.Status, &old.Status) },
 		},
 	}

@@ -9,20 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/show"
 )
 
 // persistentVolumeClaimKind declares persistent volume claims.
-func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
+func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 	type pvc = *corev1.PersistentVolumeClaim
 	spec := field.NewPath("spec")
-	return registry.Kind[pvc]{
-		Hub: kind("PersistentVolumeClaim"), Namespaced: true,
-		Representation: registry.Typed[pvc]{OnRead: registry.OnRead[pvc]{Complete: func(c pvc) { copyDataSource(&c.Spec) }}},
-		Names:          registry.Names{Plural: "persistentvolumeclaims", ShortNames: []string{"pvc"}},
-		Write: registry.Write[pvc]{
+	return kind.Kind[pvc]{
+		Hub: gvk("PersistentVolumeClaim"), Namespaced: true,
+		Representation: kind.Typed[pvc]{OnRead: kind.OnRead[pvc]{Complete: func(c pvc) { copyDataSource(&c.Spec) }}},
+		Names:          kind.Names{Plural: "persistentvolumeclaims", ShortNames: []string{"pvc"}},
+		Write: kind.Write[pvc]{
 			AllowUnconditionalUpdate: true,
 			Default: func(c pvc) {
 				podspec.DefaultClaimSpec(&c.Spec)
@@ -45,9 +45,9 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 				return append(podspec.ValidateClaimSpec(&c.Spec, &old.Spec, spec), claimKept(c, old, spec)...)
 			},
 		},
-		Delete: registry.Delete[pvc]{ReturnsObject: true},
-		Show: registry.Show[pvc]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[pvc]{ReturnsObject: true},
+		Show: kind.Show[pvc]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Status", show.Doc(corev1.PersistentVolumeClaimStatus{}, "phase")),
 				show.Text("Volume", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeName")),
 				show.Text("Capacity", show.Doc(corev1.PersistentVolumeClaimStatus{}, "capacity")),
@@ -58,7 +58,7 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 			},
 			Cells: claimCells,
 		},
-		Status: &registry.StatusSubresource[pvc]{
+		Status: &kind.StatusSubresource[pvc]{
 			ValidateUpdate: func(_ context.Context, c, _ pvc) field.ErrorList { return validateClaimStatus(c) },
 		},
 	}

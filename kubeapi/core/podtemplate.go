@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/show"
@@ -15,12 +15,12 @@ import (
 )
 
 // podTemplateKind declares the PodTemplate; o says what its pods may be.
-func podTemplateKind(o podspec.Options) registry.Kind[*corev1.PodTemplate] {
-	return registry.Kind[*corev1.PodTemplate]{
-		Hub: kind("PodTemplate"), Namespaced: true,
-		Representation: registry.Typed[*corev1.PodTemplate]{MetadataOnUpdate: registry.MetadataChange},
-		Names:          registry.Names{Plural: "podtemplates"},
-		Write: registry.Write[*corev1.PodTemplate]{
+func podTemplateKind(o podspec.Options) kind.Kind[*corev1.PodTemplate] {
+	return kind.Kind[*corev1.PodTemplate]{
+		Hub: gvk("PodTemplate"), Namespaced: true,
+		Representation: kind.Typed[*corev1.PodTemplate]{MetadataOnUpdate: kind.MetadataChange},
+		Names:          kind.Names{Plural: "podtemplates"},
+		Write: kind.Write[*corev1.PodTemplate]{
 			AllowUnconditionalUpdate: true,
 			Default:                  func(t *corev1.PodTemplate) { podspec.Default(&t.Template) },
 			CountsGeneration:         true,
@@ -35,9 +35,9 @@ func podTemplateKind(o podspec.Options) registry.Kind[*corev1.PodTemplate] {
 				return workload.TemplateWarnings(t, old, &t.Template, field.NewPath("template"))
 			},
 		},
-		Delete: registry.Delete[*corev1.PodTemplate]{ReturnsObject: true},
-		Show: registry.Show[*corev1.PodTemplate]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[*corev1.PodTemplate]{ReturnsObject: true},
+		Show: kind.Show[*corev1.PodTemplate]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Containers", "Names of each container in the template."),
 				show.Text("Images", "Images referenced by each container in the template."),
 				show.Text("Pod Labels", "The labels for the pod template."),

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
@@ -20,16 +20,16 @@ import (
 
 // replicationControllerKind declares the ReplicationController; o says what its
 // pods may be.
-func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.ReplicationController] {
+func replicationControllerKind(o podspec.Options) kind.Kind[*corev1.ReplicationController] {
 	type rc = *corev1.ReplicationController
-	return registry.Kind[rc]{
-		Hub: kind("ReplicationController"), Namespaced: true, Prefix: "controllers",
-		Representation: registry.Typed[rc]{MetadataOnUpdate: registry.MetadataChange},
-		Names: registry.Names{
+	return kind.Kind[rc]{
+		Hub: gvk("ReplicationController"), Namespaced: true, Prefix: "controllers",
+		Representation: kind.Typed[rc]{MetadataOnUpdate: kind.MetadataChange},
+		Names: kind.Names{
 			Plural:     "replicationcontrollers",
 			ShortNames: []string{"rc"}, Categories: []string{"all"},
 		},
-		Write: registry.Write[rc]{
+		Write: kind.Write[rc]{
 			ValidateName:             check.SubdomainName,
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultReplicationController,
@@ -43,8 +43,8 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 			},
 			Warnings: rcWarnings,
 		},
-		Delete: registry.Delete[rc]{GarbageCollection: registry.OrphanDependents},
-		Show: registry.Show[rc]{
+		Delete: kind.Delete[rc]{GarbageCollection: kind.OrphanDependents},
+		Show: kind.Show[rc]{
 			Columns: workload.Columns(show.Doc(corev1.ReplicationControllerSpec{}, "selector"),
 				show.Name(), show.Int("Desired", show.Doc(corev1.ReplicationControllerSpec{}, "replicas")),
 				show.Int("Current", show.Doc(corev1.ReplicationControllerStatus{}, "replicas")),
@@ -61,17 +61,17 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 				}
 			},
 		},
-		Select: registry.Select[rc]{
-			Fields: []registry.SelectableField[rc]{
+		Select: kind.Select[rc]{
+			Fields: []kind.SelectableField[rc]{
 				{Path: "status.replicas", Get: func(r rc) string { return strconv.Itoa(int(r.Status.Replicas)) }},
 			},
 		},
-		Status: &registry.StatusSubresource[rc]{
+		Status: &kind.StatusSubresource[rc]{
 			ValidateUpdate: func(_ context.Context, r, _ rc) field.ErrorList { return rcStatus(&r.Status) },
 		},
-		Scale: &registry.ScaleSubresource[rc]{
-			Get: func(r rc) (*registry.Scale, error) {
-				return &registry.Scale{
+		Scale: &kind.ScaleSubresource[rc]{
+			Get: func(r rc) (*kind.Scale, error) {
+				return &kind.Scale{
 					Replicas: ptr.Deref(r.Spec.Replicas, 0), StatusReplicas: r.Status.Replicas,
 					Selector: labels.SelectorFromSet(r.Spec.Selector).String(),
 				}, nil

@@ -11,18 +11,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/show"
 )
 
 // resourceQuotaKind declares resource quotas.
-func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
-	return registry.Kind[*corev1.ResourceQuota]{
-		Hub: kind("ResourceQuota"), Namespaced: true,
-		Representation: registry.Typed[*corev1.ResourceQuota]{MetadataOnUpdate: registry.MetadataChange},
-		Names:          registry.Names{Plural: "resourcequotas", ShortNames: []string{"quota"}},
-		Write: registry.Write[*corev1.ResourceQuota]{
+func resourceQuotaKind() kind.Kind[*corev1.ResourceQuota] {
+	return kind.Kind[*corev1.ResourceQuota]{
+		Hub: gvk("ResourceQuota"), Namespaced: true,
+		Representation: kind.Typed[*corev1.ResourceQuota]{MetadataOnUpdate: kind.MetadataChange},
+		Names:          kind.Names{Plural: "resourcequotas", ShortNames: []string{"quota"}},
+		Write: kind.Write[*corev1.ResourceQuota]{
 			AllowUnconditionalUpdate: true,
 			Default: func(q *corev1.ResourceQuota) {
 				podspec.RoundResources(q.Spec.Hard)
@@ -35,9 +35,9 @@ func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
 			},
 			Warnings: quotaWarnings,
 		},
-		Delete: registry.Delete[*corev1.ResourceQuota]{ReturnsObject: true},
-		Show: registry.Show[*corev1.ResourceQuota]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[*corev1.ResourceQuota]{ReturnsObject: true},
+		Show: kind.Show[*corev1.ResourceQuota]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("Request", "Request represents a minimum amount of cpu/memory that a container may consume."),
 				show.Text("Limit", "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."),
@@ -48,7 +48,7 @@ func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
 				return []any{q.Name, requests, limits, since(q.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[*corev1.ResourceQuota]{
+		Status: &kind.StatusSubresource[*corev1.ResourceQuota]{
 			ValidateUpdate: func(_ context.Context, q,
 				_ *corev1.ResourceQuota) field.ErrorList {
 				return quotaStatus(&q.Status)

@@ -9,17 +9,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
 // secretKind declares secrets.
-func secretKind() registry.Kind[*corev1.Secret] {
-	return registry.Kind[*corev1.Secret]{
-		Hub: kind("Secret"), Namespaced: true,
-		Names: registry.Names{Plural: "secrets"},
-		Write: registry.Write[*corev1.Secret]{
+func secretKind() kind.Kind[*corev1.Secret] {
+	return kind.Kind[*corev1.Secret]{
+		Hub: gvk("Secret"), Namespaced: true,
+		Names: kind.Names{Plural: "secrets"},
+		Write: kind.Write[*corev1.Secret]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSecret,
 			PrepareForUpdate: func(_ context.Context, s, old *corev1.Secret) {
@@ -38,8 +38,8 @@ func secretKind() registry.Kind[*corev1.Secret] {
 			},
 			Warnings: func(_ context.Context, s, _ *corev1.Secret) []string { return secretWarnings(s) },
 		},
-		Show: registry.Show[*corev1.Secret]{
-			Columns: []registry.Column{
+		Show: kind.Show[*corev1.Secret]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Type", show.Doc(corev1.Secret{}, "type")),
 				show.Text("Data", show.Doc(corev1.Secret{}, "data")), show.Age(),
 			},
@@ -47,8 +47,8 @@ func secretKind() registry.Kind[*corev1.Secret] {
 				return []any{s.Name, string(s.Type), int64(len(s.Data)), since(s.CreationTimestamp)}
 			},
 		},
-		Select: registry.Select[*corev1.Secret]{
-			Fields: []registry.SelectableField[*corev1.Secret]{
+		Select: kind.Select[*corev1.Secret]{
+			Fields: []kind.SelectableField[*corev1.Secret]{
 				{Path: "type", Get: func(s *corev1.Secret) string { return string(s.Type) }},
 			},
 		},

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -26,11 +26,11 @@ func bareSecretNames(s *corev1.ServiceAccount) {
 }
 
 // serviceAccountKind declares service accounts.
-func serviceAccountKind() registry.Kind[*corev1.ServiceAccount] {
-	return registry.Kind[*corev1.ServiceAccount]{
-		Hub: kind("ServiceAccount"), Namespaced: true,
-		Names: registry.Names{Plural: "serviceaccounts", ShortNames: []string{"sa"}},
-		Write: registry.Write[*corev1.ServiceAccount]{
+func serviceAccountKind() kind.Kind[*corev1.ServiceAccount] {
+	return kind.Kind[*corev1.ServiceAccount]{
+		Hub: gvk("ServiceAccount"), Namespaced: true,
+		Names: kind.Names{Plural: "serviceaccounts", ShortNames: []string{"sa"}},
+		Write: kind.Write[*corev1.ServiceAccount]{
 			PrepareForCreate:         func(_ context.Context, s *corev1.ServiceAccount) { bareSecretNames(s) },
 			PrepareForUpdate:         func(_ context.Context, s, _ *corev1.ServiceAccount) { bareSecretNames(s) },
 			AllowUnconditionalUpdate: true,
@@ -42,9 +42,9 @@ func serviceAccountKind() registry.Kind[*corev1.ServiceAccount] {
 				return nil
 			},
 		},
-		Delete: registry.Delete[*corev1.ServiceAccount]{ReturnsObject: true},
-		Show: registry.Show[*corev1.ServiceAccount]{
-			Columns: []registry.Column{show.Name(), show.Age()},
+		Delete: kind.Delete[*corev1.ServiceAccount]{ReturnsObject: true},
+		Show: kind.Show[*corev1.ServiceAccount]{
+			Columns: []kind.Column{show.Name(), show.Age()},
 			Cells: func(s *corev1.ServiceAccount, since func(metav1.Time) string) []any {
 				return []any{s.Name, since(s.CreationTimestamp)}
 			},

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
@@ -25,13 +25,13 @@ import (
 type slice = *discoveryv1.EndpointSlice
 
 // endpointSliceKind declares slices; ips validates IPv4 addresses. Those of IPv6 were always strict.
-func endpointSliceKind(ips check.Addresses) registry.Kind[slice] {
-	return registry.Kind[slice]{
+func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
+	return kind.Kind[slice]{
 		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Namespaced: true,
-		Representation: registry.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(),
-			MetadataOnUpdate: registry.MetadataCreate},
-		Names: registry.Names{Plural: "endpointslices"},
-		Write: registry.Write[slice]{
+		Representation: kind.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(),
+			MetadataOnUpdate: kind.MetadataCreate},
+		Names: kind.Names{Plural: "endpointslices"},
+		Write: kind.Write[slice]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSlice,
 			PrepareForCreate: func(_ context.Context, s slice) {
@@ -61,8 +61,8 @@ func endpointSliceKind(ips check.Addresses) registry.Kind[slice] {
 				return nil
 			},
 		},
-		Show: registry.Show[slice]{
-			Columns: []registry.Column{
+		Show: kind.Show[slice]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("AddressType", show.Doc(discoveryv1.EndpointSlice{}, "addressType")),
 				show.Text("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports")),
 				show.Text("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints")), show.Age(),

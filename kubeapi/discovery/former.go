@@ -7,12 +7,12 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	discoveryv1beta1 "k8s.io/api/discovery/v1beta1"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
-func formerSlices() []registry.Version[*discoveryv1.EndpointSlice] {
-	return []registry.Version[*discoveryv1.EndpointSlice]{
-		registry.VersionOf(discoveryv1beta1.SchemeGroupVersion.WithKind("EndpointSlice"), fromBeta, nil),
+func formerSlices() []kind.Version[*discoveryv1.EndpointSlice] {
+	return []kind.Version[*discoveryv1.EndpointSlice]{
+		kind.VersionOf(discoveryv1beta1.SchemeGroupVersion.WithKind("EndpointSlice"), fromBeta, nil),
 	}
 }
 
@@ -20,7 +20,7 @@ func formerSlices() []registry.Version[*discoveryv1.EndpointSlice] {
 // has in nodeName, and the rest is kept as deprecated.
 func fromBeta(old *discoveryv1beta1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
 	out := &discoveryv1.EndpointSlice{}
-	if err := registry.CopyFields(old, out); err != nil {
+	if err := kind.CopyFields(old, out); err != nil {
 		return nil, err
 	}
 	for i := range old.Endpoints {

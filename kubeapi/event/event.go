@@ -9,21 +9,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/show"
 )
 
 // Kind declares events as the core group serves them. ttl is how long an event
 // is kept.
-func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
+func Kind(ttl time.Duration) kind.Kind[*corev1.Event] {
 	type event = *corev1.Event
-	return registry.Kind[event]{
+	return kind.Kind[event]{
 		Hub: corev1.SchemeGroupVersion.WithKind("Event"), Namespaced: true,
 		Representation: Kept(),
 		TTL:            func(event) time.Duration { return ttl },
 		Uncached:       true,
-		Names:          registry.Names{Plural: "events", ShortNames: []string{"ev"}},
-		Write: registry.Write[event]{
+		Names:          kind.Names{Plural: "events", ShortNames: []string{"ev"}},
+		Write: kind.Write[event]{
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 			Validate: func(_ context.Context, e event) field.ErrorList {
@@ -35,19 +35,19 @@ func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
 					"reportingComponent")
 			},
 		},
-		Delete: registry.Delete[event]{GarbageCollection: registry.Unsupported},
-		Show: registry.Show[event]{
+		Delete: kind.Delete[event]{GarbageCollection: kind.Unsupported},
+		Show: kind.Show[event]{
 			Columns: columns(),
 			Cells:   cells,
 		},
-		Select: registry.Select[event]{Fields: selectableFields()},
+		Select: kind.Select[event]{Fields: selectableFields()},
 	}
 }
 
 // columns are the columns of events in both groups.
-func columns() []registry.Column {
+func columns() []kind.Column {
 	doc := func(name string) string { return show.Doc(corev1.Event{}, name) }
-	return []registry.Column{
+	return []kind.Column{
 		show.Text("Last Seen", doc("lastTimestamp")), show.Text("Type", doc("type")), show.Text("Reason", doc("reason")),
 		show.Text("Object", doc("involvedObject")),
 		show.Wide(show.Text("Subobject", show.Doc(corev1.ObjectReference{}, "fieldPath"))),
@@ -98,12 +98,12 @@ func eventSource(e *corev1.Event) string {
 }
 
 // selectableFields are the selectable fields of events in the core group's names.
-func selectableFields() []registry.SelectableField[*corev1.Event] {
+func selectableFields() []kind.SelectableField[*corev1.Event] {
 	type event = *corev1.Event
-	f := func(path string, get func(e event) string) registry.SelectableField[event] {
-		return registry.SelectableField[event]{Path: path, Get: get}
+	f := func(path string, get func(e event) string) kind.SelectableField[event] {
+		return kind.SelectableField[event]{Path: path, Get: get}
 	}
-	return []registry.SelectableField[event]{
+	return []kind.SelectableField[event]{
 		f("involvedObject.kind", func(e event) string { return e.InvolvedObject.Kind }),
 		f("involvedObject.namespace", func(e event) string { return e.InvolvedObject.Namespace }),
 		f("involvedObject.name", func(e event) string { return e.InvolvedObject.Name }),

@@ -5,18 +5,18 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // Kept is how events are kept: as the core group's, whichever group they come by.
 // The beta of events.k8s.io has the fields of its v1.
-func Kept() registry.Typed[*corev1.Event] {
+func Kept() kind.Typed[*corev1.Event] {
 	beta := schema.GroupVersionKind{Group: eventsv1.GroupName, Version: "v1beta1", Kind: "Event"}
-	return registry.Typed[*corev1.Event]{
-		MetadataOnUpdate: registry.MetadataOnce,
-		Versions: []registry.Version[*corev1.Event]{registry.VersionOf(eventsv1.SchemeGroupVersion.WithKind("Event"),
+	return kind.Typed[*corev1.Event]{
+		MetadataOnUpdate: kind.MetadataOnce,
+		Versions: []kind.Version[*corev1.Event]{kind.VersionOf(eventsv1.SchemeGroupVersion.WithKind("Event"),
 			toCore, fromCore)},
-		Former: []registry.Version[*corev1.Event]{registry.VersionOf(beta, toCore, nil)},
+		Former: []kind.Version[*corev1.Event]{kind.VersionOf(beta, toCore, nil)},
 	}
 }
 

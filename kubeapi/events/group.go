@@ -8,7 +8,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/event"
@@ -24,7 +24,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 
 // eventKind is the declaration of core events with another served version. All
 // that may change in an event here is its series.
-func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
+func eventKind(ttl time.Duration) kind.Kind[*corev1.Event] {
 	k := event.Kind(ttl)
 	k.Prefix = "events"
 	k.Write.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
@@ -37,7 +37,7 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 		k.Select.Labels["regarding."+f] = "involvedObject." + f
 	}
 	kept := event.Kept()
-	kept.MetadataOnUpdate = registry.MetadataChange // stricter than the core group
+	kept.MetadataOnUpdate = kind.MetadataChange // stricter than the core group
 	k.Representation = kept
 	return k
 }

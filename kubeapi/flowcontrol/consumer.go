@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/internal/worker"
@@ -117,7 +118,7 @@ func (c *Consumer) putInForce(k *known) {
 }
 
 // pump keeps a map up to date with the objects of a kind, until its watch ends.
-func pump[T registry.Object](ctx context.Context, store *registry.Store[T], k *known, into map[string]T) error {
+func pump[T kind.Object](ctx context.Context, store *registry.Store[T], k *known, into map[string]T) error {
 	initial := true
 	stream, err := store.Watch(ctx, &metainternalversion.ListOptions{
 		AllowWatchBookmarks: true, SendInitialEvents: &initial, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
@@ -137,7 +138,7 @@ func pump[T registry.Object](ctx context.Context, store *registry.Store[T], k *k
 	}
 }
 
-func note[T registry.Object](events []rest.Event, k *known, into map[string]T) error {
+func note[T kind.Object](events []rest.Event, k *known, into map[string]T) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, e := range events {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/guard/flowcontrol"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
@@ -20,15 +20,15 @@ import (
 
 const maxPrecedence = 10000
 
-func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
-	return registry.Kind[*flowv1.FlowSchema]{
+func flowSchemaKind() kind.Kind[*flowv1.FlowSchema] {
+	return kind.Kind[*flowv1.FlowSchema]{
 		Hub: v1.WithKind("FlowSchema"),
-		Representation: registry.Typed[*flowv1.FlowSchema]{Former: registry.SameFields[*flowv1.FlowSchema]("FlowSchema",
+		Representation: kind.Typed[*flowv1.FlowSchema]{Former: kind.SameFields[*flowv1.FlowSchema]("FlowSchema",
 			"flowcontrol.apiserver.k8s.io/v1beta3", "flowcontrol.apiserver.k8s.io/v1beta2",
-			"flowcontrol.apiserver.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataCreate,
-			MetadataOnStatus: registry.MetadataOnce},
-		Names: registry.Names{Plural: "flowschemas"},
-		Write: registry.Write[*flowv1.FlowSchema]{
+			"flowcontrol.apiserver.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataCreate,
+			MetadataOnStatus: kind.MetadataOnce},
+		Names: kind.Names{Plural: "flowschemas"},
+		Write: kind.Write[*flowv1.FlowSchema]{
 			Default: func(f *flowv1.FlowSchema) {
 				if f.Spec.MatchingPrecedence == 0 {
 					f.Spec.MatchingPrecedence = 1000
@@ -42,8 +42,8 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*flowv1.FlowSchema]{
-			Columns: []registry.Column{
+		Show: kind.Show[*flowv1.FlowSchema]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("PriorityLevel", show.Doc(flowv1.PriorityLevelConfigurationReference{}, "name")),
 				show.Text("MatchingPrecedence", show.Doc(flowv1.FlowSchemaSpec{}, "matchingPrecedence")),
@@ -68,8 +68,8 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 				return cmp.Or(cmp.Compare(a.Spec.MatchingPrecedence, b.Spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
 			},
 		},
-		Status: &registry.StatusSubresource[*flowv1.FlowSchema]{
-			Metadata: registry.WholeMetadata,
+		Status: &kind.StatusSubresource[*flowv1.FlowSchema]{
+			Metadata: kind.WholeMetadata,
 			ValidateUpdate: func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList {
 				types := make([]string, len(f.Status.Conditions))
 				for i, c := range f.Status.Conditions {

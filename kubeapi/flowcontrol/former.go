@@ -8,30 +8,30 @@ import (
 	flowv1beta2 "k8s.io/api/flowcontrol/v1beta2"
 	flowv1beta3 "k8s.io/api/flowcontrol/v1beta3"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // formerLevels are the priority levels of the betas. The first two call the nominal
 // shares assured ones; in the third a zero means the default, unless an annotation
 // says that it is one.
-func formerLevels() []registry.Version[*flowv1.PriorityLevelConfiguration] {
+func formerLevels() []kind.Version[*flowv1.PriorityLevelConfiguration] {
 	type level = flowv1.PriorityLevelConfiguration
-	const kind = "PriorityLevelConfiguration"
-	return []registry.Version[*level]{
-		registry.VersionOf(flowv1beta3.SchemeGroupVersion.WithKind(kind), fromBeta3, nil),
-		registry.VersionOf(flowv1beta2.SchemeGroupVersion.WithKind(kind),
+	const called = "PriorityLevelConfiguration"
+	return []kind.Version[*level]{
+		kind.VersionOf(flowv1beta3.SchemeGroupVersion.WithKind(called), fromBeta3, nil),
+		kind.VersionOf(flowv1beta2.SchemeGroupVersion.WithKind(called),
 			func(old *flowv1beta2.PriorityLevelConfiguration) (*level, error) {
 				out := &level{}
-				err := registry.CopyFields(old, out)
+				err := kind.CopyFields(old, out)
 				if old.Spec.Limited != nil && err == nil {
 					out.Spec.Limited.NominalConcurrencyShares = shares(old.Spec.Limited.AssuredConcurrencyShares)
 				}
 				return out, err
 			}, nil),
-		registry.VersionOf(flowv1beta1.SchemeGroupVersion.WithKind(kind),
+		kind.VersionOf(flowv1beta1.SchemeGroupVersion.WithKind(called),
 			func(old *flowv1beta1.PriorityLevelConfiguration) (*level, error) {
 				out := &level{}
-				err := registry.CopyFields(old, out)
+				err := kind.CopyFields(old, out)
 				if old.Spec.Limited != nil && err == nil {
 					out.Spec.Limited.NominalConcurrencyShares = shares(old.Spec.Limited.AssuredConcurrencyShares)
 				}
@@ -42,7 +42,7 @@ func formerLevels() []registry.Version[*flowv1.PriorityLevelConfiguration] {
 
 func fromBeta3(old *flowv1beta3.PriorityLevelConfiguration) (*flowv1.PriorityLevelConfiguration, error) {
 	out := &flowv1.PriorityLevelConfiguration{}
-	if err := registry.CopyFields(old, out); err != nil || old.Spec.Limited == nil {
+	if err := kind.CopyFields(old, out); err != nil || old.Spec.Limited == nil {
 		return out, err
 	}
 	n := old.Spec.Limited.NominalConcurrencyShares

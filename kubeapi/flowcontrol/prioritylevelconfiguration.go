@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/guard/flowcontrol"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
@@ -24,22 +24,22 @@ const (
 	maxEntropy = 60
 )
 
-func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
+func priorityLevelKind() kind.Kind[*flowv1.PriorityLevelConfiguration] {
 	type level = flowv1.PriorityLevelConfiguration
-	return registry.Kind[*level]{
+	return kind.Kind[*level]{
 		Hub: v1.WithKind("PriorityLevelConfiguration"),
-		Representation: registry.Typed[*level]{Former: formerLevels(), MetadataOnUpdate: registry.MetadataCreate,
-			MetadataOnStatus: registry.MetadataOnce},
-		Names: registry.Names{Plural: "prioritylevelconfigurations"},
-		Write: registry.Write[*level]{
+		Representation: kind.Typed[*level]{Former: formerLevels(), MetadataOnUpdate: kind.MetadataCreate,
+			MetadataOnStatus: kind.MetadataOnce},
+		Names: kind.Names{Plural: "prioritylevelconfigurations"},
+		Write: kind.Write[*level]{
 			Default:                  defaultLevel,
 			CountsGeneration:         true,
 			Validate:                 func(_ context.Context, l *level) field.ErrorList { return validateLevel(l) },
 			ValidateUpdate:           func(_ context.Context, l, _ *level) field.ErrorList { return validateLevel(l) },
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*level]{
-			Columns: []registry.Column{
+		Show: kind.Show[*level]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("Type", show.Doc(flowv1.PriorityLevelConfigurationSpec{}, "type")),
 				show.Text("NominalConcurrencyShares", show.Doc(flowv1.LimitedPriorityLevelConfiguration{},
@@ -51,8 +51,8 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 			},
 			Cells: levelCells,
 		},
-		Status: &registry.StatusSubresource[*level]{
-			Metadata: registry.WholeMetadata,
+		Status: &kind.StatusSubresource[*level]{
+			Metadata: kind.WholeMetadata,
 			ValidateUpdate: func(_ context.Context, l, _ *level) field.ErrorList {
 				types := make([]string, len(l.Status.Conditions))
 				for i, c := range l.Status.Conditions {

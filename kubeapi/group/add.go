@@ -6,36 +6,37 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/serve/server"
 )
 
 // AddGated adds a kind whose feature is on, and otherwise nothing.
-func AddGated[T registry.Object](b *Builder, gate string, kind registry.Kind[T]) *registry.Store[T] {
+func AddGated[T kind.Object](b *Builder, gate string, k kind.Kind[T]) *registry.Store[T] {
 	if !b.deps.Gate(gate) {
 		return nil
 	}
-	return Add(b, kind)
+	return Add(b, k)
 }
 
 // Add makes the storage of a kind and enters it, with its declared
 // subresources, in the versions of the group that serve it. It returns the
 // store, for subresources that work on it; after an error, which Info reports,
 // it is nil.
-func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T] {
+func Add[T kind.Object](b *Builder, k kind.Kind[T]) *registry.Store[T] {
 	if b.err != nil {
 		return nil
 	}
-	served := b.deps.available(b.Versions(), kind.Names.Plural, kind.Hub.Kind)
-	store, err := server.AddKind(b.GroupBuilder, &kind, served)
+	served := b.deps.available(b.Versions(), k.Names.Plural, k.Hub.Kind)
+	store, err := server.AddKind(b.GroupBuilder, &k, served)
 	if err != nil {
 		b.err = err
 		return nil
 	}
-	gr := schema.GroupResource{Group: b.group, Resource: kind.Names.Plural}
+	gr := schema.GroupResource{Group: b.group, Resource: k.Names.Plural}
 	b.deps.Stores.add(gr, store)
-	if kind.Status != nil && len(served) > 0 {
-		b.deps.Stores.keepFields(gr, newStatusFields(&b.deps, served[0], kind.Names.Plural, store.Resources))
+	if k.Status != nil && len(served) > 0 {
+		b.deps.Stores.keepFields(gr, newStatusFields(&b.deps, served[0], k.Names.Plural, store.Resources))
 	}
 	return store
 }

@@ -36,10 +36,8 @@ type Deps struct {
 	Release Release
 	// Fields are those of features that are off; nil are none.
 	Fields *fieldgates.Set
-	// Allocation counts cluster IPs and node ports; nil counts nothing.
-	Allocation *metrics.Allocation
-	// CertificateRequests counts requested durations of certificates; nil counts nothing.
-	CertificateRequests *metrics.CertificateRequests
+	// Metrics has the metrics of groups; nil counts nothing.
+	Metrics *metrics.Registry
 	// Stores is where Add leaves the storage of each resource.
 	Stores *Stores
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
@@ -19,7 +20,7 @@ import (
 // Handle reads the stored objects of one resource, whose Go type is T. The methods of Stores return handles. A handle
 // is valid before its resource is added: reads return an error then. Namespaces of cluster-scoped objects are "".
 // Callers own the returned objects, unless a method says otherwise.
-type Handle[T registry.Object] struct {
+type Handle[T kind.Object] struct {
 	stores   *Stores
 	resource schema.GroupResource
 }
@@ -144,7 +145,7 @@ func (h Handle[T]) list(ctx context.Context, namespace string, opts *metainterna
 	return out, nil
 }
 
-func as[T registry.Object](obj runtime.Object, decode decoding) (T, error) {
+func as[T kind.Object](obj runtime.Object, decode decoding) (T, error) {
 	var none T
 	if st, ok := obj.(rest.Stored); ok {
 		var err error

@@ -2,10 +2,13 @@ package group
 
 import (
 	"maps"
+	"reflect"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 )
@@ -17,6 +20,7 @@ type Stores struct {
 	mu        sync.RWMutex
 	resources map[schema.GroupResource]*rest.Resource
 	stores    map[schema.GroupResource]registry.AnyStore
+	types     map[reflect.Type]registry.AnyStore // by the Go type of objects
 	fields    map[schema.GroupResource]statusFields
 	absent    rest.Resource
 }
@@ -25,7 +29,7 @@ type Stores struct {
 func NewStores() *Stores {
 	return &Stores{
 		resources: map[schema.GroupResource]*rest.Resource{}, stores: map[schema.GroupResource]registry.AnyStore{},
-		fields: map[schema.GroupResource]statusFields{},
+		types: map[reflect.Type]registry.AnyStore{}, fields: map[schema.GroupResource]statusFields{},
 	}
 }
 
@@ -38,10 +42,12 @@ func (s *Stores) Put(gr schema.GroupResource, r *rest.Resource) {
 
 // add enters the resource of a store.
 func (s *Stores) add(gr schema.GroupResource, store registry.AnyStore) {
-	s.Put(gr, store.Resource())
+	r := store.Resource()
+	s.Put(gr, r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stores[gr] = store
+	s.types[reflect.TypeOf(r.New())] = store
 }
 
 // find returns a resource, one without verbs if it is not (yet) there.
@@ -52,6 +58,16 @@ func (s *Stores) find(gr schema.GroupResource) *rest.Resource {
 		return r
 	}
 	return &s.absent
+}
+
+// Source returns the store whose objects have a prototype's Go type, nil if there is none (yet).
+func (s *Stores) Source(prototype runtime.Object) informers.Source {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if store := s.types[reflect.TypeOf(prototype)]; store != nil {
+		return store
+	}
+	return nil
 }
 
 // All returns the stores of all resources that are stored.

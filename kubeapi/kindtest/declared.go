@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // Describe returns in a line what discovery shows of a kind: plural, singular, kind, scope,
 // short names, categories and subresources, and its key prefix where it is not
 // the plural.
-func Describe[T registry.Object](k registry.Kind[T]) string {
+func Describe[T kind.Object](k kind.Kind[T]) string {
 	scope := "cluster"
 	if k.Namespaced {
 		scope = "namespaced"
@@ -42,7 +42,7 @@ func Describe[T registry.Object](k registry.Kind[T]) string {
 
 // Declared compares a declaration with its line, and its table's columns with
 // the cells of an empty object.
-func Declared[T registry.Object](t *testing.T, declared registry.Kind[T], want string) {
+func Declared[T kind.Object](t *testing.T, declared kind.Kind[T], want string) {
 	t.Helper()
 	k := complete(t, declared)
 	if got := Describe(k); got != want {
@@ -57,7 +57,7 @@ func Declared[T registry.Object](t *testing.T, declared registry.Kind[T], want s
 	}
 }
 
-func complete[T registry.Object](t *testing.T, declared registry.Kind[T]) registry.Kind[T] {
+func complete[T kind.Object](t *testing.T, declared kind.Kind[T]) kind.Kind[T] {
 	t.Helper()
 	k, err := declared.Complete(runtime.NewScheme())
 	if err != nil {
@@ -67,7 +67,7 @@ func complete[T registry.Object](t *testing.T, declared registry.Kind[T]) regist
 }
 
 // New makes an object of YAML and completes it as a creation does.
-func New[T registry.Object](t *testing.T, declared registry.Kind[T], text string) T {
+func New[T kind.Object](t *testing.T, declared kind.Kind[T], text string) T {
 	t.Helper()
 	k := complete(t, declared)
 	o := k.New()
@@ -82,20 +82,20 @@ func New[T registry.Object](t *testing.T, declared registry.Kind[T], text string
 }
 
 // Update completes obj as an update of old does.
-func Update[T registry.Object](t *testing.T, declared registry.Kind[T], obj, old T) {
+func Update[T kind.Object](t *testing.T, declared kind.Kind[T], obj, old T) {
 	t.Helper()
 	k := complete(t, declared)
 	k.PrepareForUpdate(context.Background(), obj, old)
 }
 
 // Refused validates a new object and compares the errors, in order.
-func Refused[T registry.Object](t *testing.T, k registry.Kind[T], text string, want ...string) {
+func Refused[T kind.Object](t *testing.T, k kind.Kind[T], text string, want ...string) {
 	t.Helper()
 	compare(t, k.Write.Validate(context.Background(), New(t, k, text)), want)
 }
 
 // UpdateRefused validates the change from one object to another.
-func UpdateRefused[T registry.Object](t *testing.T, k registry.Kind[T], before, after string, want ...string) {
+func UpdateRefused[T kind.Object](t *testing.T, k kind.Kind[T], before, after string, want ...string) {
 	t.Helper()
 	old, obj := New(t, k, before), New(t, k, after)
 	Update(t, k, obj, old)

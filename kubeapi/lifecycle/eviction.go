@@ -14,20 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func evictionKind() registry.Kind[*lifecyclev1alpha1.Eviction] {
+func evictionKind() kind.Kind[*lifecyclev1alpha1.Eviction] {
 	type eviction = *lifecyclev1alpha1.Eviction
 	target := show.Doc(lifecyclev1alpha1.EvictionSpec{}, "target")
 	status, responder := lifecyclev1alpha1.EvictionStatus{}, lifecyclev1alpha1.ResponderStatus{}
-	return registry.Kind[eviction]{
+	return kind.Kind[eviction]{
 		Hub: lifecyclev1alpha1.SchemeGroupVersion.WithKind("Eviction"), Namespaced: true,
-		Representation: registry.Typed[eviction]{},
-		Names:          registry.Names{Plural: "evictions"},
-		Write: registry.Write[eviction]{
+		Representation: kind.Typed[eviction]{},
+		Names:          kind.Names{Plural: "evictions"},
+		Write: kind.Write[eviction]{
 			CountsGeneration: true,
 			Validate: func(_ context.Context, e eviction) field.ErrorList {
 				return validateTarget(e.Spec.Target.Pod, field.NewPath("spec", "target"))
@@ -36,8 +36,8 @@ func evictionKind() registry.Kind[*lifecyclev1alpha1.Eviction] {
 				return check.Fixed(e.Spec.Target, old.Spec.Target, field.NewPath("spec", "target"))
 			},
 		},
-		Show: registry.Show[eviction]{
-			Columns: []registry.Column{
+		Show: kind.Show[eviction]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Target", target), show.Text("Target Type", target),
 				show.Text("Status", show.Doc(status, "conditions")),
 				show.Text("Active Responder", show.Doc(lifecyclev1alpha1.TargetResponder{}, "state")),
@@ -49,8 +49,8 @@ func evictionKind() registry.Kind[*lifecyclev1alpha1.Eviction] {
 			},
 			Cells: func(e eviction, since func(metav1.Time) string) []any { return evictionCells(e, since, time.Now()) },
 		},
-		Status: &registry.StatusSubresource[eviction]{
-			Metadata: registry.ClientMetadata,
+		Status: &kind.StatusSubresource[eviction]{
+			Metadata: kind.ClientMetadata,
 			ValidateUpdate: func(_ context.Context, e, old eviction) field.ErrorList {
 				return validateEvictionStatus(&e.Status, &old.Status)
 			},

@@ -9,19 +9,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func evictionRequestKind() registry.Kind[*lifecyclev1alpha1.EvictionRequest] {
+func evictionRequestKind() kind.Kind[*lifecyclev1alpha1.EvictionRequest] {
 	type request = *lifecyclev1alpha1.EvictionRequest
 	spec := lifecyclev1alpha1.EvictionRequestSpec{}
-	return registry.Kind[request]{
+	return kind.Kind[request]{
 		Hub: lifecyclev1alpha1.SchemeGroupVersion.WithKind("EvictionRequest"), Namespaced: true,
-		Representation: registry.Typed[request]{},
-		Names:          registry.Names{Plural: "evictionrequests"},
-		Write: registry.Write[request]{
+		Representation: kind.Typed[request]{},
+		Names:          kind.Names{Plural: "evictionrequests"},
+		Write: kind.Write[request]{
 			CountsGeneration: true,
 			Validate:         func(_ context.Context, r request) field.ErrorList { return validateRequest(&r.Spec, nil) },
 			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
@@ -29,8 +29,8 @@ func evictionRequestKind() registry.Kind[*lifecyclev1alpha1.EvictionRequest] {
 					&old.Spec)
 			},
 		},
-		Show: registry.Show[request]{
-			Columns: []registry.Column{
+		Show: kind.Show[request]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Target", show.Doc(spec, "target")), show.Text("Target Type", show.Doc(spec, "target")),
 				show.Text("Status", show.Doc(lifecyclev1alpha1.EvictionRequestStatus{}, "conditions")),
 				show.Text("Requester", show.Doc(spec, "requester")), show.Text("Intent", show.Doc(spec, "intent")), show.Age(),
@@ -44,8 +44,8 @@ func evictionRequestKind() registry.Kind[*lifecyclev1alpha1.EvictionRequest] {
 					string(r.Spec.Intent), since(r.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[request]{
-			Metadata: registry.ClientMetadata,
+		Status: &kind.StatusSubresource[request]{
+			Metadata: kind.ClientMetadata,
 			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
 				return validateProgress(r.Status.Conditions, r.Status.ObservedGeneration, old.Status.ObservedGeneration)
 			},

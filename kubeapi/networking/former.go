@@ -6,16 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // formerIngresses are the ingresses of extensions and of the group's beta, which
 // have the same fields.
-func formerIngresses() []registry.Version[*networkingv1.Ingress] {
-	var out []registry.Version[*networkingv1.Ingress]
+func formerIngresses() []kind.Version[*networkingv1.Ingress] {
+	var out []kind.Version[*networkingv1.Ingress]
 	for _, group := range []string{networkingv1.GroupName, "extensions"} {
 		gvk := schema.GroupVersionKind{Group: group, Version: "v1beta1", Kind: "Ingress"}
-		out = append(out, registry.VersionOf(gvk, fromBetaIngress, nil))
+		out = append(out, kind.VersionOf(gvk, fromBetaIngress, nil))
 	}
 	return out
 }
@@ -24,7 +24,7 @@ func formerIngresses() []registry.Version[*networkingv1.Ingress] {
 // A path without a type is one that the implementation interprets.
 func fromBetaIngress(old *networkingv1beta1.Ingress) (*networkingv1.Ingress, error) {
 	out := &networkingv1.Ingress{}
-	if err := registry.CopyFields(old, out); err != nil {
+	if err := kind.CopyFields(old, out); err != nil {
 		return nil, err
 	}
 	if old.Spec.Backend != nil {

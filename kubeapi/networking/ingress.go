@@ -14,20 +14,20 @@ import (
 	netutils "k8s.io/utils/net"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
 const classAnnotation = "kubernetes.io/ingress.class"
 
-func ingressKind(a check.Addresses) registry.Kind[*networkingv1.Ingress] {
-	return registry.Kind[*networkingv1.Ingress]{
+func ingressKind(a check.Addresses) kind.Kind[*networkingv1.Ingress] {
+	return kind.Kind[*networkingv1.Ingress]{
 		Hub:        v1.WithKind("Ingress"),
 		Namespaced: true, Prefix: "ingress",
-		Representation: registry.Typed[*networkingv1.Ingress]{Former: formerIngresses()},
-		Names:          registry.Names{Plural: "ingresses", ShortNames: []string{"ing"}},
-		Write: registry.Write[*networkingv1.Ingress]{
+		Representation: kind.Typed[*networkingv1.Ingress]{Former: formerIngresses()},
+		Names:          kind.Names{Plural: "ingresses", ShortNames: []string{"ing"}},
+		Write: kind.Write[*networkingv1.Ingress]{
 			CountsGeneration: true,
 			Validate: func(_ context.Context,
 				i *networkingv1.Ingress) field.ErrorList {
@@ -43,8 +43,8 @@ func ingressKind(a check.Addresses) registry.Kind[*networkingv1.Ingress] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*networkingv1.Ingress]{
-			Columns: []registry.Column{
+		Show: kind.Show[*networkingv1.Ingress]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("Class", "The name of the IngressClass resource that should be used for additional configuration"),
 				show.Text("Hosts", "Hosts that incoming requests are matched against before the ingress rule"),
@@ -54,7 +54,7 @@ func ingressKind(a check.Addresses) registry.Kind[*networkingv1.Ingress] {
 			},
 			Cells: ingressCells,
 		},
-		Status: &registry.StatusSubresource[*networkingv1.Ingress]{
+		Status: &kind.StatusSubresource[*networkingv1.Ingress]{
 			ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList {
 				return validateLoadBalancer(&i.Status.LoadBalancer, &old.Status.LoadBalancer, a,
 					field.NewPath("status", "loadBalancer"))

@@ -9,20 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
 const maxController = 250
 
-func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
-	return registry.Kind[*networkingv1.IngressClass]{
+func ingressClassKind() kind.Kind[*networkingv1.IngressClass] {
+	return kind.Kind[*networkingv1.IngressClass]{
 		Hub: v1.WithKind("IngressClass"),
-		Representation: registry.Typed[*networkingv1.IngressClass]{Former: registry.SameFields[*networkingv1.IngressClass](
+		Representation: kind.Typed[*networkingv1.IngressClass]{Former: kind.SameFields[*networkingv1.IngressClass](
 			"IngressClass", "networking.k8s.io/v1beta1")},
-		Names: registry.Names{Plural: "ingressclasses"},
-		Write: registry.Write[*networkingv1.IngressClass]{
+		Names: kind.Names{Plural: "ingressclasses"},
+		Write: kind.Write[*networkingv1.IngressClass]{
 			Default: func(c *networkingv1.IngressClass) {
 				if p := c.Spec.Parameters; p != nil && p.Scope == nil {
 					p.Scope = ptr.To(networkingv1.IngressClassParametersReferenceScopeCluster)
@@ -36,8 +36,8 @@ func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*networkingv1.IngressClass]{
-			Columns: []registry.Column{
+		Show: kind.Show[*networkingv1.IngressClass]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("Controller", "Controller that is responsible for handling this class"),
 				show.Text("Parameters", "A reference to a resource with additional parameters"),

@@ -9,18 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
-	return registry.Kind[*networkingv1.IPAddress]{
+func ipAddressKind() kind.Kind[*networkingv1.IPAddress] {
+	return kind.Kind[*networkingv1.IPAddress]{
 		Hub: v1.WithKind("IPAddress"),
-		Representation: registry.Typed[*networkingv1.IPAddress]{Versions: registry.SameFields[*networkingv1.IPAddress](
+		Representation: kind.Typed[*networkingv1.IPAddress]{Versions: kind.SameFields[*networkingv1.IPAddress](
 			"IPAddress", "networking.k8s.io/v1beta1")},
-		Names: registry.Names{Plural: "ipaddresses", ShortNames: []string{"ip"}},
-		Write: registry.Write[*networkingv1.IPAddress]{
+		Names: kind.Names{Plural: "ipaddresses", ShortNames: []string{"ip"}},
+		Write: kind.Write[*networkingv1.IPAddress]{
 			ValidateName: func(name string, _ bool) []string {
 				var msgs []string
 				for _, e := range validation.IsValidIP(nil, name) {
@@ -39,8 +39,8 @@ func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*networkingv1.IPAddress]{
-			Columns: []registry.Column{
+		Show: kind.Show[*networkingv1.IPAddress]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("ParentRef", show.Doc(networkingv1.IPAddressSpec{}, "parentRef")),
 			},
 			Cells: func(a *networkingv1.IPAddress, since func(metav1.Time) string) []any {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
@@ -24,13 +24,13 @@ func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLoca
 	return &corev1.TypedLocalObjectReference{APIGroup: p.APIGroup, Kind: p.Kind, Name: p.Name}
 }
 
-func networkPolicyKind(a check.Addresses) registry.Kind[*networkingv1.NetworkPolicy] {
-	return registry.Kind[*networkingv1.NetworkPolicy]{
+func networkPolicyKind(a check.Addresses) kind.Kind[*networkingv1.NetworkPolicy] {
+	return kind.Kind[*networkingv1.NetworkPolicy]{
 		Hub: v1.WithKind("NetworkPolicy"), Namespaced: true,
-		Representation: registry.Typed[*networkingv1.NetworkPolicy]{Former: registry.SameFields[*networkingv1.NetworkPolicy](
-			"NetworkPolicy", "extensions/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
-		Names: registry.Names{Plural: "networkpolicies", ShortNames: []string{"netpol"}},
-		Write: registry.Write[*networkingv1.NetworkPolicy]{
+		Representation: kind.Typed[*networkingv1.NetworkPolicy]{Former: kind.SameFields[*networkingv1.NetworkPolicy](
+			"NetworkPolicy", "extensions/v1beta1"), MetadataOnUpdate: kind.MetadataChange},
+		Names: kind.Names{Plural: "networkpolicies", ShortNames: []string{"netpol"}},
+		Write: kind.Write[*networkingv1.NetworkPolicy]{
 			Default:          defaultPolicy,
 			CountsGeneration: true,
 			// An empty selector requirement list and none are different specs here.
@@ -47,8 +47,8 @@ func networkPolicyKind(a check.Addresses) registry.Kind[*networkingv1.NetworkPol
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*networkingv1.NetworkPolicy]{
-			Columns: []registry.Column{
+		Show: kind.Show[*networkingv1.NetworkPolicy]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Pod-Selector", show.Doc(networkingv1.NetworkPolicySpec{}, "podSelector")), show.Age(),
 			},
 			Cells: func(p *networkingv1.NetworkPolicy, since func(metav1.Time) string) []any {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
@@ -23,17 +23,17 @@ func parseCIDR(s string) (*net.IPNet, error) {
 
 // serviceCIDRKind declares ServiceCIDRs. keepsStatus lets their status be written with the
 // rest, as before 1.36 (ServiceCIDRStatusFieldWiping is off).
-func serviceCIDRKind(keepsStatus bool) registry.Kind[*networkingv1.ServiceCIDR] {
-	status := registry.StatusBySubresource
+func serviceCIDRKind(keepsStatus bool) kind.Kind[*networkingv1.ServiceCIDR] {
+	status := kind.StatusBySubresource
 	if keepsStatus {
-		status = registry.StatusAlways
+		status = kind.StatusAlways
 	}
-	return registry.Kind[*networkingv1.ServiceCIDR]{
+	return kind.Kind[*networkingv1.ServiceCIDR]{
 		Hub: v1.WithKind("ServiceCIDR"),
-		Representation: registry.Typed[*networkingv1.ServiceCIDR]{Versions: registry.SameFields[*networkingv1.ServiceCIDR](
-			"ServiceCIDR", "networking.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
-		Names: registry.Names{Plural: "servicecidrs"},
-		Write: registry.Write[*networkingv1.ServiceCIDR]{
+		Representation: kind.Typed[*networkingv1.ServiceCIDR]{Versions: kind.SameFields[*networkingv1.ServiceCIDR](
+			"ServiceCIDR", "networking.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataChange},
+		Names: kind.Names{Plural: "servicecidrs"},
+		Write: kind.Write[*networkingv1.ServiceCIDR]{
 			Status:   status,
 			Validate: func(_ context.Context, c *networkingv1.ServiceCIDR) field.ErrorList { return validateServiceCIDR(c) },
 			ValidateUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) field.ErrorList {
@@ -41,15 +41,15 @@ func serviceCIDRKind(keepsStatus bool) registry.Kind[*networkingv1.ServiceCIDR] 
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*networkingv1.ServiceCIDR]{
-			Columns: []registry.Column{
+		Show: kind.Show[*networkingv1.ServiceCIDR]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("CIDRs", show.Doc(networkingv1.ServiceCIDRSpec{}, "cidrs")), show.Age(),
 			},
 			Cells: func(c *networkingv1.ServiceCIDR, since func(metav1.Time) string) []any {
 				return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), since(c.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[*networkingv1.ServiceCIDR]{Metadata: registry.ClientMetadata},
+		Status: &kind.StatusSubresource[*networkingv1.ServiceCIDR]{Metadata: kind.ClientMetadata},
 	}
 }
 

@@ -4,14 +4,14 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	nodev1alpha1 "k8s.io/api/node/v1alpha1"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // formerClasses are the runtime classes of the beta, which has the same fields, and
 // of the alpha, which had them in a spec.
-func formerClasses() []registry.Version[*nodev1.RuntimeClass] {
-	return append(registry.SameFields[*nodev1.RuntimeClass]("RuntimeClass", "node.k8s.io/v1beta1"),
-		registry.VersionOf(nodev1alpha1.SchemeGroupVersion.WithKind("RuntimeClass"), fromAlpha, nil))
+func formerClasses() []kind.Version[*nodev1.RuntimeClass] {
+	return append(kind.SameFields[*nodev1.RuntimeClass]("RuntimeClass", "node.k8s.io/v1beta1"),
+		kind.VersionOf(nodev1alpha1.SchemeGroupVersion.WithKind("RuntimeClass"), fromAlpha, nil))
 }
 
 func fromAlpha(old *nodev1alpha1.RuntimeClass) (*nodev1.RuntimeClass, error) {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/show"
@@ -19,12 +19,12 @@ import (
 
 // runtimeClassKind declares runtime classes; compared says that tolerations may compare
 // numbers.
-func runtimeClassKind(compared bool) registry.Kind[*nodev1.RuntimeClass] {
-	return registry.Kind[*nodev1.RuntimeClass]{
+func runtimeClassKind(compared bool) kind.Kind[*nodev1.RuntimeClass] {
+	return kind.Kind[*nodev1.RuntimeClass]{
 		Hub:            nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
-		Representation: registry.Typed[*nodev1.RuntimeClass]{Former: formerClasses(), AnyFinalizer: true},
-		Names:          registry.Names{Plural: "runtimeclasses"},
-		Write: registry.Write[*nodev1.RuntimeClass]{
+		Representation: kind.Typed[*nodev1.RuntimeClass]{Former: formerClasses(), AnyFinalizer: true},
+		Names:          kind.Names{Plural: "runtimeclasses"},
+		Write: kind.Write[*nodev1.RuntimeClass]{
 			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c, compared) },
 			ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
 				fixed := check.Fixed(c.Handler, old.Handler, field.NewPath("handler"))
@@ -32,8 +32,8 @@ func runtimeClassKind(compared bool) registry.Kind[*nodev1.RuntimeClass] {
 			},
 			AllowCreateOnUpdate: true,
 		},
-		Show: registry.Show[*nodev1.RuntimeClass]{
-			Columns: []registry.Column{
+		Show: kind.Show[*nodev1.RuntimeClass]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Handler", ""), show.Age(),
 			},
 			Cells: func(c *nodev1.RuntimeClass, since func(metav1.Time) string) []any {

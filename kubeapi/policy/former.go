@@ -6,16 +6,16 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // emptyLabel stands, in a selector, for what an empty one means in the other
 // version: no pods in the beta, all pods in v1.
 const emptyLabel = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 
-func formerBudgets() []registry.Version[*policyv1.PodDisruptionBudget] {
-	out := registry.SameFields[*policyv1.PodDisruptionBudget]("PodDisruptionBudget", "policy/v1beta1")
-	out[0].Default = registry.DefaultOf(func(b *policyv1.PodDisruptionBudget) { fromBetaSelector(b.Spec.Selector) })
+func formerBudgets() []kind.Version[*policyv1.PodDisruptionBudget] {
+	out := kind.SameFields[*policyv1.PodDisruptionBudget]("PodDisruptionBudget", "policy/v1beta1")
+	out[0].Default = kind.DefaultOf(func(b *policyv1.PodDisruptionBudget) { fromBetaSelector(b.Spec.Selector) })
 	return out
 }
 

@@ -9,21 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
-	return registry.Kind[*policyv1.PodDisruptionBudget]{
+func disruptionBudgetKind() kind.Kind[*policyv1.PodDisruptionBudget] {
+	return kind.Kind[*policyv1.PodDisruptionBudget]{
 		Hub: v1.WithKind("PodDisruptionBudget"), Namespaced: true,
-		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(),
-			MetadataOnUpdate: registry.MetadataOnce, MetadataOnStatus: registry.MetadataOnce},
-		Names: registry.Names{
+		Representation: kind.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(),
+			MetadataOnUpdate: kind.MetadataOnce, MetadataOnStatus: kind.MetadataOnce},
+		Names: kind.Names{
 			Plural:     "poddisruptionbudgets",
 			ShortNames: []string{"pdb"},
 		},
-		Write: registry.Write[*policyv1.PodDisruptionBudget]{
+		Write: kind.Write[*policyv1.PodDisruptionBudget]{
 			CountsGeneration: true,
 			Validate: func(_ context.Context, b *policyv1.PodDisruptionBudget) field.ErrorList {
 				return validateSpec(&b.Spec, false)
@@ -33,8 +33,8 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 					metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
 			},
 		},
-		Show: registry.Show[*policyv1.PodDisruptionBudget]{
-			Columns: []registry.Column{
+		Show: kind.Show[*policyv1.PodDisruptionBudget]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("Min Available", "The minimum number of pods that must be available."),
 				show.Text("Max Unavailable", "The maximum number of pods that may be unavailable."),
@@ -46,7 +46,7 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 					since(b.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[*policyv1.PodDisruptionBudget]{
+		Status: &kind.StatusSubresource[*policyv1.PodDisruptionBudget]{
 			ValidateUpdate: func(_ context.Context, b, _ *policyv1.PodDisruptionBudget) field.ErrorList {
 				return validateStatus(&b.Status, field.NewPath("status"))
 			},

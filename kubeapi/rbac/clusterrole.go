@@ -8,16 +8,16 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 )
 
-func clusterRoleKind(g *guard) registry.Kind[*rbacv1.ClusterRole] {
-	return registry.Kind[*rbacv1.ClusterRole]{
+func clusterRoleKind(g *guard) kind.Kind[*rbacv1.ClusterRole] {
+	return kind.Kind[*rbacv1.ClusterRole]{
 		Hub:            v1.WithKind("ClusterRole"),
-		Representation: registry.Typed[*rbacv1.ClusterRole]{Former: formerClusterRoles()},
-		Names:          registry.Names{Plural: "clusterroles"},
-		Write: registry.Write[*rbacv1.ClusterRole]{
+		Representation: kind.Typed[*rbacv1.ClusterRole]{Former: formerClusterRoles()},
+		Names:          kind.Names{Plural: "clusterroles"},
+		Write: kind.Write[*rbacv1.ClusterRole]{
 			ValidateName: check.PathSegmentName,
 			Validate:     func(_ context.Context, r *rbacv1.ClusterRole) field.ErrorList { return validateClusterRole(r) },
 			ValidateUpdate: func(_ context.Context, r, _ *rbacv1.ClusterRole) field.ErrorList {

@@ -8,20 +8,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func clusterRoleBindingKind(g *guard) registry.Kind[*rbacv1.ClusterRoleBinding] {
+func clusterRoleBindingKind(g *guard) kind.Kind[*rbacv1.ClusterRoleBinding] {
 	validate := func(b *rbacv1.ClusterRoleBinding) field.ErrorList {
 		return validateBinding(b.RoleRef, b.Subjects, false, "ClusterRole")
 	}
-	return registry.Kind[*rbacv1.ClusterRoleBinding]{
+	return kind.Kind[*rbacv1.ClusterRoleBinding]{
 		Hub:            v1.WithKind("ClusterRoleBinding"),
-		Representation: registry.Typed[*rbacv1.ClusterRoleBinding]{Former: formerClusterBindings()},
-		Names:          registry.Names{Plural: "clusterrolebindings"},
-		Write: registry.Write[*rbacv1.ClusterRoleBinding]{
+		Representation: kind.Typed[*rbacv1.ClusterRoleBinding]{Former: formerClusterBindings()},
+		Names:          kind.Names{Plural: "clusterrolebindings"},
+		Write: kind.Write[*rbacv1.ClusterRoleBinding]{
 			ValidateName: check.PathSegmentName,
 			Default:      func(b *rbacv1.ClusterRoleBinding) { defaultBinding(&b.RoleRef, b.Subjects) },
 			Validate:     func(_ context.Context, b *rbacv1.ClusterRoleBinding) field.ErrorList { return validate(b) },
@@ -41,7 +41,7 @@ func clusterRoleBindingKind(g *guard) registry.Kind[*rbacv1.ClusterRoleBinding] 
 			},
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*rbacv1.ClusterRoleBinding]{
+		Show: kind.Show[*rbacv1.ClusterRoleBinding]{
 			Columns: bindingColumns(show.Doc(rbacv1beta1.ClusterRoleBinding{}, "roleRef"), "clusterRoleBinding"),
 			Cells: func(b *rbacv1.ClusterRoleBinding, since func(metav1.Time) string) []any {
 				users, groups, accounts := bindingSubjects(b.Subjects)

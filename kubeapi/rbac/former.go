@@ -4,47 +4,47 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // formerRoles are the roles of the beta, which has the same fields, and of the
 // alpha, whose rules are numbered in another way.
-func formerRoles() []registry.Version[*rbacv1.Role] {
-	return append(registry.SameFields[*rbacv1.Role]("Role", "rbac.authorization.k8s.io/v1beta1"),
-		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("Role"),
+func formerRoles() []kind.Version[*rbacv1.Role] {
+	return append(kind.SameFields[*rbacv1.Role]("Role", "rbac.authorization.k8s.io/v1beta1"),
+		kind.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("Role"),
 			func(old *rbacv1alpha1.Role) (*rbacv1.Role, error) {
 				out := &rbacv1.Role{}
-				return out, registry.CopyFields(old, out)
+				return out, kind.CopyFields(old, out)
 			}, nil))
 }
 
-func formerClusterRoles() []registry.Version[*rbacv1.ClusterRole] {
-	return append(registry.SameFields[*rbacv1.ClusterRole]("ClusterRole", "rbac.authorization.k8s.io/v1beta1"),
-		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("ClusterRole"),
+func formerClusterRoles() []kind.Version[*rbacv1.ClusterRole] {
+	return append(kind.SameFields[*rbacv1.ClusterRole]("ClusterRole", "rbac.authorization.k8s.io/v1beta1"),
+		kind.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("ClusterRole"),
 			func(old *rbacv1alpha1.ClusterRole) (*rbacv1.ClusterRole, error) {
 				out := &rbacv1.ClusterRole{}
-				return out, registry.CopyFields(old, out)
+				return out, kind.CopyFields(old, out)
 			}, nil))
 }
 
-func formerBindings() []registry.Version[*rbacv1.RoleBinding] {
-	return append(registry.SameFields[*rbacv1.RoleBinding]("RoleBinding", "rbac.authorization.k8s.io/v1beta1"),
-		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("RoleBinding"),
+func formerBindings() []kind.Version[*rbacv1.RoleBinding] {
+	return append(kind.SameFields[*rbacv1.RoleBinding]("RoleBinding", "rbac.authorization.k8s.io/v1beta1"),
+		kind.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("RoleBinding"),
 			func(old *rbacv1alpha1.RoleBinding) (*rbacv1.RoleBinding, error) {
 				out := &rbacv1.RoleBinding{}
-				err := registry.CopyFields(old, out)
+				err := kind.CopyFields(old, out)
 				out.Subjects = fromAlphaSubjects(old.Subjects)
 				return out, err
 			}, nil))
 }
 
-func formerClusterBindings() []registry.Version[*rbacv1.ClusterRoleBinding] {
-	return append(registry.SameFields[*rbacv1.ClusterRoleBinding]("ClusterRoleBinding",
+func formerClusterBindings() []kind.Version[*rbacv1.ClusterRoleBinding] {
+	return append(kind.SameFields[*rbacv1.ClusterRoleBinding]("ClusterRoleBinding",
 		"rbac.authorization.k8s.io/v1beta1"),
-		registry.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("ClusterRoleBinding"),
+		kind.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("ClusterRoleBinding"),
 			func(old *rbacv1alpha1.ClusterRoleBinding) (*rbacv1.ClusterRoleBinding, error) {
 				out := &rbacv1.ClusterRoleBinding{}
-				err := registry.CopyFields(old, out)
+				err := kind.CopyFields(old, out)
 				out.Subjects = fromAlphaSubjects(old.Subjects)
 				return out, err
 			}, nil))

@@ -6,16 +6,16 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 )
 
-func roleKind(g *guard) registry.Kind[*rbacv1.Role] {
-	return registry.Kind[*rbacv1.Role]{
+func roleKind(g *guard) kind.Kind[*rbacv1.Role] {
+	return kind.Kind[*rbacv1.Role]{
 		Hub: v1.WithKind("Role"), Namespaced: true,
-		Representation: registry.Typed[*rbacv1.Role]{Former: formerRoles()},
-		Names:          registry.Names{Plural: "roles"},
-		Write: registry.Write[*rbacv1.Role]{
+		Representation: kind.Typed[*rbacv1.Role]{Former: formerRoles()},
+		Names:          kind.Names{Plural: "roles"},
+		Write: kind.Write[*rbacv1.Role]{
 			ValidateName: check.PathSegmentName,
 			Validate: func(_ context.Context, r *rbacv1.Role) field.ErrorList {
 				return validateRules(r.Rules, true)

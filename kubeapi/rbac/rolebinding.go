@@ -8,21 +8,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func roleBindingKind(g *guard) registry.Kind[*rbacv1.RoleBinding] {
+func roleBindingKind(g *guard) kind.Kind[*rbacv1.RoleBinding] {
 	validate := func(b *rbacv1.RoleBinding) field.ErrorList {
 		return validateBinding(b.RoleRef, b.Subjects, true, "Role", "ClusterRole")
 	}
-	return registry.Kind[*rbacv1.RoleBinding]{
+	return kind.Kind[*rbacv1.RoleBinding]{
 		Hub: v1.WithKind("RoleBinding"), Namespaced: true,
-		Representation: registry.Typed[*rbacv1.RoleBinding]{Former: formerBindings()},
-		Names:          registry.Names{Plural: "rolebindings"},
-		Write: registry.Write[*rbacv1.RoleBinding]{
+		Representation: kind.Typed[*rbacv1.RoleBinding]{Former: formerBindings()},
+		Names:          kind.Names{Plural: "rolebindings"},
+		Write: kind.Write[*rbacv1.RoleBinding]{
 			ValidateName: check.PathSegmentName,
 			Default:      func(b *rbacv1.RoleBinding) { defaultBinding(&b.RoleRef, b.Subjects) },
 			Validate:     func(_ context.Context, b *rbacv1.RoleBinding) field.ErrorList { return validate(b) },
@@ -41,7 +41,7 @@ func roleBindingKind(g *guard) registry.Kind[*rbacv1.RoleBinding] {
 			},
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 		},
-		Show: registry.Show[*rbacv1.RoleBinding]{
+		Show: kind.Show[*rbacv1.RoleBinding]{
 			Columns: bindingColumns(show.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding"),
 			Cells: func(b *rbacv1.RoleBinding, since func(metav1.Time) string) []any {
 				users, groups, accounts := bindingSubjects(b.Subjects)
@@ -59,14 +59,14 @@ func inNamespace(ctx context.Context, b *rbacv1.RoleBinding) *rbacv1.RoleBinding
 	return b
 }
 
-func bindingColumns(roleDoc, kind string) []registry.Column {
-	return []registry.Column{
+func bindingColumns(roleDoc, binding string) []kind.Column {
+	return []kind.Column{
 		show.Name(),
 		show.Text("Role", roleDoc),
 		show.Age(),
-		show.Wide(show.Text("Users", "Users in the "+kind)),
-		show.Wide(show.Text("Groups", "Groups in the "+kind)),
-		show.Wide(show.Text("ServiceAccounts", "ServiceAccounts in the "+kind)),
+		show.Wide(show.Text("Users", "Users in the "+binding)),
+		show.Wide(show.Text("Groups", "Groups in the "+binding)),
+		show.Wide(show.Text("ServiceAccounts", "ServiceAccounts in the "+binding)),
 	}
 }
 

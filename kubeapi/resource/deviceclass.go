@@ -7,18 +7,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
+func deviceClassKind() kind.Kind[*resourcev1.DeviceClass] {
 	type class = *resourcev1.DeviceClass
-	return registry.Kind[class]{
+	return kind.Kind[class]{
 		Hub:            v1.WithKind("DeviceClass"),
-		Representation: registry.Typed[class]{Versions: registry.SameFields[class]("DeviceClass", beta2, beta1)},
-		Names:          registry.Names{Plural: "deviceclasses"},
-		Write: registry.Write[class]{
+		Representation: kind.Typed[class]{Versions: kind.SameFields[class]("DeviceClass", beta2, beta1)},
+		Names:          kind.Names{Plural: "deviceclasses"},
+		Write: kind.Write[class]{
 			ValidateName:     check.SubdomainName,
 			CountsGeneration: true,
 			Validate: func(ctx context.Context, c class) field.ErrorList {
@@ -33,9 +33,9 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Delete: registry.Delete[class]{ReturnsObject: true},
-		Show: registry.Show[class]{
-			Columns: []registry.Column{show.Name(), show.Age()},
+		Delete: kind.Delete[class]{ReturnsObject: true},
+		Show: kind.Show[class]{
+			Columns: []kind.Column{show.Name(), show.Age()},
 			Cells:   func(c class, since func(metav1.Time) string) []any { return []any{c.Name, since(c.CreationTimestamp)} },
 		},
 	}

@@ -9,20 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func taintRuleKind() registry.Kind[*resourcev1.DeviceTaintRule] {
+func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 	type rule = *resourcev1.DeviceTaintRule
 	const alpha3 = "resource.k8s.io/v1alpha3"
 	gv := resourcev1.SchemeGroupVersion
-	return registry.Kind[rule]{
+	return kind.Kind[rule]{
 		Hub:            gv.WithKind("DeviceTaintRule"),
-		Representation: registry.Typed[rule]{Versions: registry.SameFields[rule]("DeviceTaintRule", beta2, alpha3)},
-		Names:          registry.Names{Plural: "devicetaintrules"},
-		Write: registry.Write[rule]{
+		Representation: kind.Typed[rule]{Versions: kind.SameFields[rule]("DeviceTaintRule", beta2, alpha3)},
+		Names:          kind.Names{Plural: "devicetaintrules"},
+		Write: kind.Write[rule]{
 			Default: func(r rule) {
 				if r.Spec.Taint.TimeAdded == nil {
 					now := metav1.Now()
@@ -44,8 +44,8 @@ func taintRuleKind() registry.Kind[*resourcev1.DeviceTaintRule] {
 					Object: &r.Spec, Old: &old.Spec}.Add(ctx, validateTaintRule(r))
 			},
 		},
-		Show: registry.Show[rule]{
-			Columns: []registry.Column{
+		Show: kind.Show[rule]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Key", show.Doc(resourcev1.DeviceTaint{}, "key")),
 				show.Text("Value", show.Doc(resourcev1.DeviceTaint{}, "value")),
 				show.Text("Effect", show.Doc(resourcev1.DeviceTaint{}, "effect")),
@@ -61,8 +61,8 @@ func taintRuleKind() registry.Kind[*resourcev1.DeviceTaintRule] {
 					since(r.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[rule]{
-			Metadata: registry.ClientMetadata,
+		Status: &kind.StatusSubresource[rule]{
+			Metadata: kind.ClientMetadata,
 			ValidateUpdate: func(_ context.Context, r, _ rule) field.ErrorList {
 				path := field.NewPath("status", "conditions")
 				if n := len(r.Status.Conditions); n > resourcev1.DeviceTaintRuleStatusMaxConditions {

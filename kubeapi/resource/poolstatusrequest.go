@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
@@ -19,22 +19,22 @@ import (
 
 const maxPoolCondition = 10
 
-func poolRequestKind() registry.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
+func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 	type request = *resourcev1alpha3.ResourcePoolStatusRequest
 	gv := resourcev1alpha3.SchemeGroupVersion
-	return registry.Kind[request]{
+	return kind.Kind[request]{
 		Hub:    gv.WithKind("ResourcePoolStatusRequest"),
-		Names:  registry.Names{Plural: "resourcepoolstatusrequests"},
-		Delete: registry.Delete[request]{ReturnsObject: true},
-		Write: registry.Write[request]{
+		Names:  kind.Names{Plural: "resourcepoolstatusrequests"},
+		Delete: kind.Delete[request]{ReturnsObject: true},
+		Write: kind.Write[request]{
 			Default:  func(r request) { defaults.Set(&r.Spec.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitDefault) },
 			Validate: func(_ context.Context, r request) field.ErrorList { return validatePoolRequest(&r.Spec) },
 			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
 				return check.Immutable(r.Spec, old.Spec, field.NewPath("spec"))
 			},
 		},
-		Show: registry.Show[request]{
-			Columns: []registry.Column{
+		Show: kind.Show[request]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Driver", "The driver to query pools for."),
 				show.Text("Total", "Total number of devices across all pools."),
 				show.Text("Available", "Number of available devices across all pools."),
@@ -47,7 +47,7 @@ func poolRequestKind() registry.Kind[*resourcev1alpha3.ResourcePoolStatusRequest
 			},
 			Cells: poolStatusCells,
 		},
-		Status: &registry.StatusSubresource[request]{
+		Status: &kind.StatusSubresource[request]{
 			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
 				return validatePoolStatus(r.Status, old.Status)
 			},

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/group"
@@ -20,12 +20,12 @@ const adminLabel = "resource.kubernetes.io/admin-access"
 
 type claim = *resourcev1.ResourceClaim
 
-func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind[claim] {
-	return registry.Kind[claim]{
+func resourceClaimKind(stores *group.Stores, access *statusAccess) kind.Kind[claim] {
+	return kind.Kind[claim]{
 		Hub: v1.WithKind("ResourceClaim"), Namespaced: true,
-		Representation: registry.Typed[claim]{Versions: claimVersions()},
-		Names:          registry.Names{Plural: "resourceclaims"},
-		Write: registry.Write[claim]{
+		Representation: kind.Typed[claim]{Versions: claimVersions()},
+		Names:          kind.Names{Plural: "resourceclaims"},
+		Write: kind.Write[claim]{
 			Default: func(c claim) {
 				defaultClaim(&c.Spec)
 				if a := c.Status.Allocation; a != nil {
@@ -45,17 +45,17 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Delete: registry.Delete[claim]{ReturnsObject: true},
-		Show: registry.Show[claim]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[claim]{ReturnsObject: true},
+		Show: kind.Show[claim]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("State", "A summary of the current state (allocated, pending, reserved, etc.)."), show.Age(),
 			},
 			Cells: func(c claim, since func(metav1.Time) string) []any {
 				return []any{c.Name, claimState(c), since(c.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[claim]{
-			Metadata: registry.ClientMetadata,
+		Status: &kind.StatusSubresource[claim]{
+			Metadata: kind.ClientMetadata,
 			PrepareForUpdate: func(_ context.Context, c, old claim) {
 				forgetDeallocated(&c.Status, &old.Status)
 			},

@@ -7,19 +7,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/group"
 	"triplane.dev/kubeapi/show"
 )
 
-func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceClaimTemplate] {
+func claimTemplateKind(stores *group.Stores) kind.Kind[*resourcev1.ResourceClaimTemplate] {
 	type template = *resourcev1.ResourceClaimTemplate
-	return registry.Kind[template]{
+	return kind.Kind[template]{
 		Hub: v1.WithKind("ResourceClaimTemplate"), Namespaced: true,
-		Representation: registry.Typed[template]{Versions: templateVersions()},
-		Names:          registry.Names{Plural: "resourceclaimtemplates"},
-		Write: registry.Write[template]{
+		Representation: kind.Typed[template]{Versions: templateVersions()},
+		Names:          kind.Names{Plural: "resourceclaimtemplates"},
+		Write: kind.Write[template]{
 			Default: func(t template) { defaultClaim(&t.Spec.Spec) },
 			Validate: func(ctx context.Context, t template) field.ErrorList {
 				// Administrators' access is refused as in the claim that comes of it.
@@ -33,9 +33,9 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Delete: registry.Delete[template]{ReturnsObject: true},
-		Show: registry.Show[template]{
-			Columns: []registry.Column{show.Name(), show.Age()},
+		Delete: kind.Delete[template]{ReturnsObject: true},
+		Show: kind.Show[template]{
+			Columns: []kind.Column{show.Name(), show.Age()},
 			Cells: func(t template, since func(metav1.Time) string) []any {
 				return []any{t.Name, since(t.CreationTimestamp)}
 			},

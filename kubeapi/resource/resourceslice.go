@@ -8,18 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
+func resourceSliceKind() kind.Kind[*resourcev1.ResourceSlice] {
 	type slice = *resourcev1.ResourceSlice
-	return registry.Kind[slice]{
+	return kind.Kind[slice]{
 		Hub:            v1.WithKind("ResourceSlice"),
-		Representation: registry.Typed[slice]{Versions: sliceVersions(), MetadataOnUpdate: registry.MetadataChange},
-		Names:          registry.Names{Plural: "resourceslices"},
-		Write: registry.Write[slice]{
+		Representation: kind.Typed[slice]{Versions: sliceVersions(), MetadataOnUpdate: kind.MetadataChange},
+		Names:          kind.Names{Plural: "resourceslices"},
+		Write: kind.Write[slice]{
 			Default:          defaultSlice,
 			CountsGeneration: true,
 			Validate: func(ctx context.Context, s slice) field.ErrorList {
@@ -35,9 +35,9 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 			DropDisabledLast:         true,
 			AllowUnconditionalUpdate: true,
 		},
-		Delete: registry.Delete[slice]{ReturnsObject: true},
-		Show: registry.Show[slice]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[slice]{ReturnsObject: true},
+		Show: kind.Show[slice]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("Node", show.Doc(resourcev1.ResourceSliceSpec{}, "nodeName")),
 				show.Text("Driver", show.Doc(resourcev1.ResourceSliceSpec{}, "driver")),
@@ -48,8 +48,8 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 				return []any{s.Name, ptr.Deref(s.Spec.NodeName, ""), s.Spec.Driver, s.Spec.Pool.Name, since(s.CreationTimestamp)}
 			},
 		},
-		Select: registry.Select[slice]{
-			Fields: []registry.SelectableField[slice]{
+		Select: kind.Select[slice]{
+			Fields: []kind.SelectableField[slice]{
 				{Path: "spec.nodeName", Get: func(s slice) string { return ptr.Deref(s.Spec.NodeName, "") }},
 				{Path: "spec.driver", Get: func(s slice) string { return s.Spec.Driver }},
 			},

@@ -8,19 +8,19 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
 )
 
-func compositePodGroupKind() registry.Kind[*schedulingv1alpha3.CompositePodGroup] {
+func compositePodGroupKind() kind.Kind[*schedulingv1alpha3.CompositePodGroup] {
 	type group = *schedulingv1alpha3.CompositePodGroup
-	return registry.Kind[group]{
+	return kind.Kind[group]{
 		Hub: schedulingv1alpha3.SchemeGroupVersion.WithKind("CompositePodGroup"), Namespaced: true,
-		Representation: registry.Typed[group]{},
-		Names:          registry.Names{Plural: "compositepodgroups"},
-		Write: registry.Write[group]{
+		Representation: kind.Typed[group]{},
+		Names:          kind.Names{Plural: "compositepodgroups"},
+		Write: kind.Write[group]{
 			Default: func(g group) {
 				defaults.Set(&g.Spec.DisruptionMode,
 					schedulingv1alpha3.CompositeDisruptionMode{Single: &schedulingv1alpha3.SingleCompositeDisruptionMode{}})
@@ -31,8 +31,8 @@ func compositePodGroupKind() registry.Kind[*schedulingv1alpha3.CompositePodGroup
 				return validateComposite(ctx, &g.Spec, &old.Spec)
 			},
 		},
-		Show: registry.Show[group]{
-			Columns: []registry.Column{
+		Show: kind.Show[group]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Policy", show.Doc(schedulingv1alpha3.CompositePodGroupSpec{}, "schedulingPolicy")),
 				show.Text("Workload", workloadColumn), show.Age(),
 			},
@@ -41,8 +41,8 @@ func compositePodGroupKind() registry.Kind[*schedulingv1alpha3.CompositePodGroup
 					workloadName(g.Spec.WorkloadRef), since(g.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[group]{
-			Metadata: registry.ClientMetadata,
+		Status: &kind.StatusSubresource[group]{
+			Metadata: kind.ClientMetadata,
 			ValidateUpdate: func(ctx context.Context, g, old group) field.ErrorList {
 				path := field.NewPath("status")
 				errs := metavalidation.ValidateConditions(g.Status.Conditions, path.Child("conditions"))

@@ -10,7 +10,7 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
@@ -20,13 +20,13 @@ import (
 // stored in v1beta1.
 const beta1 = "scheduling.k8s.io/v1beta1"
 
-func podGroupKind() registry.Kind[*schedulingv1alpha3.PodGroup] {
+func podGroupKind() kind.Kind[*schedulingv1alpha3.PodGroup] {
 	type group = *schedulingv1alpha3.PodGroup
-	return registry.Kind[group]{
+	return kind.Kind[group]{
 		Hub: schedulingv1alpha3.SchemeGroupVersion.WithKind("PodGroup"), Namespaced: true,
-		Representation: registry.Typed[group]{Versions: registry.SameFields[group]("PodGroup", beta1)},
-		Names:          registry.Names{Plural: "podgroups"},
-		Write: registry.Write[group]{
+		Representation: kind.Typed[group]{Versions: kind.SameFields[group]("PodGroup", beta1)},
+		Names:          kind.Names{Plural: "podgroups"},
+		Write: kind.Write[group]{
 			Default: func(g group) {
 				defaults.Set(&g.Spec.DisruptionMode,
 					schedulingv1alpha3.DisruptionMode{Single: &schedulingv1alpha3.SingleDisruptionMode{}})
@@ -37,8 +37,8 @@ func podGroupKind() registry.Kind[*schedulingv1alpha3.PodGroup] {
 				return validatePodGroup(ctx, &g.Spec, &old.Spec)
 			},
 		},
-		Show: registry.Show[group]{
-			Columns: []registry.Column{
+		Show: kind.Show[group]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Policy", show.Doc(schedulingv1alpha3.PodGroupSpec{}, "schedulingPolicy")),
 				show.Text("Workload", workloadColumn), show.Text("Status", "Status of the PodGroup"), show.Age(),
 			},
@@ -47,8 +47,8 @@ func podGroupKind() registry.Kind[*schedulingv1alpha3.PodGroup] {
 					workloadName(g.Spec.WorkloadRef), podGroupState(g.Status.Conditions), since(g.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[group]{
-			Metadata: registry.ClientMetadata,
+		Status: &kind.StatusSubresource[group]{
+			Metadata: kind.ClientMetadata,
 			ValidateUpdate: func(ctx context.Context, g, old group) field.ErrorList {
 				path := field.NewPath("status")
 				errs := metavalidation.ValidateConditions(g.Status.Conditions, path.Child("conditions"))

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
@@ -42,16 +42,16 @@ func SystemClasses() []*schedulingv1.PriorityClass {
 	}
 }
 
-func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
-	return registry.Kind[*schedulingv1.PriorityClass]{
+func priorityClassKind() kind.Kind[*schedulingv1.PriorityClass] {
+	return kind.Kind[*schedulingv1.PriorityClass]{
 		Hub: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
-		Representation: registry.Typed[*schedulingv1.PriorityClass]{Former: registry.SameFields[*schedulingv1.PriorityClass](
-			"PriorityClass", "scheduling.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
-		Names: registry.Names{
+		Representation: kind.Typed[*schedulingv1.PriorityClass]{Former: kind.SameFields[*schedulingv1.PriorityClass](
+			"PriorityClass", "scheduling.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataChange},
+		Names: kind.Names{
 			Plural:     "priorityclasses",
 			ShortNames: []string{"pc"},
 		},
-		Write: registry.Write[*schedulingv1.PriorityClass]{
+		Write: kind.Write[*schedulingv1.PriorityClass]{
 			Default: func(c *schedulingv1.PriorityClass) {
 				if c.PreemptionPolicy == nil {
 					c.PreemptionPolicy = ptr.To(corev1.PreemptLowerPriority)
@@ -68,9 +68,9 @@ func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Delete: registry.Delete[*schedulingv1.PriorityClass]{Protected: protected},
-		Show: registry.Show[*schedulingv1.PriorityClass]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[*schedulingv1.PriorityClass]{Protected: protected},
+		Show: kind.Show[*schedulingv1.PriorityClass]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Int("Value", show.Doc(schedulingv1.PriorityClass{}, "value")),
 				show.Bool("Global-Default", show.Doc(schedulingv1.PriorityClass{}, "globalDefault")),

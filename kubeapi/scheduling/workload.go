@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
@@ -16,20 +16,20 @@ import (
 // gateWorkload serves workloads and pod groups.
 const gateWorkload = "GenericWorkload"
 
-func workloadKind() registry.Kind[*schedulingv1alpha3.Workload] {
+func workloadKind() kind.Kind[*schedulingv1alpha3.Workload] {
 	type workload = *schedulingv1alpha3.Workload
-	return registry.Kind[workload]{
+	return kind.Kind[workload]{
 		Hub: schedulingv1alpha3.SchemeGroupVersion.WithKind("Workload"), Namespaced: true,
-		Representation: registry.Typed[workload]{Versions: registry.SameFields[workload]("Workload", beta1)},
-		Names:          registry.Names{Plural: "workloads"},
-		Write: registry.Write[workload]{
+		Representation: kind.Typed[workload]{Versions: kind.SameFields[workload]("Workload", beta1)},
+		Names:          kind.Names{Plural: "workloads"},
+		Write: kind.Write[workload]{
 			Validate: func(ctx context.Context, w workload) field.ErrorList { return validateWorkload(ctx, &w.Spec, nil) },
 			ValidateUpdate: func(ctx context.Context, w, old workload) field.ErrorList {
 				return validateWorkload(ctx, &w.Spec, &old.Spec)
 			},
 		},
-		Show: registry.Show[workload]{
-			Columns: []registry.Column{show.Name(), show.Age()},
+		Show: kind.Show[workload]{
+			Columns: []kind.Column{show.Name(), show.Age()},
 			Cells: func(w workload, since func(metav1.Time) string) []any {
 				return []any{w.Name, since(w.CreationTimestamp)}
 			},

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // Documented is a k8s.io/api type that carries the documentation of its fields.
@@ -17,28 +17,28 @@ type Documented interface{ SwaggerDoc() map[string]string }
 func Doc(of Documented, name string) string { return of.SwaggerDoc()[name] }
 
 // Name is the first column of nearly every table.
-func Name() registry.Column { return registry.NameColumn() }
+func Name() kind.Column { return kind.NameColumn() }
 
 // Age is the column of the time since the object was created.
-func Age() registry.Column { return registry.AgeColumn() }
+func Age() kind.Column { return kind.AgeColumn() }
 
 // Text is a column of text.
-func Text(name, description string) registry.Column {
-	return registry.Column{Name: name, Type: "string", Description: description}
+func Text(name, description string) kind.Column {
+	return kind.Column{Name: name, Type: "string", Description: description}
 }
 
 // Int is a column of whole numbers.
-func Int(name, description string) registry.Column {
-	return registry.Column{Name: name, Type: "integer", Description: description}
+func Int(name, description string) kind.Column {
+	return kind.Column{Name: name, Type: "integer", Description: description}
 }
 
 // Bool is a column of truth values.
-func Bool(name, description string) registry.Column {
-	return registry.Column{Name: name, Type: "boolean", Description: description}
+func Bool(name, description string) kind.Column {
+	return kind.Column{Name: name, Type: "boolean", Description: description}
 }
 
 // Wide makes a column one that "-o wide" alone shows.
-func Wide(c registry.Column) registry.Column {
+func Wide(c kind.Column) kind.Column {
 	c.Priority = 1
 	return c
 }

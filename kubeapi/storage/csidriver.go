@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
@@ -22,13 +22,13 @@ const (
 )
 
 // csiDriverKind declares the CSIDriver; limits says that nodes without a driver may be kept from its pods.
-func csiDriverKind(limits bool) registry.Kind[*storagev1.CSIDriver] {
-	return registry.Kind[*storagev1.CSIDriver]{
+func csiDriverKind(limits bool) kind.Kind[*storagev1.CSIDriver] {
+	return kind.Kind[*storagev1.CSIDriver]{
 		Hub: v1.WithKind("CSIDriver"),
-		Representation: registry.Typed[*storagev1.CSIDriver]{Former: registry.SameFields[*storagev1.CSIDriver]("CSIDriver",
-			"storage.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
-		Names: registry.Names{Plural: "csidrivers"},
-		Write: registry.Write[*storagev1.CSIDriver]{
+		Representation: kind.Typed[*storagev1.CSIDriver]{Former: kind.SameFields[*storagev1.CSIDriver]("CSIDriver",
+			"storage.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataChange},
+		Names: kind.Names{Plural: "csidrivers"},
+		Write: kind.Write[*storagev1.CSIDriver]{
 			Default: func(d *storagev1.CSIDriver) {
 				defaultCSIDriver(d)
 				if limits {
@@ -63,9 +63,9 @@ func csiDriverKind(limits bool) registry.Kind[*storagev1.CSIDriver] {
 				return nil
 			},
 		},
-		Delete: registry.Delete[*storagev1.CSIDriver]{ReturnsObject: true},
-		Show: registry.Show[*storagev1.CSIDriver]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[*storagev1.CSIDriver]{ReturnsObject: true},
+		Show: kind.Show[*storagev1.CSIDriver]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Bool("AttachRequired", show.Doc(storagev1.CSIDriverSpec{}, "attachRequired")),
 				show.Bool("PodInfoOnMount", show.Doc(storagev1.CSIDriverSpec{}, "podInfoOnMount")),

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/show"
@@ -16,28 +16,28 @@ import (
 
 const maxNodeID = 256
 
-func csiNodeKind() registry.Kind[*storagev1.CSINode] {
-	return registry.Kind[*storagev1.CSINode]{
+func csiNodeKind() kind.Kind[*storagev1.CSINode] {
+	return kind.Kind[*storagev1.CSINode]{
 		Hub: v1.WithKind("CSINode"),
-		Representation: registry.Typed[*storagev1.CSINode]{Former: registry.SameFields[*storagev1.CSINode]("CSINode",
-			"storage.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataCreate},
-		Names: registry.Names{Plural: "csinodes"},
-		Write: registry.Write[*storagev1.CSINode]{
+		Representation: kind.Typed[*storagev1.CSINode]{Former: kind.SameFields[*storagev1.CSINode]("CSINode",
+			"storage.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataCreate},
+		Names: kind.Names{Plural: "csinodes"},
+		Write: kind.Write[*storagev1.CSINode]{
 			Validate: onCreate(validateCSINode),
 			ValidateUpdate: func(_ context.Context, n, old *storagev1.CSINode) field.ErrorList {
 				return append(validateCSINode(n), validateDriversUpdate(n, old)...)
 			},
 		},
-		Delete: registry.Delete[*storagev1.CSINode]{ReturnsObject: true},
-		Show: registry.Show[*storagev1.CSINode]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[*storagev1.CSINode]{ReturnsObject: true},
+		Show: kind.Show[*storagev1.CSINode]{
+			Columns: []kind.Column{
 				show.Name(), show.Int("Drivers", "Drivers indicates the number of CSI drivers registered on the node"), show.Age(),
 			},
 			Cells: func(n *storagev1.CSINode, since func(metav1.Time) string) []any {
 				return []any{n.Name, int64(len(n.Spec.Drivers)), since(n.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[*storagev1.CSINode]{},
+		Status: &kind.StatusSubresource[*storagev1.CSINode]{},
 	}
 }
 

@@ -8,16 +8,16 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 )
 
-func csiStorageCapacityKind() registry.Kind[*storagev1.CSIStorageCapacity] {
-	return registry.Kind[*storagev1.CSIStorageCapacity]{
+func csiStorageCapacityKind() kind.Kind[*storagev1.CSIStorageCapacity] {
+	return kind.Kind[*storagev1.CSIStorageCapacity]{
 		Hub: v1.WithKind("CSIStorageCapacity"), Namespaced: true,
-		Representation: registry.Typed[*storagev1.CSIStorageCapacity]{Former: registry.SameFields[*storagev1.CSIStorageCapacity]("CSIStorageCapacity", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1")},
-		Names:          registry.Names{Plural: "csistoragecapacities"},
-		Write: registry.Write[*storagev1.CSIStorageCapacity]{
+		Representation: kind.Typed[*storagev1.CSIStorageCapacity]{Former: kind.SameFields[*storagev1.CSIStorageCapacity]("CSIStorageCapacity", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1")},
+		Names:          kind.Names{Plural: "csistoragecapacities"},
+		Write: kind.Write[*storagev1.CSIStorageCapacity]{
 			Validate: onCreate(func(c *storagev1.CSIStorageCapacity) field.ErrorList { return validateCapacity(c, false) }),
 			ValidateUpdate: func(_ context.Context, c, old *storagev1.CSIStorageCapacity) field.ErrorList {
 				errs := validateCapacity(c, old.NodeTopology != nil &&

@@ -12,19 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func storageClassKind() registry.Kind[*storagev1.StorageClass] {
-	return registry.Kind[*storagev1.StorageClass]{
+func storageClassKind() kind.Kind[*storagev1.StorageClass] {
+	return kind.Kind[*storagev1.StorageClass]{
 		Hub: v1.WithKind("StorageClass"),
-		Representation: registry.Typed[*storagev1.StorageClass]{Former: registry.SameFields[*storagev1.StorageClass](
+		Representation: kind.Typed[*storagev1.StorageClass]{Former: kind.SameFields[*storagev1.StorageClass](
 			"StorageClass", "storage.k8s.io/v1beta1")},
-		Names: registry.Names{Plural: "storageclasses", ShortNames: []string{"sc"}},
-		Write: registry.Write[*storagev1.StorageClass]{
+		Names: kind.Names{Plural: "storageclasses", ShortNames: []string{"sc"}},
+		Write: kind.Write[*storagev1.StorageClass]{
 			Default: func(c *storagev1.StorageClass) {
 				if c.ReclaimPolicy == nil {
 					c.ReclaimPolicy = ptr.To(corev1.PersistentVolumeReclaimDelete)
@@ -44,9 +44,9 @@ func storageClassKind() registry.Kind[*storagev1.StorageClass] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Delete: registry.Delete[*storagev1.StorageClass]{ReturnsObject: true},
-		Show: registry.Show[*storagev1.StorageClass]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[*storagev1.StorageClass]{ReturnsObject: true},
+		Show: kind.Show[*storagev1.StorageClass]{
+			Columns: []kind.Column{
 				show.Name(),
 				show.Text("Provisioner", show.Doc(storagev1.StorageClass{}, "provisioner")),
 				show.Text("ReclaimPolicy", show.Doc(storagev1.StorageClass{}, "reclaimPolicy")),

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/show"
@@ -20,14 +20,14 @@ const (
 	maxMetadataBytes = 256 * 1024
 )
 
-func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
-	return registry.Kind[*storagev1.VolumeAttachment]{
+func volumeAttachmentKind() kind.Kind[*storagev1.VolumeAttachment] {
+	return kind.Kind[*storagev1.VolumeAttachment]{
 		Hub: v1.WithKind("VolumeAttachment"),
-		Representation: registry.Typed[*storagev1.VolumeAttachment]{Former: registry.SameFields[*storagev1.VolumeAttachment](
-			"VolumeAttachment", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1"), MetadataOnUpdate: registry.MetadataCreate,
-			MetadataOnStatus: registry.MetadataCreate},
-		Names: registry.Names{Plural: "volumeattachments"},
-		Write: registry.Write[*storagev1.VolumeAttachment]{
+		Representation: kind.Typed[*storagev1.VolumeAttachment]{Former: kind.SameFields[*storagev1.VolumeAttachment](
+			"VolumeAttachment", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1"), MetadataOnUpdate: kind.MetadataCreate,
+			MetadataOnStatus: kind.MetadataCreate},
+		Names: kind.Names{Plural: "volumeattachments"},
+		Write: kind.Write[*storagev1.VolumeAttachment]{
 			Default: defaultAttachment,
 			Validate: onCreate(func(a *storagev1.VolumeAttachment) field.ErrorList {
 				return validateAttachment(a, "")
@@ -36,9 +36,9 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 				return append(validateAttachment(a, old.Spec.Attacher), check.Fixed(a.Spec, old.Spec, field.NewPath("spec"))...)
 			},
 		},
-		Delete: registry.Delete[*storagev1.VolumeAttachment]{ReturnsObject: true},
-		Show: registry.Show[*storagev1.VolumeAttachment]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[*storagev1.VolumeAttachment]{ReturnsObject: true},
+		Show: kind.Show[*storagev1.VolumeAttachment]{
+			Columns: []kind.Column{
 				show.Name(),
 				{Name: "Attacher", Type: "string", Format: "name", Description: show.Doc(storagev1.VolumeAttachmentSpec{},
 					"attacher")},
@@ -52,8 +52,8 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 					a.Status.Attached, since(a.CreationTimestamp)}
 			},
 		},
-		Status: &registry.StatusSubresource[*storagev1.VolumeAttachment]{
-			Metadata: registry.ClientMetadata,
+		Status: &kind.StatusSubresource[*storagev1.VolumeAttachment]{
+			Metadata: kind.ClientMetadata,
 			ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
 				return validateAttachment(a, old.Spec.Attacher)
 			},

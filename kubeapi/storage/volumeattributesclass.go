@@ -9,17 +9,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
-func volumeAttributesClassKind() registry.Kind[*storagev1.VolumeAttributesClass] {
-	return registry.Kind[*storagev1.VolumeAttributesClass]{
+func volumeAttributesClassKind() kind.Kind[*storagev1.VolumeAttributesClass] {
+	return kind.Kind[*storagev1.VolumeAttributesClass]{
 		Hub:            v1.WithKind("VolumeAttributesClass"),
-		Representation: registry.Typed[*storagev1.VolumeAttributesClass]{Versions: registry.SameFields[*storagev1.VolumeAttributesClass]("VolumeAttributesClass", "storage.k8s.io/v1beta1")},
-		Names:          registry.Names{Plural: "volumeattributesclasses", ShortNames: []string{"vac"}},
-		Write: registry.Write[*storagev1.VolumeAttributesClass]{
+		Representation: kind.Typed[*storagev1.VolumeAttributesClass]{Versions: kind.SameFields[*storagev1.VolumeAttributesClass]("VolumeAttributesClass", "storage.k8s.io/v1beta1")},
+		Names:          kind.Names{Plural: "volumeattributesclasses", ShortNames: []string{"vac"}},
+		Write: kind.Write[*storagev1.VolumeAttributesClass]{
 			Validate: onCreate(validateAttributesClass),
 			ValidateUpdate: func(_ context.Context, c, old *storagev1.VolumeAttributesClass) field.ErrorList {
 				var errs field.ErrorList
@@ -35,9 +35,9 @@ func volumeAttributesClassKind() registry.Kind[*storagev1.VolumeAttributesClass]
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Delete: registry.Delete[*storagev1.VolumeAttributesClass]{ReturnsObject: true},
-		Show: registry.Show[*storagev1.VolumeAttributesClass]{
-			Columns: []registry.Column{
+		Delete: kind.Delete[*storagev1.VolumeAttributesClass]{ReturnsObject: true},
+		Show: kind.Show[*storagev1.VolumeAttributesClass]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("DriverName", show.Doc(storagev1.VolumeAttributesClass{}, "driverName")), show.Age(),
 			},
 			Cells: func(c *storagev1.VolumeAttributesClass, since func(metav1.Time) string) []any {

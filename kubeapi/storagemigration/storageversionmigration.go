@@ -11,36 +11,36 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
 var resourceVersion = regexp.MustCompile(`^[1-9][0-9]*$`)
 
-func migrationKind() registry.Kind[*migrationv1.StorageVersionMigration] {
+func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 	type migration = *migrationv1.StorageVersionMigration
 	gv := migrationv1.SchemeGroupVersion
-	return registry.Kind[migration]{
+	return kind.Kind[migration]{
 		Hub: gv.WithKind("StorageVersionMigration"),
-		Representation: registry.Typed[migration]{
-			Versions: registry.SameFields[migration]("StorageVersionMigration", "storagemigration.k8s.io/v1beta1"),
+		Representation: kind.Typed[migration]{
+			Versions: kind.SameFields[migration]("StorageVersionMigration", "storagemigration.k8s.io/v1beta1"),
 		},
-		Names: registry.Names{Plural: "storageversionmigrations"},
-		Write: registry.Write[migration]{
+		Names: kind.Names{Plural: "storageversionmigrations"},
+		Write: kind.Write[migration]{
 			Validate: func(_ context.Context, m migration) field.ErrorList { return validateResource(m.Spec.Resource) },
 			ValidateUpdate: func(_ context.Context, m, old migration) field.ErrorList {
 				return append(validateResource(m.Spec.Resource), check.Immutable(m.Spec, old.Spec, field.NewPath("spec"))...)
 			},
 		},
-		Show: registry.Show[migration]{
-			Columns: []registry.Column{show.Text("Name", show.Name().Description),
+		Show: kind.Show[migration]{
+			Columns: []kind.Column{show.Text("Name", show.Name().Description),
 				show.Text("Resource", "GroupResource to migrate"), show.Text("Status", "Status of the migration")},
 			Cells: func(m migration, _ func(metav1.Time) string) []any {
 				return []any{m.Name, m.Spec.Resource.String(), state(m.Status.Conditions)}
 			},
 		},
-		Status: &registry.StatusSubresource[migration]{
+		Status: &kind.StatusSubresource[migration]{
 			ValidateUpdate: func(_ context.Context, m, old migration) field.ErrorList {
 				return validateStatus(&m.Status, &old.Status)
 			},

@@ -1,14 +1,14 @@
 package workload
 
 import (
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/show"
 )
 
 // ContainerColumns are the wide columns behind which show.Containers has the
 // cells.
-func ContainerColumns() []registry.Column {
-	return []registry.Column{
+func ContainerColumns() []kind.Column {
+	return []kind.Column{
 		show.Wide(show.Text("Containers", "Names of each container in the template.")),
 		show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
 	}
@@ -16,6 +16,6 @@ func ContainerColumns() []registry.Column {
 
 // Columns are the columns of a kind, followed by those of containers and of the
 // selector, whose documentation is selectorDoc.
-func Columns(selectorDoc string, own ...registry.Column) []registry.Column {
+func Columns(selectorDoc string, own ...kind.Column) []kind.Column {
 	return append(append(own, ContainerColumns()...), show.Wide(show.Text("Selector", selectorDoc)))
 }

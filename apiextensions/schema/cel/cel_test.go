@@ -41,7 +41,7 @@ func TestRulesWaitForValues(t *testing.T) {
 	s := ruled(t, `"type":"string","maxLength":5,"format":"date"`, "self > timestamp('2024-01-01T00:00:00Z')")
 	s.DropProps()
 	registry := metrics.New()
-	v := NewValidator(s, registry.Expressions)
+	v := NewValidator(s, NewMetrics(registry))
 	for _, c := range []struct {
 		value            map[string]any
 		errors, compiled int

@@ -9,7 +9,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/apiextensions/schema"
-	"triplane.dev/generic/base/metrics"
 )
 
 // node is a schema as CEL sees it.
@@ -29,7 +28,7 @@ type fieldNode struct {
 // tree makes the nodes of a schema and registers its object types.
 type tree struct {
 	structs map[string]*node
-	metrics *metrics.Expressions // nil counts nothing
+	metrics *Metrics // nil counts nothing
 }
 
 // unseen names the type of a schema within one that has none.

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/apiextensions/schema"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 )
 
@@ -21,13 +20,13 @@ import (
 // there is a value that it is of. It is safe for concurrent use.
 type Validator struct {
 	schema  *schema.Schema
-	metrics *metrics.Expressions
+	metrics *Metrics
 	load    func() (*ruleTree, error)
 }
 
 // NewValidator returns the validator of a schema, nil where it has no rules. m counts what
 // it does, nil nothing.
-func NewValidator(s *schema.Schema, m *metrics.Expressions) *Validator {
+func NewValidator(s *schema.Schema, m *Metrics) *Validator {
 	if !hasRules(s) {
 		return nil
 	}
@@ -118,7 +117,7 @@ func (t *tree) compile(e *cel.Env, s *schema.Schema, n *node) []func() *rule {
 			r, _ := compileRule(sees, &s.Rules[i])
 			total := took.Add(int64(time.Since(begun)))
 			if int(compiled.Add(1)) == len(rules) { // the metric counts schemas, not rules
-				t.metrics.Compiled(time.Duration(total))
+				t.metrics.ruleSetCompiled(time.Duration(total))
 			}
 			return r
 		})
@@ -163,7 +162,7 @@ type walk struct {
 	left int64 // of the budget
 	// whole validates by all rules, those of unchanged values included.
 	whole   bool
-	metrics *metrics.Expressions
+	metrics *Metrics
 	errs    field.ErrorList
 }
 
@@ -256,7 +255,7 @@ func (w *walk) rules(path *field.Path, j *ruleTree, v any, old predecessor) {
 func (w *walk) rule(path *field.Path, j *ruleTree, r *rule, v any, vars map[string]any, stays bool) {
 	begun := time.Now()
 	out, cost, err := r.program.Eval(w.ctx, vars)
-	w.metrics.Evaluated(begun)
+	w.metrics.ruleEvaluated(begun)
 	w.charge(cost)
 	if err != nil {
 		w.errs = append(w.errs, evaluationError(path, j.node.schema.Type, r, err))

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/api/watchmetrics"
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
 )
 
@@ -33,8 +33,8 @@ type Shared struct {
 	Shards bool
 	// MinRequestTimeout is the lower bound of a watch's random duration.
 	MinRequestTimeout time.Duration
-	// Metrics counts what watches send; nil counts nothing.
-	Metrics *metrics.Registry
+	// Watches counts what watches send; nil counts nothing.
+	Watches *watchmetrics.Metrics
 }
 
 // APIGroupVersion is one version of an API group: what serves each

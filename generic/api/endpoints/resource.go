@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/codec"
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/api/handlers"
 	"triplane.dev/generic/api/managedfields"
-	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 	view "triplane.dev/generic/storage/object"
 )
@@ -92,17 +92,17 @@ func (r *Resource) eachVerb(f func(v *verb, h http.HandlerFunc)) {
 
 // codec returns the kind that requests of a resource carry in this version, and
 // how it travels.
-func (g *APIGroupVersion) codec(r *rest.Resource) (kind schema.GroupVersionKind, codec rest.Codec, err error) {
+func (g *APIGroupVersion) codec(r *rest.Resource) (kind schema.GroupVersionKind, c rest.Codec, err error) {
 	if r.Codec != nil {
-		if codec, err = r.Codec(g.GroupVersion); err != nil {
+		if c, err = r.Codec(g.GroupVersion); err != nil {
 			return kind, nil, err
 		}
-		return cmp.Or(r.Kind, codec.Kind()), codec, nil
+		return cmp.Or(r.Kind, c.Kind()), c, nil
 	}
 	if kind, err = g.kindOf(r); err == nil {
-		codec, err = registry.NewTypedCodec(g.Scheme, kind, registry.CodecOptions{Default: r.Default})
+		c, err = codec.New(g.Scheme, kind, codec.Options{Default: r.Default})
 	}
-	return kind, codec, err
+	return kind, c, err
 }
 
 // kindOf returns the kind that requests of a resource without a codec carry.
@@ -166,9 +166,7 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		s.Table = nil
 	}
 	s.Deprecation = cmp.Or(deprecation(g.Scheme, kind), r.parent.Deprecation)
-	if g.Metrics != nil {
-		s.Watches = g.Metrics.Watches.Of(g.GroupVersion.Group, g.GroupVersion.Version, r.name)
-	}
+	s.Watches = g.Watches.Of(g.GroupVersion.Group, g.GroupVersion.Version, r.name)
 	s.StrategicMerge = g.Scheme != nil && view.Typed(codec.New())
 	if r.storage.List != nil {
 		s.ListKind = r.storage.NewList().GetObjectKind().GroupVersionKind().Kind // of typed lists none

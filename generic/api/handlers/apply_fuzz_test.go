@@ -13,8 +13,8 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 
+	"triplane.dev/generic/api/codec"
 	"triplane.dev/generic/api/managedfields"
-	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage/wire"
 )
@@ -24,7 +24,7 @@ var podKind = corev1.SchemeGroupVersion.WithKind("Pod")
 // podFields keeps the managed fields of pods, whose lists have keys.
 func podFields(f *testing.F) *managedfields.Manager {
 	f.Helper()
-	codec, err := registry.NewTypedCodec(clientscheme.Scheme, podKind, registry.CodecOptions{})
+	codec, err := codec.New(clientscheme.Scheme, podKind, codec.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -20,10 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"triplane.dev/generic/api/codec"
 	"triplane.dev/generic/api/managedfields"
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/api/openapi/models"
-	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
@@ -41,7 +41,7 @@ var typeConverter = openapi.NewTypeConverter(&models.Source{}, clientscheme.Sche
 // newScope is the scope of config maps, with managed fields.
 func newScope(t testing.TB) *RequestScope {
 	t.Helper()
-	codec, err := registry.NewTypedCodec(clientscheme.Scheme, configMapKind, registry.CodecOptions{})
+	codec, err := codec.New(clientscheme.Scheme, configMapKind, codec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

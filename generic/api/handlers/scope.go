@@ -15,8 +15,8 @@ import (
 	"triplane.dev/generic/api/managedfields"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/api/watchmetrics"
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/storage/object"
@@ -83,7 +83,7 @@ type RequestScope struct {
 	// Shards lets lists and watches be of shards; otherwise shardSelector is ignored.
 	Shards bool
 	// Watches counts what watches of the resource send; nil counts nothing.
-	Watches *metrics.WatchesOf
+	Watches *watchmetrics.Resource
 	// Deprecation, where not empty, is a warning for every client of the kind.
 	Deprecation string
 }

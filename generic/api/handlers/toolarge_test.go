@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage"
@@ -36,12 +37,12 @@ func onEtcd(t *testing.T) *registry.Store[*corev1.ConfigMap] {
 		<-done //nolint:errcheck // it is the error of a context that has ended
 		server.Close()
 	})
-	s, err := registry.NewStore(&registry.Kind[*corev1.ConfigMap]{
+	s, err := registry.NewStore(&kind.Kind[*corev1.ConfigMap]{
 		Hub: configMapKind, Namespaced: true,
 		New:     func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
 		NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
-		Names:   registry.Names{Plural: "configmaps", Singular: "configmap"},
-		Write:   registry.Write[*corev1.ConfigMap]{AllowUnconditionalUpdate: true},
+		Names:   kind.Names{Plural: "configmaps", Singular: "configmap"},
+		Write:   kind.Write[*corev1.ConfigMap]{AllowUnconditionalUpdate: true},
 	}, clientscheme.Scheme, registry.RESTOptions{
 		Backend: server.Backend(),
 		Cache:   func(c storage.CacheConfig) storage.Cache { return mux.Cache(cache.Config{CacheConfig: c}) },

@@ -8,6 +8,7 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"triplane.dev/generic/api/codec"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/wire"
@@ -122,7 +123,7 @@ func BenchmarkListWire(b *testing.B) {
 }
 
 func BenchmarkDecodeJSON(b *testing.B) {
-	codec, err := NewTypedCodec(testScheme(b), v1.WithKind("ConfigMap"), CodecOptions{})
+	codec, err := codec.New(testScheme(b), v1.WithKind("ConfigMap"), codec.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,17 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage"
 )
+
+// nameAttempts is how many generated names are tried.
+const nameAttempts = 8
 
 // Create serves create. Where the name is generated, several are tried
 // before an object that has it already is an error.
 func (s *Store[T]) Create(ctx context.Context, r rest.CreateRequest) (runtime.Object, error) {
 	obj, ok := r.Object.(T)
 	if !ok {
-		return nil, errNotOfKind(r.Object, s.kind.Hub)
+		return nil, kind.NotOfKind(r.Object, s.kind.Hub)
 	}
 	dryRun := r.Options != nil && isDryRun(r.Options.DryRun)
 	if obj.GetGenerateName() == "" {
@@ -36,7 +40,7 @@ func (s *Store[T]) Create(ctx context.Context, r rest.CreateRequest) (runtime.Ob
 	for range attempts {
 		attempt, _ := obj.DeepCopyObject().(T)
 		if attempt.GetName() == "" {
-			attempt.SetName(s.newName(obj.GetGenerateName()))
+			attempt.SetName(s.kind.NewName(obj.GetGenerateName()))
 		}
 		var created runtime.Object
 		if created, err = s.create(ctx, attempt, r.Validate, dryRun); !apierrors.IsAlreadyExists(err) {
@@ -93,7 +97,7 @@ func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (
 		if p.exists() {
 			return nil, storage.ErrExists
 		}
-		s.form.asStored(obj)
+		s.form.AsStored(obj)
 		obj.SetResourceVersion(sent) // creation must not set one
 		return obj, nil
 	}
@@ -146,17 +150,18 @@ func (finish finishFunc) settle(ctx context.Context, err error) {
 func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.ValidateObjectFunc,
 	dryRun bool) (finishFunc, error) {
 	k := s.kind
-	fillSystemMetadata(obj)
-	if err := s.ensureNamespace(ctx, obj); err != nil {
+	kind.FillSystemMetadata(obj)
+	if err := k.EnsureNamespace(ctx, obj); err != nil {
 		return nil, err
 	}
 	if err := s.prepareForCreate(ctx, obj); err != nil {
 		return nil, err
 	}
 	var errs field.ErrorList
-	own := s.form.metadataRules().onUpdate != MetadataOnce
+	rules := s.form.MetadataRules()
+	own := rules.OnUpdate != kind.MetadataOnce
 	if own {
-		errs = s.validateMetadata(obj)
+		errs = k.ValidateMetadata(rules, obj)
 	}
 	finish := finishFunc(finishNothing)
 	if k.Write.BeginCreate != nil {
@@ -177,7 +182,7 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	}
 	if len(errs) == 0 && (!own || len(path.IsValidPathSegmentName(obj.GetName())) > 0 ||
 		len(path.IsValidPathSegmentPrefix(obj.GetGenerateName())) > 0) {
-		errs = s.validatePathMetadata(obj)
+		errs = k.ValidatePathMetadata(obj)
 	}
 	if len(errs) > 0 {
 		finish(ctx, false)
@@ -199,11 +204,11 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 // prepareForCreate resets what a client may not set at creation.
 func (s *Store[T]) prepareForCreate(ctx context.Context, obj T) error {
 	drop := s.options.DropDisabled
-	if drop == nil && s.kind.plan == nil && s.kind.Write.PrepareForCreate == nil {
+	if drop == nil && !s.kind.PreparesCreate() {
 		return nil
 	}
 	var none T
-	return s.form.prepare(ctx, obj, none, func(obj, _ T) {
+	return s.form.Prepare(ctx, obj, none, func(obj, _ T) {
 		if drop != nil {
 			drop(obj, nil)
 		}

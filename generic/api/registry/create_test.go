@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
 )
@@ -44,11 +45,11 @@ func TestCreateSetsSystemMetadata(t *testing.T) {
 	}
 }
 
-func create[T Object](s *Store[T], obj T) func() (runtime.Object, error) {
+func create[T kind.Object](s *Store[T], obj T) func() (runtime.Object, error) {
 	return func() (runtime.Object, error) { return s.Create(inNamespace(), rest.CreateRequest{Object: obj}) }
 }
 
-func get[T Object](s *Store[T], name string) func() (runtime.Object, error) {
+func get[T kind.Object](s *Store[T], name string) func() (runtime.Object, error) {
 	return func() (runtime.Object, error) { return s.Get(inNamespace(), rest.GetRequest{Name: name}) }
 }
 

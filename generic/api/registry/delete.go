@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage"
 )
 
 // Delete serves delete.
@@ -49,7 +50,7 @@ func (s *Store[T]) warnOfDeletion(ctx context.Context, opts *metav1.DeleteOption
 }
 
 // deletion is one request that deletes an object.
-type deletion[T Object] struct {
+type deletion[T kind.Object] struct {
 	store     *Store[T]
 	name, key string
 	validate  rest.ValidateObjectFunc
@@ -62,7 +63,7 @@ type deletion[T Object] struct {
 }
 
 // attempt decides what the deletion means for a state, and does it.
-func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object, bool, error) {
+func (d *deletion[T]) attempt(ctx context.Context, from state) (runtime.Object, bool, error) {
 	s := d.store
 	if !from.exists() {
 		if d.written {
@@ -85,11 +86,11 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 			return out, false, err
 		}
 	}
-	g, err := d.grace(ctx, obj, opts)
+	g, err := s.kind.Delete.Grace(ctx, obj, opts)
 	if err != nil {
 		return nil, false, err
 	}
-	if g.pending {
+	if g.Pending {
 		if _, err := s.confirm(ctx, d.key, from); err != nil {
 			return nil, false, err
 		}
@@ -104,25 +105,25 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 }
 
 // carryOut marks the object, or removes it where nothing holds it.
-func (d *deletion[T]) carryOut(ctx context.Context, obj T, opts *metav1.DeleteOptions, g graceful,
-	from present) (runtime.Object, bool, error) {
-	if finalizers, changed := d.store.deletionFinalizers(obj, opts); changed {
+func (d *deletion[T]) carryOut(ctx context.Context, obj T, opts *metav1.DeleteOptions, g kind.Graceful,
+	from state) (runtime.Object, bool, error) {
+	if finalizers, changed := d.store.kind.Delete.Finalizers(obj, opts); changed {
 		obj.SetFinalizers(finalizers)
 	}
 	held := len(obj.GetFinalizers()) > 0
-	if !g.graceful && !held {
+	if !g.Graceful && !held {
 		return d.remove(ctx, obj, from)
 	}
-	if g.graceful {
-		g.apply(obj)
+	if g.Graceful {
+		g.Apply(obj)
 	} else {
-		markDeleting(obj, time.Now())
+		kind.MarkDeleting(obj, time.Now())
 	}
 	now, out, err := d.write(ctx, obj, from)
 	if err != nil {
 		return nil, false, err
 	}
-	if held || g.graceful && g.seconds > 0 {
+	if held || g.Graceful && g.Seconds > 0 {
 		return out, false, nil
 	}
 	if d.dryRun {
@@ -157,7 +158,7 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 						*p.ResourceVersion, version))
 			}
 		}
-		if err := UnmetPrecondition(s.kind.Hub, obj, p); err != nil {
+		if err := kind.UnmetPrecondition(s.kind.Hub, obj, p); err != nil {
 			return err
 		}
 	}
@@ -167,7 +168,7 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 // markOwn begins the deletion of kinds that declare Delete.Mark, and keeps objects that they hold. done is false if the
 // deletion continues as for other kinds.
 func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOptions,
-	from present) (done bool, out runtime.Object, err error) {
+	from state) (done bool, out runtime.Object, err error) {
 	s := d.store
 	if obj.GetDeletionTimestamp() != nil {
 		if s.kind.Delete.Hold == nil || !s.kind.Delete.Hold(obj) {
@@ -185,7 +186,7 @@ func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOpt
 			return true, nil, err
 		}
 	}
-	if finalizers, changed := s.deletionFinalizers(marked, opts); changed && s.kind.Delete.MarkPropagates {
+	if finalizers, changed := s.kind.Delete.Finalizers(marked, opts); changed && s.kind.Delete.MarkPropagates {
 		marked.SetFinalizers(finalizers)
 	}
 	now := metav1.Now()
@@ -195,7 +196,7 @@ func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOpt
 }
 
 // write stores the marked object, unless it is marked so already.
-func (d *deletion[T]) write(ctx context.Context, obj T, from present) (present, runtime.Object, error) {
+func (d *deletion[T]) write(ctx context.Context, obj T, from state) (state, runtime.Object, error) {
 	s := d.store
 	value, err := s.encodeStored(obj)
 	if err != nil {
@@ -212,11 +213,11 @@ func (d *deletion[T]) write(ctx context.Context, obj T, from present) (present, 
 	if err != nil {
 		return from, nil, attemptError(err)
 	}
-	return present{value: value, revision: revision, fresh: true}, s.wrote(d.key, value, revision, obj), nil
+	return state{value: value, revision: revision, fresh: true}, s.wrote(d.key, value, revision, obj), nil
 }
 
 // remove takes the object out of storage.
-func (d *deletion[T]) remove(ctx context.Context, obj T, from present) (runtime.Object, bool, error) {
+func (d *deletion[T]) remove(ctx context.Context, obj T, from state) (runtime.Object, bool, error) {
 	s := d.store
 	if d.dryRun {
 		if _, err := s.confirm(ctx, d.key, from); err != nil {
@@ -228,7 +229,7 @@ func (d *deletion[T]) remove(ctx context.Context, obj T, from present) (runtime.
 	if err != nil {
 		return nil, false, attemptError(err)
 	}
-	obj.SetResourceVersion(formatRevision(revision))
+	obj.SetResourceVersion(storage.FormatRevision(revision))
 	if s.kind.Delete.After != nil {
 		s.kind.Delete.After(ctx, obj)
 	}
@@ -245,94 +246,4 @@ func (d *deletion[T]) answer(ctx context.Context, obj T) runtime.Object {
 		Status:  metav1.StatusSuccess,
 		Details: &metav1.StatusDetails{Name: d.name, Group: r.Group, Kind: r.Resource, UID: obj.GetUID()},
 	}
-}
-
-// markDeleting marks an object that finalizers hold: its grace is over.
-func markDeleting(obj metav1.Object, now time.Time) {
-	deleted := obj.GetDeletionTimestamp()
-	if deleted == nil && obj.GetGeneration() > 0 {
-		obj.SetGeneration(obj.GetGeneration() + 1)
-	}
-	if deleted == nil || deleted.After(now) {
-		at := metav1.NewTime(now)
-		obj.SetDeletionTimestamp(&at)
-	}
-	zero := int64(0)
-	obj.SetDeletionGracePeriodSeconds(&zero)
-}
-
-// deletionFinalizers returns the finalizers that the garbage collector needs for
-// the wanted propagation, and whether they differ from the present ones.
-func (s *Store[T]) deletionFinalizers(obj metav1.Object, opts *metav1.DeleteOptions) ([]string, bool) {
-	present := obj.GetFinalizers()
-	orphan, foreground := s.propagation(present, opts)
-	wanted := make([]string, 0, len(present)+1)
-	for _, f := range present {
-		if f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents {
-			wanted = append(wanted, f)
-		}
-	}
-	if orphan {
-		wanted = append(wanted, metav1.FinalizerOrphanDependents)
-	}
-	if foreground {
-		wanted = append(wanted, metav1.FinalizerDeleteDependents)
-	}
-	return wanted, !sameSet(present, wanted)
-}
-
-func sameSet(a, b []string) bool {
-	for _, x := range a {
-		if !slices.Contains(b, x) {
-			return false
-		}
-	}
-	for _, x := range b {
-		if !slices.Contains(a, x) {
-			return false
-		}
-	}
-	return true
-}
-
-// propagation is what happens to the dependents: what the client says, else what
-// the finalizers say, else the kind's default.
-func (s *Store[T]) propagation(finalizers []string, opts *metav1.DeleteOptions) (orphan, foreground bool) {
-	switch {
-	case s.kind.Delete.GarbageCollection == Unsupported:
-		return false, false
-	case opts.OrphanDependents != nil:
-		return *opts.OrphanDependents, false
-	case opts.PropagationPolicy != nil:
-		return *opts.PropagationPolicy == metav1.DeletePropagationOrphan,
-			*opts.PropagationPolicy == metav1.DeletePropagationForeground
-	}
-	for _, f := range finalizers {
-		switch f {
-		case metav1.FinalizerOrphanDependents:
-			return true, false
-		case metav1.FinalizerDeleteDependents:
-			return false, true
-		}
-	}
-	return s.kind.Delete.GarbageCollection == OrphanDependents, false
-}
-
-// UnmetPrecondition returns a conflict where obj, of the kind hub, is not the
-// object, or not at the resource version, that the preconditions of a deletion
-// name.
-func UnmetPrecondition(hub schema.GroupVersionKind, obj metav1.Object, p *metav1.Preconditions) error {
-	if p == nil {
-		return nil
-	}
-	kind := schema.GroupResource{Group: hub.Group, Resource: hub.Kind}
-	if uid := obj.GetUID(); p.UID != nil && *p.UID != uid {
-		return apierrors.NewConflict(kind, obj.GetName(), fmt.Errorf(
-			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, uid))
-	}
-	if version := obj.GetResourceVersion(); p.ResourceVersion != nil && *p.ResourceVersion != version {
-		return apierrors.NewConflict(kind, obj.GetName(), fmt.Errorf(
-			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, version))
-	}
-	return nil
 }

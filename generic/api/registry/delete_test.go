@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 )
 
@@ -65,18 +66,18 @@ func TestPropagation(t *testing.T) {
 	orphan := metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationOrphan)}
 	tests := []struct {
 		name       string
-		collection GarbageCollection
+		collection kind.GarbageCollection
 		finalizers []string
 		steps      []step
 	}{
-		{"default", DeleteDependents, nil, []step{{opts: metav1.DeleteOptions{}}}},
-		{"default orphan", OrphanDependents, nil, []step{{metav1.DeleteOptions{}, []string{"orphan"}}, {opts: background}}},
-		{"unsupported", Unsupported, nil, []step{{opts: foreground}}},
-		{"foreground", DeleteDependents, nil, []step{{foreground, []string{"foregroundDeletion"}}, {foreground, []string{"foregroundDeletion"}}, {opts: background}}},
-		{"orphan then foreground", DeleteDependents, nil, []step{{orphan, []string{"orphan"}}, {foreground, []string{"foregroundDeletion"}}}},
-		{"orphanDependents", DeleteDependents, nil, []step{{metav1.DeleteOptions{OrphanDependents: ptr.To(true)}, []string{"orphan"}}, {opts: metav1.DeleteOptions{OrphanDependents: ptr.To(false)}}}},
-		{"held by the finalizer", DeleteDependents, []string{"orphan"}, []step{{metav1.DeleteOptions{}, []string{"orphan"}}, {opts: background}}},
-		{"others stay", DeleteDependents, []string{"example.com/a"}, []step{{foreground, []string{"example.com/a", "foregroundDeletion"}}, {background, []string{"example.com/a"}}}},
+		{"default", kind.DeleteDependents, nil, []step{{opts: metav1.DeleteOptions{}}}},
+		{"default orphan", kind.OrphanDependents, nil, []step{{metav1.DeleteOptions{}, []string{"orphan"}}, {opts: background}}},
+		{"unsupported", kind.Unsupported, nil, []step{{opts: foreground}}},
+		{"foreground", kind.DeleteDependents, nil, []step{{foreground, []string{"foregroundDeletion"}}, {foreground, []string{"foregroundDeletion"}}, {opts: background}}},
+		{"orphan then foreground", kind.DeleteDependents, nil, []step{{orphan, []string{"orphan"}}, {foreground, []string{"foregroundDeletion"}}}},
+		{"orphanDependents", kind.DeleteDependents, nil, []step{{metav1.DeleteOptions{OrphanDependents: ptr.To(true)}, []string{"orphan"}}, {opts: metav1.DeleteOptions{OrphanDependents: ptr.To(false)}}}},
+		{"held by the finalizer", kind.DeleteDependents, []string{"orphan"}, []step{{metav1.DeleteOptions{}, []string{"orphan"}}, {opts: background}}},
+		{"others stay", kind.DeleteDependents, []string{"example.com/a"}, []step{{foreground, []string{"example.com/a", "foregroundDeletion"}}, {background, []string{"example.com/a"}}}},
 	}
 	for _, tt := range tests {
 		k := configMapKind()
@@ -218,7 +219,7 @@ func TestDeleteCollection(t *testing.T) {
 func TestVerbs(t *testing.T) {
 	read := configMapKind()
 	read.Without = []string{"create", "update", "delete", "deletecollection", "watch"}
-	for want, kind := range map[bool]*Kind[*corev1.ConfigMap]{true: configMapKind(), false: read} {
+	for want, kind := range map[bool]*kind.Kind[*corev1.ConfigMap]{true: configMapKind(), false: read} {
 		s, _ := newStore(t, kind)
 		r := s.Resource()
 		has := []bool{r.Create != nil, r.Update != nil, r.Patches(), r.Delete != nil, r.DeleteCollection != nil, r.Watch != nil}

@@ -1,9 +1,5 @@
-// Package registry stores API objects: a Kind declares a resource in one place,
-// a Store serves the verbs of package rest for it.
-//
-// # Declaring
-//
-// A group makes one Store for each kind and installs what Resources returns:
+// Package registry stores API objects: a Store serves the verbs of package rest for
+// the declaration of a resource, a kind.Kind.
 //
 //	store, err := registry.NewStore(kind, scheme, options)
 //	resources := store.Resources(gv) // "deployments", "deployments/status", "deployments/scale"
@@ -11,7 +7,7 @@
 // There is one Store for each etcd prefix, whatever the number of versions and
 // groups that serve it: the wire forms that it keeps with the records are
 // numbered by its versions. (A second Store over the same prefix has to declare
-// the same hub and lead its versions with the same ones.)
+// the same hub and lead its versions with the same ones.) Read Store first.
 //
 // # Writing
 //

@@ -20,11 +20,6 @@ const optimisticLockMessage = "the object has been modified; please apply your c
 // errVersionOnCreate has no reason of the API, as with kube-apiserver.
 var errVersionOnCreate = errors.New("resourceVersion should not be set on objects to be created")
 
-// errNotOfKind says that an object is not of the store's Go type.
-func errNotOfKind(obj any, kind schema.GroupVersionKind) error {
-	return apierrors.NewInternalError(fmt.Errorf("%T is not what %s is kept as", obj, kind))
-}
-
 // readError turns the error of a read from storage into the API's.
 func (s *Store[T]) readError(err error) error {
 	var large *storage.TooLargeError

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
@@ -47,7 +48,7 @@ func onEtcd(tb testing.TB) RESTOptions {
 	}
 }
 
-func etcdStore[T Object](tb testing.TB, k *Kind[T]) *Store[T] {
+func etcdStore[T kind.Object](tb testing.TB, k *kind.Kind[T]) *Store[T] {
 	tb.Helper()
 	s, err := NewStore(k, testScheme(tb), onEtcd(tb))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
 )
@@ -25,16 +26,16 @@ func testScheme(t testing.TB) *runtime.Scheme {
 	return s
 }
 
-func configMapKind() *Kind[*corev1.ConfigMap] {
-	return &Kind[*corev1.ConfigMap]{
+func configMapKind() *kind.Kind[*corev1.ConfigMap] {
+	return &kind.Kind[*corev1.ConfigMap]{
 		Hub: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Namespaced: true,
 		New:     func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
 		NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
-		Names: Names{
+		Names: kind.Names{
 			Plural: "configmaps", Singular: "configmap",
 			ShortNames: []string{"cm"},
 		},
-		Write: Write[*corev1.ConfigMap]{
+		Write: kind.Write[*corev1.ConfigMap]{
 			Validate: func(_ context.Context, c *corev1.ConfigMap) field.ErrorList {
 				if c.Data["bad"] != "" {
 					return field.ErrorList{field.Invalid(field.NewPath("data", "bad"), c.Data["bad"], "is bad")}
@@ -46,41 +47,41 @@ func configMapKind() *Kind[*corev1.ConfigMap] {
 	}
 }
 
-func roleKind() *Kind[*rbacv1.Role] {
-	return &Kind[*rbacv1.Role]{
+func roleKind() *kind.Kind[*rbacv1.Role] {
+	return &kind.Kind[*rbacv1.Role]{
 		Hub: rbacv1.SchemeGroupVersion.WithKind("Role"), Namespaced: true,
 		New:   func() *rbacv1.Role { return &rbacv1.Role{} },
-		Names: Names{Plural: "roles", Singular: "role"},
-		Write: Write[*rbacv1.Role]{AllowCreateOnUpdate: true},
+		Names: kind.Names{Plural: "roles", Singular: "role"},
+		Write: kind.Write[*rbacv1.Role]{AllowCreateOnUpdate: true},
 	}
 }
 
-func deploymentKind() *Kind[*appsv1.Deployment] {
-	return &Kind[*appsv1.Deployment]{
+func deploymentKind() *kind.Kind[*appsv1.Deployment] {
+	return &kind.Kind[*appsv1.Deployment]{
 		Hub: appsv1.SchemeGroupVersion.WithKind("Deployment"), Namespaced: true,
 		New:   func() *appsv1.Deployment { return &appsv1.Deployment{} },
-		Names: Names{Plural: "deployments", Singular: "deployment"},
-		Write: Write[*appsv1.Deployment]{
+		Names: kind.Names{Plural: "deployments", Singular: "deployment"},
+		Write: kind.Write[*appsv1.Deployment]{
 			AllowUnconditionalUpdate: true,
 			CountsGeneration:         true,
 		},
-		Status: &StatusSubresource[*appsv1.Deployment]{Preserves: []string{"metadata.labels"}},
-		Scale: &ScaleSubresource[*appsv1.Deployment]{
-			Get: func(d *appsv1.Deployment) (*Scale, error) {
-				return &Scale{Replicas: *d.Spec.Replicas, StatusReplicas: d.Status.Replicas, Selector: "a=b"}, nil
+		Status: &kind.StatusSubresource[*appsv1.Deployment]{Preserves: []string{"metadata.labels"}},
+		Scale: &kind.ScaleSubresource[*appsv1.Deployment]{
+			Get: func(d *appsv1.Deployment) (*kind.Scale, error) {
+				return &kind.Scale{Replicas: *d.Spec.Replicas, StatusReplicas: d.Status.Replicas, Selector: "a=b"}, nil
 			},
 			Set: func(d *appsv1.Deployment, n int32) error { d.Spec.Replicas = &n; return nil },
 		},
 	}
 }
 
-func podKind() *Kind[*corev1.Pod] {
-	return &Kind[*corev1.Pod]{
+func podKind() *kind.Kind[*corev1.Pod] {
+	return &kind.Kind[*corev1.Pod]{
 		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true,
 		New:   func() *corev1.Pod { return &corev1.Pod{} },
-		Names: Names{Plural: "pods", Singular: "pod"},
-		Write: Write[*corev1.Pod]{PrepareForCreate: func(_ context.Context, p *corev1.Pod) { p.Generation = 1 }},
-		Delete: Delete[*corev1.Pod]{
+		Names: kind.Names{Plural: "pods", Singular: "pod"},
+		Write: kind.Write[*corev1.Pod]{PrepareForCreate: func(_ context.Context, p *corev1.Pod) { p.Generation = 1 }},
+		Delete: kind.Delete[*corev1.Pod]{
 			ReturnsObject: true,
 			CheckGraceful: func(_ context.Context, _ *corev1.Pod, o *metav1.DeleteOptions) bool {
 				if o.GracePeriodSeconds == nil {
@@ -90,20 +91,20 @@ func podKind() *Kind[*corev1.Pod] {
 				return true
 			},
 		},
-		Select: Select[*corev1.Pod]{
-			Fields: []SelectableField[*corev1.Pod]{{Path: "spec.nodeName", Get: func(p *corev1.Pod) string { return p.Spec.NodeName }}},
+		Select: kind.Select[*corev1.Pod]{
+			Fields: []kind.SelectableField[*corev1.Pod]{{Path: "spec.nodeName", Get: func(p *corev1.Pod) string { return p.Spec.NodeName }}},
 		},
 	}
 }
 
-func namespaceKind() *Kind[*corev1.Namespace] {
+func namespaceKind() *kind.Kind[*corev1.Namespace] {
 	hold := func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 }
-	return &Kind[*corev1.Namespace]{
+	return &kind.Kind[*corev1.Namespace]{
 		Hub:   corev1.SchemeGroupVersion.WithKind("Namespace"),
 		New:   func() *corev1.Namespace { return &corev1.Namespace{} },
-		Names: Names{Plural: "namespaces", Singular: "namespace"},
-		Write: Write[*corev1.Namespace]{AllowUnconditionalUpdate: true},
-		Delete: Delete[*corev1.Namespace]{
+		Names: kind.Names{Plural: "namespaces", Singular: "namespace"},
+		Write: kind.Write[*corev1.Namespace]{AllowUnconditionalUpdate: true},
+		Delete: kind.Delete[*corev1.Namespace]{
 			ReturnsObject: true,
 			Hold:          hold,
 			Mark: func(_ context.Context, n *corev1.Namespace) bool {
@@ -112,14 +113,14 @@ func namespaceKind() *Kind[*corev1.Namespace] {
 			},
 		},
 		Without: []string{"deletecollection"},
-		Subresources: map[string]*UpdateSubresource[*corev1.Namespace]{"finalize": {
+		Subresources: map[string]*kind.UpdateSubresource[*corev1.Namespace]{"finalize": {
 			UpdateOnly: true,
 			Preserves:  []string{"status"},
 		}},
 	}
 }
 
-func newStore[T Object](t testing.TB, k *Kind[T]) (*Store[T], *memory) {
+func newStore[T kind.Object](t testing.TB, k *kind.Kind[T]) (*Store[T], *memory) {
 	t.Helper()
 	m := newMemory()
 	s, err := NewStore(k, testScheme(t), m.options())
@@ -144,7 +145,7 @@ func replaceWith(obj runtime.Object) changeFunc {
 }
 
 // change is an update that changes the present object.
-func change[T Object](f func(T)) changeFunc {
+func change[T kind.Object](f func(T)) changeFunc {
 	return func(_ context.Context, old runtime.Object) (runtime.Object, error) {
 		obj := old.DeepCopyObject()
 		f(obj.(T))
@@ -152,7 +153,7 @@ func change[T Object](f func(T)) changeFunc {
 	}
 }
 
-func must[T Object](t testing.TB, f func() (runtime.Object, error)) T {
+func must[T kind.Object](t testing.TB, f func() (runtime.Object, error)) T {
 	t.Helper()
 	obj, err := f()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/api/shard"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage"
 )
@@ -43,7 +44,7 @@ func (s *Store[T]) list(ctx context.Context, opts *metainternalversion.ListOptio
 	if err != nil {
 		return nil, err
 	}
-	shard, said, err := shardOf(opts)
+	shard, said, err := shard.Of(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (s *Store[T]) storedList(l storage.List, prefix string) (*rest.StoredList, 
 	out := &rest.StoredList{
 		Items:           make([]rest.Stored, len(l.Records)),
 		Kind:            s.kind.Hub.GroupVersion().WithKind(s.kind.Hub.Kind + "List"),
-		ResourceVersion: formatRevision(l.Revision),
+		ResourceVersion: storage.FormatRevision(l.Revision),
 	}
 	items := make([]stored[T], len(l.Records))
 	for i, r := range l.Records {
@@ -194,43 +195,4 @@ func (s *Store[T]) selection(ctx context.Context,
 		}
 	}
 	return key, l, f
-}
-
-// fieldLabel is rest.Resource.FieldLabel. Its errors are in the words of the kinds
-// that declare selectable fields, or of those that declare none.
-func (s *Store[T]) fieldLabel(label, value string) (string, string, error) {
-	if s.kind.Select.Labels != nil {
-		if path, ok := s.kind.Select.Labels[label]; ok {
-			return path, value, nil
-		}
-		if !strings.HasPrefix(label, "metadata.") {
-			return "", "", fmt.Errorf("field label not supported: %s", label)
-		}
-	}
-	own := len(s.kind.Select.Fields) > 0 || !s.typed()
-	if label == "metadata.name" || label == "metadata.namespace" && (s.kind.Namespaced || !own) {
-		return label, value, nil
-	}
-	for i := range s.kind.Select.Fields {
-		if s.kind.Select.Fields[i].Path == label {
-			return label, value, nil
-		}
-	}
-	if s.kind.Select.Unknown != "" {
-		return "", "", fmt.Errorf(s.kind.Select.Unknown, label)
-	}
-	if own {
-		return "", "", fmt.Errorf("field label not supported: %s", label)
-	}
-	return ConvertMetadataLabel(label, value)
-}
-
-// ConvertMetadataLabel is the rest.Resource.FieldLabel of resources whose selectors may name
-// nothing but the name and the namespace.
-func ConvertMetadataLabel(label, value string) (string, string, error) {
-	if label == "metadata.name" || label == "metadata.namespace" {
-		return label, value, nil
-	}
-	return "", "", fmt.Errorf("%q is not a known field selector: only %q, %q", label, "metadata.name",
-		"metadata.namespace")
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage"
@@ -210,9 +211,9 @@ func TestFieldSelectors(t *testing.T) {
 	}
 }
 
-func selecting[T Object](s *Store[T]) func(string) (string, error) {
+func selecting[T kind.Object](s *Store[T]) func(string) (string, error) {
 	return func(selector string) (string, error) {
-		converted, err := fields.ParseSelectorOrDie(selector).Transform(s.fieldLabel)
+		converted, err := fields.ParseSelectorOrDie(selector).Transform(s.kind.FieldLabel)
 		if err != nil {
 			return "", err
 		}

@@ -16,7 +16,7 @@ import (
 func (s *Store[T]) CheckReads(fill func(runtime.Object)) error {
 	obj := s.kind.New()
 	fill(obj)
-	s.form.codecs()[0].codec.Default(obj)
+	s.form.Codecs()[0].Codec.Default(obj)
 	obj.SetResourceVersion("")
 	value, err := s.encodeStored(obj)
 	if err != nil {
@@ -26,11 +26,11 @@ func (s *Store[T]) CheckReads(fill func(runtime.Object)) error {
 	if obj, err = s.decode(r); err != nil {
 		return err
 	}
-	if got, ok := s.form.labels(value); ok && !slices.Equal(got, storage.SetOf(obj.GetLabels())) {
+	if got, ok := s.form.Labels(value); ok && !slices.Equal(got, storage.SetOf(obj.GetLabels())) {
 		return fmt.Errorf("labels %v, want %v", got, obj.GetLabels())
 	}
-	if got, ok := s.form.fields(value); ok && !slices.Equal(got, s.kind.fieldsOf(obj)) {
-		return fmt.Errorf("fields %v, want %v", got, s.kind.fieldsOf(obj))
+	if got, ok := s.form.Fields(value); ok && !slices.Equal(got, s.kind.FieldsOf(obj)) {
+		return fmt.Errorf("fields %v, want %v", got, s.kind.FieldsOf(obj))
 	}
 	for version := range s.codecs {
 		if err := s.checkTranscoded(r, version); err != nil {
@@ -41,7 +41,7 @@ func (s *Store[T]) CheckReads(fill func(runtime.Object)) error {
 }
 
 func (s *Store[T]) checkTranscoded(r *storage.Record, version int) error {
-	got, ok, err := s.form.transcode(r, version, wire.JSON)
+	got, ok, err := s.form.Transcode(r, version, wire.JSON)
 	if !ok || err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Store[T]) checkTranscoded(r *storage.Record, version int) error {
 	if err != nil {
 		return err
 	}
-	want, err := s.codecs[version].codec.Encode(nil, obj, wire.JSON)
+	want, err := s.codecs[version].Codec.Encode(nil, obj, wire.JSON)
 	if err != nil || bytes.Equal(got, want) {
 		return err
 	}
@@ -57,5 +57,5 @@ func (s *Store[T]) checkTranscoded(r *storage.Record, version int) error {
 	for same < min(len(got), len(want)) && got[same] == want[same] {
 		same++
 	}
-	return fmt.Errorf("%s: behind %s\n got %s\nwant %s", s.codecs[version].gv, got[:same], got[same:], want[same:])
+	return fmt.Errorf("%s: behind %s\n got %s\nwant %s", s.codecs[version].GV, got[:same], got[same:], want[same:])
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage"
 )
@@ -20,20 +21,26 @@ type AnyStore interface {
 	Cache() storage.Cache
 	// DecodableVersions are the versions that the server reads objects in.
 	DecodableVersions() []schema.GroupVersion
+	// DecodeRecord returns the object of a record in the hub version, which is the caller's, or an error if it cannot
+	// be decrypted or decoded.
+	DecodeRecord(r *storage.Record) (runtime.Object, error)
 }
 
-var _ AnyStore = (*Store[Object])(nil)
+var _ AnyStore = (*Store[kind.Object])(nil)
+
+// DecodeRecord implements AnyStore.
+func (s *Store[T]) DecodeRecord(r *storage.Record) (runtime.Object, error) { return s.decode(r) }
 
 // Resource returns what serves the kind, with the verbs that it has. It is the caller's own.
 func (s *Store[T]) Resource() *rest.Resource {
 	k, r := s.kind, s.described()
 	r.NewList = s.newList
-	r.StorageVersion, r.Deprecation, r.ReturnsDeleted = s.form.storageVersion(), k.Deprecation, k.Delete.ReturnsObject
+	r.StorageVersion, r.Deprecation, r.ReturnsDeleted = s.form.StoredAs(), k.Deprecation, k.Delete.ReturnsObject
 	r.Singular, r.ShortNames, r.Categories = k.Names.Singular, k.Names.ShortNames, k.Names.Categories
-	r.ResetFields, r.FieldLabel = s.resetFields(k.Write.ResetFields, k.plan), s.fieldLabel
+	r.ResetFields, r.FieldLabel = k.ResetFieldsIn(s.codecs, nil), k.FieldLabel
 	r.Get, r.List, r.Watch, r.Create, r.Update = s.Get, s.List, s.Watch, s.Create, s.Update
 	r.Delete, r.DeleteCollection = s.Delete, s.DeleteCollection
-	r.Row, r.RowColumns = s.row, s.columns
+	r.Row, r.RowColumns = s.row, s.kind.Show.TableColumns
 	for _, verb := range k.Without {
 		switch verb {
 		case "create":
@@ -53,9 +60,9 @@ func (s *Store[T]) Resource() *rest.Resource {
 
 // Subresource returns what serves a subresource that is the whole object under other rules.
 // It never creates.
-func (s *Store[T]) Subresource(sub *UpdateSubresource[T]) *rest.Resource {
+func (s *Store[T]) Subresource(sub *kind.UpdateSubresource[T]) *rest.Resource {
 	r := s.described()
-	r.ResetFields, r.NoTable = s.resetFields(sub.ResetFields, sub.plan), sub.NoTable
+	r.ResetFields, r.NoTable = s.kind.ResetFieldsIn(s.codecs, sub), sub.NoTable
 	r.Update = func(ctx context.Context, r rest.UpdateRequest) (runtime.Object, bool, error) {
 		u := &update[T]{store: s, sub: sub, UpdateRequest: r, dryRun: dryRunUpdate(r.Options)}
 		return u.run(ctx)

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/storage"
 )
 
@@ -19,17 +20,17 @@ func TestSelectedOfBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		labels, ok := s.form.labels(value)
+		labels, ok := s.form.Labels(value)
 		if !ok || !slices.Equal(labels, storage.SetOf(l)) {
 			t.Errorf("labels %v, want %v", labels, l)
 		}
-		fields, ok := s.form.fields(value)
-		if want := s.kind.fieldsOf(c); !ok || !slices.Equal(fields, want) || fields.Get("metadata.name") != "a" {
+		fields, ok := s.form.Fields(value)
+		if want := s.kind.FieldsOf(c); !ok || !slices.Equal(fields, want) || fields.Get("metadata.name") != "a" {
 			t.Errorf("fields %v, want %v", fields, want)
 		}
 	}
 	text := []byte(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","labels":{"x":"y"}}}`)
-	if _, ok := s.form.labels(text); ok {
+	if _, ok := s.form.Labels(text); ok {
 		t.Error("JSON was read as protobuf")
 	}
 	labels, err := s.labels(&storage.Record{Value: text})
@@ -40,19 +41,19 @@ func TestSelectedOfBytes(t *testing.T) {
 
 // What is not declared to be read is not there for Get.
 func TestPartialObjects(t *testing.T) {
-	kind := podKind()
-	s, _ := newStore(t, kind)
+	pods := podKind()
+	s, _ := newStore(t, pods)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "u"}, Spec: corev1.PodSpec{NodeName: "n"}}
 	value, err := s.encodeStored(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields, ok := s.form.fields(value)
-	if want := s.kind.fieldsOf(p); !ok || !slices.Equal(fields, want) || fields.Get("spec.nodeName") != "n" {
+	fields, ok := s.form.Fields(value)
+	if want := s.kind.FieldsOf(p); !ok || !slices.Equal(fields, want) || fields.Get("spec.nodeName") != "n" {
 		t.Errorf("fields %v, want %v", fields, want)
 	}
-	kind.Select.Fields[0].Reads = []string{"spec.nonsense"}
-	if _, err := newPartial(kind); err == nil {
+	pods.Select.Fields[0].Reads = []string{"spec.nonsense"}
+	if _, err := pods.Open(testScheme(t), kind.StorageOptions{}); err == nil {
 		t.Error("a field that there is not can be read")
 	}
 }
@@ -67,16 +68,16 @@ func FuzzSelectedOfBytes(f *testing.F) {
 	}
 	f.Add(value)
 	f.Fuzz(func(t *testing.T, value []byte) {
-		labels, labelled := s.form.labels(value)
-		fields, ok := s.form.fields(value)
-		obj, err := s.form.decodeStored(value)
+		labels, labelled := s.form.Labels(value)
+		fields, ok := s.form.Fields(value)
+		obj, err := s.form.DecodeStored(value)
 		if err != nil {
 			return
 		}
 		if want := storage.SetOf(obj.Labels); labelled && !slices.Equal(labels, want) {
 			t.Fatalf("labels %v, want %v", labels, want)
 		}
-		if want := s.kind.fieldsOf(obj); ok && !slices.Equal(fields, want) {
+		if want := s.kind.FieldsOf(obj); ok && !slices.Equal(fields, want) {
 			t.Fatalf("fields %v, want %v", fields, want)
 		}
 	})
@@ -89,7 +90,7 @@ func BenchmarkSelected(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, read := range map[string]func([]byte) (storage.Set, bool){"labels": s.form.labels, "fields": s.form.fields} {
+	for name, read := range map[string]func([]byte) (storage.Set, bool){"labels": s.form.Labels, "fields": s.form.Fields} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/lru"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage"
@@ -18,13 +19,13 @@ import (
 // Store is the one implementation of the verbs of package rest, for one kind. It
 // is safe for concurrent use. Objects that go in belong to it from then on;
 // objects that come out belong to the caller.
-type Store[T Object] struct {
-	kind    *Kind[T]
+type Store[T kind.Object] struct {
+	kind    *kind.Kind[T]
 	options RESTOptions
 	cache   storage.Cache
 	prefix  string // absolute, with a trailing slash
-	form    form[T]
-	codecs  []versionCodec // of form
+	form    kind.Form[T]
+	codecs  []kind.VersionCodec // of form
 	served  []schema.GroupVersion
 	// versionFields, where set, are what lists and watches select by besides the hub's fields.
 	versionFields *VersionFields
@@ -33,7 +34,7 @@ type Store[T Object] struct {
 
 // NewStore makes the storage of a kind. The scheme has to know the Go types of
 // typed kinds, in all their versions.
-func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (*Store[T], error) {
+func NewStore[T kind.Object](kind *kind.Kind[T], scheme *runtime.Scheme, opts RESTOptions) (*Store[T], error) {
 	kind, err := kind.Complete(scheme)
 	if err != nil {
 		return nil, err
@@ -44,16 +45,12 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 	opts.Uncached = opts.Uncached || kind.Uncached
 	s := &Store[T]{kind: kind, options: opts, shared: lru.New(sharedObjects)}
 	s.prefix = opts.Prefix + "/" + cmp.Or(opts.ResourcePrefix, kind.Prefix, kind.Names.Plural) + "/"
-	r := kind.Representation
-	if r == nil {
-		r = Typed[T]{}
-	}
-	if s.form, err = r.open(kind, scheme, opts); err != nil {
+	if s.form, err = kind.Open(scheme, opts.StorageOptions); err != nil {
 		return nil, err
 	}
-	s.codecs = s.form.codecs()
+	s.codecs = s.form.Codecs()
 	for i := range s.codecs {
-		s.served = append(s.served, s.codecs[i].gv)
+		s.served = append(s.served, s.codecs[i].GV)
 	}
 	s.cache = opts.Cache(storage.CacheConfig{
 		Prefix:     s.prefix,
@@ -86,7 +83,7 @@ func (s *Store[T]) requested(ctx context.Context) schema.GroupResource {
 }
 
 // Kind is the declaration that the store was made from.
-func (s *Store[T]) Kind() *Kind[T] { return s.kind }
+func (s *Store[T]) Kind() *kind.Kind[T] { return s.kind }
 
 // KeyPrefix is the absolute prefix of the objects' keys, with a trailing slash.
 func (s *Store[T]) KeyPrefix() string { return s.prefix }
@@ -128,7 +125,7 @@ func (s *Store[T]) New() runtime.Object { return s.kind.New() }
 func (s *Store[T]) DecodableVersions() []schema.GroupVersion {
 	var all []schema.GroupVersion
 	for _, c := range s.codecs {
-		all = append(all, c.gv)
+		all = append(all, c.GV)
 	}
 	return all
 }
@@ -141,9 +138,9 @@ func (s *Store[T]) ServeOnly(serves func(schema.GroupVersion) bool) {
 
 // CodecFor returns the codec of a served version.
 func (s *Store[T]) CodecFor(gv schema.GroupVersion) (rest.Codec, error) {
-	i := slices.IndexFunc(s.codecs, func(c versionCodec) bool { return c.gv == gv })
+	i := slices.IndexFunc(s.codecs, func(c kind.VersionCodec) bool { return c.GV == gv })
 	if i < 0 {
 		return nil, fmt.Errorf("registry: %s is not served in %s", s.kind.Names.Plural, gv)
 	}
-	return s.codecs[i].codec, nil
+	return s.codecs[i].Codec, nil
 }

@@ -3,23 +3,25 @@ package registry
 import (
 	"bytes"
 	"errors"
-	"strconv"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/codec"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/wire"
 )
 
 // stored is a record seen as an object of its kind.
-type stored[T Object] struct {
+type stored[T kind.Object] struct {
 	store  *Store[T]
 	record *storage.Record
 }
 
-var _ rest.Stored = (*stored[Object])(nil)
+var _ rest.Stored = (*stored[kind.Object])(nil)
 
 // GetObjectKind makes stored objects runtime.Objects; they do not name their
 // kind.
@@ -30,7 +32,7 @@ func (o *stored[T]) DeepCopyObject() runtime.Object { return o }
 
 func (o *stored[T]) Decode() (runtime.Object, error) { return o.store.decode(o.record) }
 
-func (o *stored[T]) ResourceVersion() string { return formatRevision(o.record.Revision) }
+func (o *stored[T]) ResourceVersion() string { return storage.FormatRevision(o.record.Revision) }
 
 func (o *stored[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
 	v, err := o.store.version(gv)
@@ -88,7 +90,7 @@ func (o *stored[T]) WireItemTail(gv schema.GroupVersion) ([]byte, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	tail, ok := bytes.CutPrefix(b, o.store.codecs[v].typeMeta)
+	tail, ok := bytes.CutPrefix(b, o.store.codecs[v].TypeMeta)
 	return tail, ok, nil
 }
 
@@ -99,15 +101,11 @@ func (o *stored[T]) encodeItem(version int, mt wire.MediaType) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c, ok := o.store.codecs[version].codec.(*typedCodec); ok {
-		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-		return c.encode(nil, obj, mt)
-	}
-	return o.store.codecs[version].codec.Encode(nil, obj, mt)
+	return codec.EncodeItem(o.store.codecs[version].Codec, obj, mt)
 }
 
 // typed reports whether items of lists leave out their kind.
-func (s *Store[T]) typed() bool { return s.form.view().Typed() }
+func (s *Store[T]) typed() bool { return s.kind.View().Typed() }
 
 // stored wraps a record.
 func (s *Store[T]) stored(r *storage.Record) *stored[T] { return &stored[T]{s, r} }
@@ -118,14 +116,14 @@ func (s *Store[T]) encode(r *storage.Record, version int, mt wire.MediaType) ([]
 	if r.Err != nil {
 		return nil, s.readError(r.Err)
 	}
-	if b, ok, err := s.form.transcode(r, version, mt); ok || err != nil {
+	if b, ok, err := s.form.Transcode(r, version, mt); ok || err != nil {
 		return b, err
 	}
 	obj, err := s.versioned(r, version)
 	if err != nil {
 		return nil, err
 	}
-	return s.codecs[version].codec.Encode(nil, obj, mt)
+	return s.codecs[version].Codec.Encode(nil, obj, mt)
 }
 
 // versioned decodes a record and converts it to a served version.
@@ -134,7 +132,7 @@ func (s *Store[T]) versioned(r *storage.Record, version int) (runtime.Object, er
 	if err != nil {
 		return nil, err
 	}
-	return s.codecs[version].codec.FromHub(obj)
+	return s.codecs[version].Codec.FromHub(obj)
 }
 
 // decode returns a record's object in the hub version, with its resource
@@ -149,7 +147,7 @@ func (s *Store[T]) decode(r *storage.Record) (T, error) {
 
 // decodeValue decodes what storage holds at a key.
 func (s *Store[T]) decodeValue(key string, value []byte, revision int64) (T, error) {
-	obj, err := s.form.decodeStored(value)
+	obj, err := s.form.DecodeStored(value)
 	var undecodable *storage.DecodeError
 	if errors.As(err, &undecodable) {
 		return obj, s.unreadable(key, undecodable)
@@ -157,7 +155,7 @@ func (s *Store[T]) decodeValue(key string, value []byte, revision int64) (T, err
 	if err != nil {
 		return obj, err
 	}
-	obj.SetResourceVersion(formatRevision(revision))
+	obj.SetResourceVersion(storage.FormatRevision(revision))
 	return obj, nil
 }
 
@@ -171,12 +169,45 @@ func (s *Store[T]) encodeStored(obj T) ([]byte, error) {
 	if obj.GetSelfLink() != "" {
 		obj.SetSelfLink("")
 	}
-	b, err := s.form.encodeStored(obj)
+	b, err := s.form.EncodeStored(obj)
 	if version != "" {
 		obj.SetResourceVersion(version)
 	}
 	return b, err
 }
 
-// formatRevision is a revision in the form of the API.
-func formatRevision(revision int64) string { return strconv.FormatInt(revision, 10) }
+// sharedObjects is how many decoded objects a Store keeps for callers that only read them.
+const sharedObjects = 128
+
+// Shared implements rest.Stored.
+func (o *stored[T]) Shared() (runtime.Object, error) {
+	recent := o.store.shared
+	if obj, ok := recent.Get(o.record); ok {
+		return obj.(T), nil
+	}
+	obj, err := o.store.decode(o.record)
+	if err != nil {
+		return nil, err
+	}
+	recent.Add(o.record, obj)
+	return obj, nil
+}
+
+// formID numbers the wire form of a version in a media type.
+func formID(version int, mt wire.MediaType) storage.FormID {
+	return storage.FormID(version*4 + int(mt) + 1)
+}
+
+// rowForm is the form of a row of a table, of which there is one whatever the
+// version, or one a version, with consecutive numbers.
+const rowForm storage.FormID = 1 << 15
+
+// version returns the place of a served version among the codecs.
+func (s *Store[T]) version(gv schema.GroupVersion) (int, error) {
+	for i := range s.codecs {
+		if s.codecs[i].GV == gv {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("registry: %s is not served in %s", s.kind.Names.Plural, gv)
+}

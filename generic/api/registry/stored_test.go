@@ -16,6 +16,7 @@ import (
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage/wire"
 )
@@ -27,7 +28,7 @@ var v1 = corev1.SchemeGroupVersion
 func TestWireForms(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		k := configMapKind()
-		k.Representation = Typed[*corev1.ConfigMap]{JSON: asJSON}
+		k.Representation = kind.Typed[*corev1.ConfigMap]{JSON: asJSON}
 		s, m := newStore(t, k)
 		in := configMap("a")
 		in.Data["html"] = "<a>&\u2028"
@@ -113,12 +114,12 @@ func TestWireOfAnUnknownVersion(t *testing.T) {
 // TestStorageVersion keeps objects in another version than the hub, as
 // CustomResourceDefinitions are, and reads them in either.
 func TestStorageVersion(t *testing.T) {
-	k := &Kind[*autoscalingv2.HorizontalPodAutoscaler]{
+	k := &kind.Kind[*autoscalingv2.HorizontalPodAutoscaler]{
 		Hub: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), Namespaced: true,
 		New: func() *autoscalingv2.HorizontalPodAutoscaler { return &autoscalingv2.HorizontalPodAutoscaler{} },
-		Representation: Typed[*autoscalingv2.HorizontalPodAutoscaler]{
+		Representation: kind.Typed[*autoscalingv2.HorizontalPodAutoscaler]{
 			StorageVersion: autoscalingv1.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
-			Versions: []Version[*autoscalingv2.HorizontalPodAutoscaler]{{
+			Versions: []kind.Version[*autoscalingv2.HorizontalPodAutoscaler]{{
 				Kind: autoscalingv1.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
 				New:  func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
 				ToHub: func(o runtime.Object) (*autoscalingv2.HorizontalPodAutoscaler, error) {
@@ -130,7 +131,7 @@ func TestStorageVersion(t *testing.T) {
 				},
 			}},
 		},
-		Names: Names{Plural: "horizontalpodautoscalers"},
+		Names: kind.Names{Plural: "horizontalpodautoscalers"},
 	}
 	s, m := newStore(t, k)
 	in := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "h"}, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 7}}
@@ -152,7 +153,7 @@ func TestStorageVersion(t *testing.T) {
 			}
 		}
 	}
-	r := k.Representation.(Typed[*autoscalingv2.HorizontalPodAutoscaler])
+	r := k.Representation.(kind.Typed[*autoscalingv2.HorizontalPodAutoscaler])
 	r.StorageVersion = autoscalingv1.SchemeGroupVersion.WithKind("Other")
 	k.Representation = r
 	if _, err := NewStore(k, testScheme(t), newMemory().options()); err == nil {

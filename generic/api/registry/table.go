@@ -3,28 +3,17 @@ package registry
 import (
 	"context"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/duration"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/wire"
 )
-
-const nameDescription = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
-
-const createdDescription = "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
-
-// defaultColumns are those of kinds that declare none.
-var defaultColumns = []metav1.TableColumnDefinition{
-	{Name: "Name", Type: "string", Format: "name", Description: nameDescription},
-	{Name: "Created At", Type: "date", Description: createdDescription},
-}
 
 // ConvertToTable is rest.Resource.ConvertToTable, for an object, a typed list, or
 // a *rest.StoredList. Rows carry the decoded object.
@@ -32,7 +21,7 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object,
 	opts *metav1.TableOptions) (*metav1.Table, error) {
 	table := &metav1.Table{}
 	if opts == nil || !opts.NoHeaders {
-		table.ColumnDefinitions = s.columns()
+		table.ColumnDefinitions = s.kind.Show.TableColumns()
 	}
 	add := func(obj runtime.Object) error {
 		row, err := s.line(obj)
@@ -89,18 +78,6 @@ func (s *Store[T]) sort(rows []metav1.TableRow) {
 	})
 }
 
-func (s *Store[T]) columns() []metav1.TableColumnDefinition {
-	if s.kind.Show.Columns == nil {
-		return defaultColumns
-	}
-	out := make([]metav1.TableColumnDefinition, len(s.kind.Show.Columns))
-	for i, c := range s.kind.Show.Columns {
-		out[i] = metav1.TableColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description,
-			Priority: c.Priority}
-	}
-	return out
-}
-
 // line is one object's row.
 func (s *Store[T]) line(object runtime.Object) (metav1.TableRow, error) {
 	if st, ok := object.(rest.Stored); ok {
@@ -112,9 +89,9 @@ func (s *Store[T]) line(object runtime.Object) (metav1.TableRow, error) {
 	}
 	obj, ok := object.(T)
 	if !ok {
-		return metav1.TableRow{}, errNotOfKind(object, s.kind.Hub)
+		return metav1.TableRow{}, kind.NotOfKind(object, s.kind.Hub)
 	}
-	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}, Cells: s.cells(obj, ageNow)}
+	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}, Cells: s.kind.Show.TableCells(obj, kind.AgeNow)}
 	if s.kind.Show.RowConditions != nil {
 		row.Conditions = s.kind.Show.RowConditions(obj)
 	}
@@ -151,26 +128,5 @@ func (s *Store[T]) encodeRow(r *storage.Record) ([]byte, error) {
 	if s.kind.Show.RowConditions != nil {
 		conditions = s.kind.Show.RowConditions(obj)
 	}
-	return wire.EncodeRow(s.cells(obj, ages.Since), conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
-}
-
-// cells are those of a row, whose ages since renders.
-func (s *Store[T]) cells(obj T, since func(metav1.Time) string) []any {
-	if s.kind.Show.Columns == nil {
-		return defaultCells(obj)
-	}
-	return s.kind.Show.Cells(obj, since)
-}
-
-// ageNow returns how long ago a time was, in kubectl's wording.
-func ageNow(t metav1.Time) string {
-	if t.IsZero() {
-		return "<unknown>"
-	}
-	return duration.HumanDuration(time.Since(t.Time))
-}
-
-// defaultCells fill the default columns.
-func defaultCells(obj metav1.Object) []any {
-	return []any{obj.GetName(), obj.GetCreationTimestamp().UTC().Format(time.RFC3339)}
+	return wire.EncodeRow(s.kind.Show.TableCells(obj, ages.Since), conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
 }

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,7 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/object"
 )
 
@@ -27,10 +29,10 @@ func dryRunUpdate(opts *metav1.UpdateOptions) bool { return opts != nil && isDry
 
 // update is one request that changes an object, by the rules of the main
 // resource or of a subresource.
-type update[T Object] struct {
+type update[T kind.Object] struct {
 	rest.UpdateRequest
 	store       *Store[T]
-	sub         *UpdateSubresource[T] // nil for the main resource
+	sub         *kind.UpdateSubresource[T] // nil for the main resource
 	key         string
 	allowCreate bool
 	dryRun      bool
@@ -50,11 +52,11 @@ func (u *update[T]) run(ctx context.Context) (_ runtime.Object, created bool, er
 
 // start is what the first attempt begins with. What an update may create is taken to be
 // missing where the cache does not know it: the transaction finds out.
-func (u *update[T]) start(ctx context.Context) (present, error) {
+func (u *update[T]) start(ctx context.Context) (state, error) {
 	if u.allowCreate {
 		if r, err := u.store.cache.Peek(ctx, u.key); err == nil && r == nil {
 			if _, filled := u.store.cache.Count(); filled {
-				return present{}, nil
+				return state{}, nil
 			}
 		}
 	}
@@ -62,7 +64,7 @@ func (u *update[T]) start(ctx context.Context) (present, error) {
 }
 
 // attempt computes the new object from a state and writes it.
-func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, bool, error) {
+func (u *update[T]) attempt(ctx context.Context, from state) (runtime.Object, bool, error) {
 	s := u.store
 	old := s.kind.New()
 	if from.exists() {
@@ -83,7 +85,7 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 	}
 	obj, ok := updated.(T)
 	if !ok {
-		return nil, false, errNotOfKind(updated, s.kind.Hub)
+		return nil, false, kind.NotOfKind(updated, s.kind.Hub)
 	}
 	if !from.exists() {
 		created, err := u.create(ctx, obj)
@@ -173,7 +175,7 @@ func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 // prepare makes the new object ready to be written and validates the change.
 func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error) {
 	s, k := u.store, u.store.kind
-	if err := s.ensureNamespace(ctx, obj); err != nil {
+	if err := k.EnsureNamespace(ctx, obj); err != nil {
 		return nil, err
 	}
 	obj.SetGeneration(old.GetGeneration())
@@ -184,8 +186,8 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	if err := u.prepareForUpdate(ctx, obj, old); err != nil {
 		return nil, err
 	}
-	keepSystemMetadata(obj, old)
-	errs := s.validateMetadataUpdate(obj, old, u.sub == nil)
+	kind.KeepSystemMetadata(obj, old)
+	errs := k.ValidateMetadataUpdate(s.form.MetadataRules(), obj, old, u.sub == nil)
 	finish := finishFunc(finishNothing)
 	if begin != nil {
 		begun, err := begin(ctx, obj, old, u.dryRun)
@@ -221,23 +223,20 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 
 // prepareForUpdate resets what the request may not write.
 func (u *update[T]) prepareForUpdate(ctx context.Context, obj, old T) error {
-	k := u.store.kind
-	drop, plan, declared, dropLast := u.store.options.DropDisabled, k.plan, k.Write.PrepareForUpdate,
-		k.Write.DropDisabledLast
-	if u.sub != nil {
-		plan, declared, dropLast = u.sub.plan, u.sub.PrepareForUpdate, false
+	k, drop := u.store.kind, u.store.options.DropDisabled
+	prepares, err := k.Prepares(u.sub)
+	if err != nil {
+		return err
 	}
-	if plan == nil && u.sub.names() {
-		return fmt.Errorf("registry: a subresource of %s preserves fields, but is not one of its declaration", k.Hub)
-	}
-	if drop == nil && plan == nil && declared == nil {
+	if drop == nil && !prepares {
 		return nil
 	}
-	return u.store.form.prepare(ctx, obj, old, func(obj, old T) {
+	dropLast := u.sub == nil && k.Write.DropDisabledLast
+	return u.store.form.Prepare(ctx, obj, old, func(obj, old T) {
 		if drop != nil && !dropLast {
 			drop(obj, old)
 		}
-		prepare(ctx, plan, declared, obj, old)
+		k.Prepare(ctx, u.sub, obj, old)
 		if drop != nil && dropLast {
 			drop(obj, old)
 		}
@@ -265,9 +264,9 @@ func (s *Store[T]) releasedBy(obj, old T) bool {
 
 // remove deletes the object instead of updating it. The client gets the object
 // as it would have been.
-func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Object, error) {
+func (u *update[T]) remove(ctx context.Context, obj T, from state) (runtime.Object, error) {
 	s := u.store
-	s.form.asStored(obj)
+	s.form.AsStored(obj)
 	if u.dryRun {
 		return obj, nil
 	}
@@ -281,9 +280,9 @@ func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Ob
 }
 
 // write replaces the object, unless that would change nothing.
-func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtime.Object, error) {
+func (u *update[T]) write(ctx context.Context, obj, old T, from state) (runtime.Object, error) {
 	s := u.store
-	value, same, err := s.form.view().EncodeChange(obj, old, from.value,
+	value, same, err := s.kind.View().EncodeChange(obj, old, from.value,
 		func() ([]byte, error) { return s.encodeStored(obj) })
 	if err != nil {
 		return nil, err
@@ -294,8 +293,8 @@ func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtim
 		}
 	}
 	if same && !from.stale || u.dryRun {
-		obj.SetResourceVersion(formatRevision(from.revision))
-		s.form.asStored(obj)
+		obj.SetResourceVersion(storage.FormatRevision(from.revision))
+		s.form.AsStored(obj)
 		return obj, nil
 	}
 	revision, err := s.options.Backend.Update(ctx, u.key, value, from.revision, s.ttl(obj))
@@ -303,4 +302,50 @@ func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtim
 		return nil, attemptError(err)
 	}
 	return s.wrote(u.key, value, revision, obj), nil
+}
+
+// Modify changes an object for the server itself, by the rules of a subresource
+// (nil for the main resource): pods/binding, eviction. change may be called
+// several times, each time on a new copy.
+func (s *Store[T]) Modify(ctx context.Context, name string, sub *kind.UpdateSubresource[T], dryRun bool,
+	change func(T) error) (T, error) {
+	return s.Replace(ctx, name, sub, dryRun, func(obj T) (T, error) { return obj, change(obj) })
+}
+
+// Replace is Modify with a change that may return another object.
+func (s *Store[T]) Replace(ctx context.Context, name string, sub *kind.UpdateSubresource[T], dryRun bool,
+	change func(T) (T, error)) (T, error) {
+	var none T
+	u := &update[T]{store: s, sub: sub, dryRun: dryRun, UpdateRequest: rest.UpdateRequest{Name: name,
+		Change: func(_ context.Context, old runtime.Object) (runtime.Object, error) {
+			obj, ok := old.DeepCopyObject().(T)
+			if !ok {
+				return nil, kind.NotOfKind(old, s.kind.Hub)
+			}
+			return change(obj)
+		}}}
+	updated, _, err := u.run(ctx)
+	if err != nil {
+		return none, err
+	}
+	return s.objectOf(updated)
+}
+
+// Read returns an object, decoded, in the context's namespace.
+func (s *Store[T]) Read(ctx context.Context, name string) (T, error) {
+	var none T
+	key, err := s.requestKey(ctx, name)
+	if err != nil {
+		return none, err
+	}
+	r, err := s.get(ctx, key, name, "")
+	if err != nil {
+		return none, err
+	}
+	return s.decode(r)
+}
+
+// requestKey is where the object is that a request names.
+func (s *Store[T]) requestKey(ctx context.Context, name string) (string, error) {
+	return s.key(request.NamespaceFrom(ctx), name)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage"
 )
@@ -336,19 +337,19 @@ func TestScale(t *testing.T) {
 
 // TestScaleWithoutReplicas has a patch of the scale say what the replicas are, where the object has none.
 func TestScaleWithoutReplicas(t *testing.T) {
-	kind := deploymentKind()
-	whole := *kind.Scale
-	kind.Scale = &ScaleSubresource[*appsv1.Deployment]{
-		Get: func(d *appsv1.Deployment) (*Scale, error) {
+	deployments := deploymentKind()
+	whole := *deployments.Scale
+	deployments.Scale = &kind.ScaleSubresource[*appsv1.Deployment]{
+		Get: func(d *appsv1.Deployment) (*kind.Scale, error) {
 			if d.Spec.Replicas == nil {
-				return nil, ErrNoReplicas
+				return nil, kind.ErrNoReplicas
 			}
 			return whole.Get(d)
 		},
 		Set: whole.Set,
 	}
-	kind.Write.Default = nil
-	s, _ := newStore(t, kind)
+	deployments.Write.Default = nil
+	s, _ := newStore(t, deployments)
 	must[*appsv1.Deployment](t, create(s, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}}))
 	scale := s.Scale(s.Kind().Scale)
 	_, err := updateWith(scale.Update, "d", change(func(*autoscalingv1.Scale) {}))()
@@ -356,5 +357,18 @@ func TestScaleWithoutReplicas(t *testing.T) {
 	out := must[*autoscalingv1.Scale](t, updateWith(scale.Update, "d", change(func(sc *autoscalingv1.Scale) { sc.Spec.Replicas = 0 })))
 	if d := must[*appsv1.Deployment](t, get(s, "d")); out.Spec.Replicas != 0 || d.Spec.Replicas == nil {
 		t.Errorf("scaled to %+v, %+v", out.Spec, d.Spec)
+	}
+}
+
+// What is not declared with the kind has no plan, and must not be taken for one that preserves nothing.
+func TestUndeclaredSubresourcesPreserveNothing(t *testing.T) {
+	s, _ := newStore(t, deploymentKind())
+	obj := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}}
+	if _, err := s.create(inNamespace(), obj, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	sub := &kind.UpdateSubresource[*appsv1.Deployment]{Preserves: []string{"spec"}}
+	if _, err := s.Modify(inNamespace(), "d", sub, false, func(*appsv1.Deployment) error { return nil }); err == nil {
+		t.Error("an update by an undeclared subresource is accepted, though what it preserves is unknown")
 	}
 }

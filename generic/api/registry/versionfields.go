@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/wire"
 )
@@ -30,7 +31,7 @@ func (s *Store[T]) SelectingBy(f VersionFields) *Store[T] {
 
 // fieldReader reads the fields of a version for one list or watch. It is used by one
 // goroutine.
-type fieldReader[T Object] struct {
+type fieldReader[T kind.Object] struct {
 	ctx   context.Context
 	store *Store[T]
 	// err is why an object could not be read. None is read after that: the list or watch has
@@ -87,4 +88,29 @@ func (f *fieldReader[T]) fields(r *storage.Record) (storage.Set, error) {
 		set = append(set, storage.Pair{Key: name, Value: value})
 	}
 	return storage.NewSet(set), nil
+}
+
+// labels returns the labels of a record, of its bytes where that is possible.
+func (s *Store[T]) labels(r *storage.Record) (storage.Set, error) {
+	if set, ok := s.form.Labels(r.Value); ok {
+		return set, nil
+	}
+	obj, err := s.decode(r)
+	if err != nil {
+		return nil, err
+	}
+	return storage.SetOf(obj.GetLabels()), nil
+}
+
+// fields returns what field selectors may name of a record, of its bytes where that is
+// possible.
+func (s *Store[T]) fields(r *storage.Record) (storage.Set, error) {
+	if set, ok := s.form.Fields(r.Value); ok {
+		return set, nil
+	}
+	obj, err := s.decode(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.kind.FieldsOf(obj), nil
 }

@@ -10,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/api/shard"
 	"triplane.dev/generic/storage"
 )
 
@@ -40,7 +42,7 @@ func (s *Store[T]) watchOptions(ctx context.Context,
 	o := storage.WatchOptions{Prefix: s.listPrefix(ctx), Bookmarks: opts.AllowWatchBookmarks}
 	o.Key, o.Labels, o.Fields = s.selection(ctx, opts)
 	var err error
-	if o.Shard, _, err = shardOf(opts); err != nil {
+	if o.Shard, _, err = shard.Of(opts); err != nil {
 		return o, err
 	}
 	if o.Freshness, err = freshness(opts.ResourceVersion, storage.NotOlderThan); err != nil {
@@ -62,7 +64,7 @@ func (s *Store[T]) watchOptions(ctx context.Context,
 }
 
 // eventStream is a cache's events in the form of the API.
-type eventStream[T Object] struct {
+type eventStream[T kind.Object] struct {
 	store  *Store[T]
 	watch  storage.Watch
 	fields *fieldReader[T] // nil where the hub's fields suffice
@@ -104,8 +106,8 @@ func (e *eventStream[T]) event(ev *storage.Event) rest.Event {
 	}
 	obj := e.store.kind.New()
 	obj.GetObjectKind().SetGroupVersionKind(e.store.kind.Hub)
-	e.store.form.bookmark(obj)
-	obj.SetResourceVersion(formatRevision(ev.Revision))
+	e.store.form.CompleteBookmark(obj)
+	obj.SetResourceVersion(storage.FormatRevision(ev.Revision))
 	if ev.InitialEventsEnd {
 		obj.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	}

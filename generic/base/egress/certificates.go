@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"triplane.dev/generic/base/request"
-
-	"triplane.dev/generic/base/metrics"
 )
 
 // Prefixes of audit annotations about a server's certificate; the host name follows. See
@@ -22,13 +20,13 @@ const (
 // CheckCertificates returns a transport that counts servers with a certificate of a deprecated kind. It also
 // annotates the audit event of the request that caused the connection. It rejects no certificate: package
 // crypto/tls does, if certificates are verified.
-func CheckCertificates(t http.RoundTripper, m *metrics.Certificates) http.RoundTripper {
+func CheckCertificates(t http.RoundTripper, m *CertificateMetrics) http.RoundTripper {
 	return checked{t, m}
 }
 
 type checked struct {
 	http.RoundTripper
-	metrics *metrics.Certificates
+	metrics *CertificateMetrics
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -52,12 +50,12 @@ func (c checked) WrappedRoundTripper() http.RoundTripper { return c.RoundTripper
 
 func (c checked) found(ctx context.Context, host string, noSAN, sha1 bool) {
 	if noSAN {
-		c.metrics.MissingSAN()
+		c.metrics.noSAN()
 		request.Annotate(ctx, missingSAN+host,
 			"relies on a legacy Common Name field instead of the SAN extension for subject validation")
 	}
 	if sha1 {
-		c.metrics.SHA1()
+		c.metrics.signedSHA1()
 		request.Annotate(ctx, sha1Signed+host, "uses an insecure SHA-1 signature")
 	}
 }

@@ -120,7 +120,7 @@ func TestCheckCertificates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		response, err := CheckCertificates(transport, m.WebhookCertificates).RoundTrip(r)
+		response, err := CheckCertificates(transport, NewWebhookCertificateMetrics(m)).RoundTrip(r)
 		if err == nil {
 			_ = response.Body.Close()
 		}

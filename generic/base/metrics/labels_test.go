@@ -50,7 +50,7 @@ took_count{verb="unexpected"} 3
 // Merged series have no native buckets.
 func TestRestrictNativeHistograms(t *testing.T) {
 	r := prometheus.NewRegistry()
-	v := prometheus.NewHistogramVec(native.of(prometheus.HistogramOpts{Name: "h", Buckets: []float64{1}}), []string{"l"})
+	v := prometheus.NewHistogramVec(NewNative().MayBeNative(prometheus.HistogramOpts{Name: "h", Buckets: []float64{1}}), []string{"l"})
 	r.MustRegister(v)
 	for _, l := range []string{"a", "b", "c"} {
 		v.WithLabelValues(l).Observe(2)

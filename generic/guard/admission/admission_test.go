@@ -123,7 +123,7 @@ func (handled) Validate(context.Context, *Attributes) error { return nil }
 
 func TestChainCounts(t *testing.T) {
 	m := metrics.New()
-	refusing := NewChain(m.Admission, Named{"a", handled{}}, Named{"b", refuses{}}, Named{"c", handled{}})
+	refusing := NewChain(NewMetrics(m), Named{"a", handled{}}, Named{"b", refuses{}}, Named{"c", handled{}})
 	if err := refusing.Validate(t.Context(), &Attributes{Operation: Update}); err == nil || err.Error() != "no" {
 		t.Error(err)
 	}
@@ -167,7 +167,7 @@ func BenchmarkChain(b *testing.B) {
 	for range 20 {
 		plugins = append(plugins, Named{"p", handled{}})
 	}
-	chain, a := NewChain(metrics.New().Admission, plugins...), &Attributes{Operation: Create}
+	chain, a := NewChain(NewMetrics(metrics.New()), plugins...), &Attributes{Operation: Create}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := chain.Admit(b.Context(), a); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 )
 
@@ -19,7 +18,7 @@ type Named struct {
 // plugins. It is immutable and safe for concurrent use.
 type Chain struct {
 	plugins []member
-	metrics *metrics.Admission
+	metrics *Metrics
 }
 
 // member is a plugin with its two interfaces; mutating or validating is nil where the plugin does not implement
@@ -29,11 +28,11 @@ type member struct {
 	name       string
 	mutating   MutatingInterface
 	validating ValidatingInterface
-	metrics    *metrics.AdmissionPlugin
+	metrics    *PluginMetrics
 }
 
 // NewChain returns a chain of plugins in the given order. With nil metrics nothing is counted.
-func NewChain(m *metrics.Admission, plugins ...Named) Chain {
+func NewChain(m *Metrics, plugins ...Named) Chain {
 	c := Chain{metrics: m}
 	for _, p := range plugins {
 		row := member{Interface: p.Plugin, name: p.Name, metrics: m.Plugin(p.Name)}
@@ -67,33 +66,33 @@ func (c Chain) Handles(op Operation) bool {
 // second time.
 func (c Chain) Admit(ctx context.Context, a *Attributes) error {
 	start := time.Now()
-	err := c.round(ctx, a, metrics.Admit)
+	err := c.round(ctx, a, Mutating)
 	if err == nil && a.rounds.requested {
 		a.rounds.running = true
-		err = c.round(ctx, a, metrics.Admit)
+		err = c.round(ctx, a, Mutating)
 	}
-	c.metrics.Step(metrics.Admit, string(a.Operation), err != nil, time.Since(start))
+	c.metrics.Step(Mutating, string(a.Operation), err != nil, time.Since(start))
 	return err
 }
 
 // Validate runs the validating plugins until one denies the request.
 func (c Chain) Validate(ctx context.Context, a *Attributes) error {
 	start := time.Now()
-	err := c.round(ctx, a, metrics.Validate)
-	c.metrics.Step(metrics.Validate, string(a.Operation), err != nil, time.Since(start))
+	err := c.round(ctx, a, Validating)
+	c.metrics.Step(Validating, string(a.Operation), err != nil, time.Since(start))
 	return err
 }
 
 // round calls the plugins of a phase and measures them. The end of one call is the start of the next.
-func (c Chain) round(ctx context.Context, a *Attributes, phase metrics.AdmissionPhase) error {
+func (c Chain) round(ctx context.Context, a *Attributes, phase Phase) error {
 	start, last := time.Now(), time.Duration(0)
 	for i := range c.plugins {
 		p := &c.plugins[i]
 		var err error
 		switch {
-		case phase == metrics.Admit && p.mutating != nil && p.Handles(a.Operation):
+		case phase == Mutating && p.mutating != nil && p.Handles(a.Operation):
 			err = p.mutating.Admit(ctx, a)
-		case phase == metrics.Validate && p.validating != nil && p.Handles(a.Operation):
+		case phase == Validating && p.validating != nil && p.Handles(a.Operation):
 			err = p.validating.Validate(ctx, a)
 		default:
 			continue

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 )
 
@@ -22,11 +21,11 @@ type Backend interface {
 type Auditor struct {
 	policy  *Policy
 	backend Backend
-	metrics *metrics.Audit
+	metrics *Metrics
 }
 
 // New returns an Auditor that sends events to a backend. m may be nil.
-func New(p *Policy, b Backend, m *metrics.Audit) *Auditor {
+func New(p *Policy, b Backend, m *Metrics) *Auditor {
 	return &Auditor{policy: p, backend: b, metrics: m}
 }
 

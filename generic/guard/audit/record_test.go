@@ -202,7 +202,7 @@ func TestImpersonation(t *testing.T) {
 func TestUnauthenticated(t *testing.T) {
 	m := metrics.New()
 	k := &kept{}
-	r := New(all(LevelMetadata), k, m.Audit).Begin()
+	r := New(all(LevelMetadata), k, NewMetrics(m)).Begin()
 	a := attributes("", "get", "n", "", "pods", "", "p")
 	a.User = nil
 	r.Annotate("authentication.k8s.io/x", "y")
@@ -246,7 +246,7 @@ func TestNotAudited(t *testing.T) {
 func TestRejected(t *testing.T) {
 	m := metrics.New()
 	k := &kept{fails: true}
-	r := New(all(LevelMetadata), k, m.Audit).Begin()
+	r := New(all(LevelMetadata), k, NewMetrics(m)).Begin()
 	if audited, stored := r.Open(&Request{HTTP: httptest.NewRequest(http.MethodGet, "/x", nil), Attributes: path("a", "get", "/x")}); !audited || stored {
 		t.Errorf("audited %v, stored %v", audited, stored)
 	}

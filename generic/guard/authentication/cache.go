@@ -27,19 +27,11 @@ type TokenCache struct {
 	key   [32]byte
 	now   func() time.Time
 	known recent[[sha256.Size]byte, cachedToken]
-	count TokenCacheMetrics
-}
-
-// TokenCacheMetrics observes a token cache. Implementations must be safe for concurrent use.
-type TokenCacheMetrics interface {
-	// Requested is called for each token: with whether the cache had it, and the duration of the call.
-	Requested(hit bool, took time.Duration)
-	// Fetching is called before the inner authenticator is called. done is called with its result.
-	Fetching() (done func(err error))
+	count *TokenCacheMetrics
 }
 
 // Count sets the metrics of the cache. It must be called before the first token.
-func (c *TokenCache) Count(m TokenCacheMetrics) { c.count = m }
+func (c *TokenCache) Count(m *TokenCacheMetrics) { c.count = m }
 
 // NewTokenCache returns a cache that keeps the successful results of inner for ttl.
 func NewTokenCache(inner Token, ttl time.Duration) *TokenCache {

@@ -96,7 +96,7 @@ func (l *level) advance() {
 
 // changed updates the statistics. It must be called after any change.
 func (l *level) changed() {
-	l.stats.note(l.seatsInUse, l.waitingSeats, l.executing, l.waiting, l.nominal, l.limit, len(l.queues)*l.lengthLimit)
+	l.stats.note(l)
 }
 
 // fits reports whether a request may execute now. A request that is wider than the level executes alone.

@@ -101,12 +101,14 @@ func (s *levelStats) elapse(d time.Duration) {
 	s.demand.elapse(d)
 }
 
-func (s *levelStats) note(seats, waitingSeats, executing, waiting, nominal, limit, room int) {
-	s.demand.set(seats + waitingSeats)
-	s.demanded.set(ratio(seats+waitingSeats, nominal))
-	s.seatsUsed.set(ratio(seats, limit))
-	s.executingIn.set(ratio(executing, limit))
-	s.queued.set(ratio(waiting, room))
+// note records the load of the level after a change.
+func (s *levelStats) note(l *level) {
+	demand := l.seatsInUse + l.waitingSeats
+	s.demand.set(demand)
+	s.demanded.set(ratio(demand, l.nominal))
+	s.seatsUsed.set(ratio(l.seatsInUse, l.limit))
+	s.executingIn.set(ratio(l.executing, l.limit))
+	s.queued.set(ratio(l.waiting, len(l.queues)*l.lengthLimit))
 }
 
 func (s *levelStats) dispatched(r, start float64) { s.dispatchR, s.latestS = r, start }

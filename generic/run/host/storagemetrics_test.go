@@ -22,7 +22,7 @@ func (unfilled) Count() (int64, bool) { return 0, false }
 func TestScrapesMakeNoSeriesOfRequests(t *testing.T) {
 	m := metrics.New()
 	widgets := schema.GroupResource{Group: "example.com", Resource: "widgets"}
-	below := observed.New(memory.New(), m.Storage, widgets.Group, widgets.Resource)
+	below := observed.New(memory.New(), observed.NewMetrics(m), widgets.Group, widgets.Resource)
 	if _, err := below.Create(t.Context(), "/registry/widgets/a", []byte("{}"), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"triplane.dev/generic/storage/encryption"
 	"triplane.dev/generic/storage/etcd"
 	"triplane.dev/generic/storage/memory"
+	"triplane.dev/generic/storage/observed"
 	"triplane.dev/internal/worker"
 )
 
@@ -271,7 +272,7 @@ func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Object
 		Default:    options.Store{Backend: s.backend, Multiplexer: s.mux},
 		Overrides:  map[schema.GroupResource]options.Store{},
 		Encryption: s.providers,
-		Metrics:    c.Metrics.Storage,
+		Metrics:    observed.NewMetrics(c.Metrics.Registry),
 	}
 	for r, other := range s.resources {
 		stores.Overrides[r] = options.Store{Backend: other.backend, Multiplexer: other.mux}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/base/egress"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/guard/audit/backend"
 )
@@ -225,7 +224,7 @@ func (b *auditBackend) validateBatch() []error {
 
 // Build reads the policy and opens the backends. It returns nil, and audit logging is disabled, without a policy or a
 // backend. e connects to the webhook; it may be nil. also are additional backends.
-func (o *Audit) Build(m *metrics.Audit, e *egress.Selector, also ...audit.Backend) (*audit.Auditor, error) {
+func (o *Audit) Build(m *audit.Metrics, e *egress.Selector, also ...audit.Backend) (*audit.Auditor, error) {
 	if o.PolicyFile == "" {
 		if o.Log.Path != "" || o.Webhook.ConfigFile != "" {
 			klog.InfoS("Disabled audit logging: no --audit-policy-file")
@@ -249,7 +248,7 @@ func (o *Audit) Build(m *metrics.Audit, e *egress.Selector, also ...audit.Backen
 	return audit.New(policy, backends, m), nil
 }
 
-func (o *Audit) open(m *metrics.Audit, e *egress.Selector) (backend.Union, error) {
+func (o *Audit) open(m *audit.Metrics, e *egress.Selector) (backend.Union, error) {
 	var all backend.Union
 	if f := o.Webhook.ConfigFile; f != "" {
 		w, err := backend.NewWebhook(f, e.DialControlPlane, o.Webhook.InitialBackoff, m)
@@ -281,7 +280,7 @@ type nopCloser struct{ io.Writer }
 func (nopCloser) Close() error { return nil }
 
 // wrap wraps a backend according to the mode, and that in truncation, so that queued events are small.
-func (b *auditBackend) wrap(next audit.Backend, m *metrics.Audit) audit.Backend {
+func (b *auditBackend) wrap(next audit.Backend, m *audit.Metrics) audit.Backend {
 	switch b.Mode {
 	case auditBatch:
 		c := b.Batch

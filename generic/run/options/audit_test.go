@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/serve/server"
 )
 
@@ -84,7 +85,7 @@ func TestAuditApply(t *testing.T) {
 		"--audit-policy-file=" + policy + " --audit-log-path=" + log:                                                true,
 		"--audit-policy-file=" + policy + " --audit-log-path=- --audit-log-mode=batch --audit-log-truncate-enabled": true,
 	} {
-		auditor, err := auditFlags(t, strings.Fields(args)...).Build(server.NewConfig().Metrics.Audit, nil)
+		auditor, err := auditFlags(t, strings.Fields(args)...).Build(audit.NewMetrics(server.NewConfig().Metrics), nil)
 		if err != nil || (auditor != nil) != on {
 			t.Errorf("%s: %v, %v", args, err, auditor)
 		}
@@ -97,7 +98,7 @@ func TestAuditApply(t *testing.T) {
 		"--audit-policy-file=" + policy + " --audit-log-path=" + dir,
 		"--audit-policy-file=" + policy + " --audit-webhook-config-file=" + dir + "/none",
 	} {
-		if _, err := auditFlags(t, strings.Fields(args)...).Build(server.NewConfig().Metrics.Audit, nil); err == nil {
+		if _, err := auditFlags(t, strings.Fields(args)...).Build(audit.NewMetrics(server.NewConfig().Metrics), nil); err == nil {
 			t.Errorf("%s: no error", args)
 		}
 	}

@@ -31,7 +31,7 @@ type AuthenticationInputs struct {
 	// Metrics may be nil.
 	Metrics prometheus.Registerer
 	// TokenCache has the metrics of the webhook's cache; it may be nil.
-	TokenCache authentication.TokenCacheMetrics
+	TokenCache *authentication.TokenCacheMetrics
 	// ServerID is the identity of this API server.
 	ServerID string
 	// AlwaysAllowed means that the authorizer allows everything. Anonymous requests are then disabled by default.

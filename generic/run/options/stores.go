@@ -3,8 +3,8 @@ package options
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/encryption"
@@ -26,7 +26,7 @@ type Stores struct {
 	// Encryption encrypts values; nil stores them unencrypted.
 	Encryption *encryption.Providers
 	// Metrics counts the storage requests of each resource; nil counts nothing.
-	Metrics *metrics.Storage
+	Metrics *observed.Metrics
 }
 
 // RESTOptionsGetter returns the storage options of resources.
@@ -34,10 +34,9 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 	return restOptions{stores: stores, overrides: o.Storage, common: registry.RESTOptions{
 		Prefix:                  o.AbsolutePrefix(),
 		Budget:                  storage.NewBudget(0),
-		JSON:                    protojson.NewTypes(),
+		StorageOptions:          kind.StorageOptions{Form: storedForms[o.MediaType], JSON: protojson.NewTypes()},
 		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
 		EventTTL:                o.EventTTL,
-		Form:                    storedForms[o.MediaType],
 		Uncached:                !o.WatchCache,
 	}}
 }

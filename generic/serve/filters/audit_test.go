@@ -39,7 +39,7 @@ func (e *events) stages() string {
 
 func audited(level audit.Level, director http.HandlerFunc, change func(*Options)) (http.Handler, *events) {
 	k, o := &events{}, testOptions()
-	o.Audit = audit.New(&audit.Policy{Rules: []audit.PolicyRule{{Level: audit.LevelNone, Users: []string{"granted"}, Verbs: []string{"deletecollection"}}, {Level: level}}}, k, o.Metrics.Audit)
+	o.Audit = audit.New(&audit.Policy{Rules: []audit.PolicyRule{{Level: audit.LevelNone, Users: []string{"granted"}, Verbs: []string{"deletecollection"}}, {Level: level}}}, k, audit.NewMetrics(o.Metrics))
 	if change != nil {
 		change(&o)
 	}
@@ -203,7 +203,7 @@ func BenchmarkAudit(b *testing.B) {
 			o := testOptions()
 			if level != "Off" {
 				o.Audit = audit.New(&audit.Policy{OmitStages: []audit.Stage{audit.StageRequestReceived}, Rules: []audit.PolicyRule{{Level: level}}},
-					encoded{b}, o.Metrics.Audit)
+					encoded{b}, audit.NewMetrics(o.Metrics))
 			}
 			h := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				rec := audit.RecordFrom(r.Context())

@@ -9,11 +9,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // AuthenticationOptions configures authentication.
@@ -34,7 +34,7 @@ type AuthenticationOptions struct {
 // Options: the authenticators and audiences of generic/run/options.Authentication. Metrics:
 // authentication_attempts, authentication_duration_seconds, authenticated_user_requests. Order: before everything
 // that depends on the user.
-func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
+func withAuthentication(o AuthenticationOptions, m *requestmetrics.Metrics) filter {
 	auth, audiences := o.Authentication, o.APIAudiences
 	if auth == nil {
 		return withAnonymous
@@ -51,7 +51,7 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 			response, err := auth.AuthenticateRequest(r)
 			e.Spent(request.Authentication, time.Since(start))
 			if m != nil {
-				took.Observe(metrics.Took(start))
+				took.Observe(time.Since(start).Seconds())
 				if response != nil && err == nil {
 					m.Auth.Authenticated(response.User.Name, time.Since(start))
 					if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && r.Header["Authorization"] == nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/guard/authorization"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // AuthorizationOptions configures authorization.
@@ -33,7 +33,7 @@ const (
 // Options: the authorizers of generic/run/options.Authorization. Metrics: authorization_attempts_total,
 // authorization_duration_seconds. Order: last, because a decision may depend on everything that the other filters
 // determine.
-func withAuthorization(o AuthorizationOptions, m *metrics.Registry) filter {
+func withAuthorization(o AuthorizationOptions, m *requestmetrics.Metrics) filter {
 	authz := o.Authorization
 	if authz == nil {
 		return nil
@@ -50,7 +50,7 @@ func withAuthorization(o AuthorizationOptions, m *metrics.Registry) filter {
 			start := time.Now()
 			decision, reason, err := authz.Authorize(e, a)
 			if m != nil {
-				took.Observe(metrics.Took(start))
+				took.Observe(time.Since(start).Seconds())
 				m.Auth.Decided(decision == authorizer.Allow, decision == authorizer.Deny, err, time.Since(start))
 			}
 			e.Spent(request.Authorization, time.Since(start))

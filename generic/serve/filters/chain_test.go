@@ -18,11 +18,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/authentication"
 	"triplane.dev/generic/guard/authorization"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,7 +49,7 @@ func testOptions() Options {
 		},
 		AuthorizationOptions: AuthorizationOptions{Authorization: authorization.Union(authorization.SystemMasters(), granted{})},
 		Settings:             within(time.Minute),
-		Metrics:              metrics.New(),
+		Metrics:              requestmetrics.New(),
 		WaitGroupOptions:     WaitGroupOptions{&WaitGroup{}},
 	}
 }

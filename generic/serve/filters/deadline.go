@@ -9,8 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 const defaultRequestTimeout = time.Minute
@@ -43,7 +43,7 @@ const WriteGrace = 2 * time.Second
 //
 // Options: --request-timeout. Metrics: apiserver_request_terminations_total with code 504. Order: before
 // everything that may wait (authentication webhooks, queues, admission), so that the deadline includes it.
-func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
+func withDeadline(o DeadlineOptions, m *requestmetrics.Metrics) filter {
 	limit := o.RequestTimeout
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
 }
 
 // timedOut responds to a request whose deadline has passed.
-func timedOut(w http.ResponseWriter, r *http.Request, m *metrics.Registry) {
+func timedOut(w http.ResponseWriter, r *http.Request, m *requestmetrics.Metrics) {
 	if m != nil {
 		m.Requests.Terminated(seriesOf(r, &exchangeOf(r).info), http.StatusGatewayTimeout)
 	}

@@ -9,10 +9,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/guard/authorization"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 //
 // Options: the authorizers of generic/run/options.Authorization. Metrics: apiserver_impersonation_*. Order: after
 // authentication; before all filters that depend on the effective user.
-func withImpersonation(o AuthorizationOptions, m *metrics.Registry) filter {
+func withImpersonation(o AuthorizationOptions, m *requestmetrics.Metrics) filter {
 	authz := o.Authorization
 	if authz == nil {
 		authz = authorization.AlwaysAllow{}

@@ -8,9 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/authorization"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 const (
@@ -40,16 +40,16 @@ type impersonationMode struct {
 type impersonationModes struct {
 	authz   authorizer.Authorizer
 	modes   []impersonationMode
-	metrics *metrics.Impersonation // nil counts nothing
+	metrics *requestmetrics.Impersonation // nil counts nothing
 
 	mu       sync.RWMutex
 	lastGood map[string]int
 }
 
-func newImpersonationModes(authz authorizer.Authorizer, plain bool, registry *metrics.Registry) *impersonationModes {
-	var m *metrics.Impersonation
-	if registry != nil {
-		m = registry.Impersonation
+func newImpersonationModes(authz authorizer.Authorizer, plain bool, r *requestmetrics.Metrics) *impersonationModes {
+	var m *requestmetrics.Impersonation
+	if r != nil {
+		m = r.Impersonation
 	}
 	all := []impersonationMode{
 		{associatedNode, isAssociatedNode, func(*user.Info) authorizer.Attributes {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // InFlightOptions is --max-requests-inflight and
@@ -81,7 +81,7 @@ func (l *limiter) signal() {
 // Options: --max-requests-inflight, --max-mutating-requests-inflight. Metrics:
 // apiserver_current_inflight_requests, apiserver_request_terminations_total with code 429. Order: after
 // authentication and impersonation, which determine the user; before authorization, which may be costly.
-func withInFlightLimits(o InFlightOptions, m *metrics.Registry) filter {
+func withInFlightLimits(o InFlightOptions, m *requestmetrics.Metrics) filter {
 	limiters := newLimiters(o, m)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,9 +140,9 @@ func (e *exchange) occupyWithin(ctx context.Context, l *limiter, d time.Duration
 // limiters has one limiter for read requests and one for write requests.
 type limiters struct{ reads, writes *limiter }
 
-func newLimiters(o InFlightOptions, m *metrics.Registry) limiters {
+func newLimiters(o InFlightOptions, m *requestmetrics.Metrics) limiters {
 	if m == nil {
-		m = metrics.New() // not exported
+		m = requestmetrics.New() // not exported
 	}
 	return limiters{
 		reads:  &limiter{limit: int64(o.MaxRequestsInFlight), gauge: m.Requests.InFlight("readOnly")},
@@ -165,7 +165,7 @@ func readOnly(info *request.Info) bool {
 	return false
 }
 
-func tooManyRequests(w http.ResponseWriter, r *http.Request, m *metrics.Registry) {
+func tooManyRequests(w http.ResponseWriter, r *http.Request, m *requestmetrics.Metrics) {
 	if m != nil {
 		m.Requests.Terminated(seriesOf(r, &exchangeOf(r).info), http.StatusTooManyRequests)
 	}

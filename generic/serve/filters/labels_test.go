@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // hostile returns a request with random names.
@@ -36,7 +36,7 @@ func hostile(random *rand.Rand) *http.Request {
 }
 
 // size returns the number of series of the server's metrics, and their bytes.
-func size(t *testing.T, m *metrics.Registry) (series, bytes int) {
+func size(t *testing.T, m *requestmetrics.Metrics) (series, bytes int) {
 	t.Helper()
 	families, err := m.Gather()
 	if err != nil {

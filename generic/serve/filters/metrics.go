@@ -7,9 +7,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // withMetrics counts requests and measures their durations and the sizes of their responses.
@@ -20,7 +20,7 @@ import (
 // apiserver_request_body_size_bytes, field_validation_request_duration_seconds,
 // apiserver_requested_deprecated_apis. Order: after requestInfo, which provides the labels; before all filters
 // that respond.
-func withMetrics(m *metrics.Registry) filter {
+func withMetrics(m *requestmetrics.Metrics) filter {
 	if m == nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func withMetrics(m *metrics.Registry) filter {
 				}
 				took := time.Since(e.Received)
 				m.Chain.Observe(e.Server, code, took, e.longRunning)
-				m.Requests.Observe(&metrics.Done{
+				m.Requests.Observe(&requestmetrics.Done{
 					Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: took, Outside: e.Outside(),
 					DryRun: isDryRun(r, &e.info), Client: client, LongRunning: e.longRunning,
 					Body: r.ContentLength, Validation: fieldValidation(r, &e.info), Deprecation: e.Deprecation,
@@ -61,7 +61,7 @@ func withMetrics(m *metrics.Registry) filter {
 
 // countLongRunning counts a request as soon as its resource is known to exist. The returned function stops
 // counting it.
-func countLongRunning(m *metrics.Registry, e *exchange, series metrics.Series) (done func()) {
+func countLongRunning(m *requestmetrics.Metrics, e *exchange, series requestmetrics.Series) (done func()) {
 	var running prometheus.Gauge
 	e.OnServed = func() {
 		running = m.Requests.LongRunning(series)
@@ -75,11 +75,11 @@ func countLongRunning(m *metrics.Registry, e *exchange, series metrics.Series) (
 }
 
 // seriesOf returns the labels of a request.
-func seriesOf(r *http.Request, info *request.Info) metrics.Series {
+func seriesOf(r *http.Request, info *request.Info) requestmetrics.Series {
 	if !info.IsResourceRequest {
-		return metrics.Series{Verb: methodVerb(r.Method)}
+		return requestmetrics.Series{Verb: methodVerb(r.Method)}
 	}
-	s := metrics.Series{
+	s := requestmetrics.Series{
 		Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
 		Scope: info.Scope(),
 	}

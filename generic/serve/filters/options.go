@@ -3,7 +3,7 @@ package filters
 import (
 	"time"
 
-	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // Options are the options of all filters, and what they share.
@@ -22,7 +22,7 @@ type Options struct {
 	PriorityAndFairnessOptions
 
 	// Metrics counts requests and decisions; nil counts nothing.
-	Metrics *metrics.Registry
+	Metrics *requestmetrics.Metrics
 
 	// BuildHandlerChain, where set, returns the filters of the chain, outermost first, from the default ones, which it may
 	// extend, reorder or drop. Filters that others depend on say so under Order in their comments. It is called for each

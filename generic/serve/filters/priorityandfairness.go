@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"time"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/guard/flowcontrol"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // PriorityAndFairnessOptions configures API priority and fairness.
@@ -24,7 +24,7 @@ type PriorityAndFairnessOptions struct {
 // Options: --enable-priority-and-fairness. Metrics: apiserver_flowcontrol_*, apiserver_current_inflight_requests,
 // apiserver_request_terminations_total with code 429. Order: after authentication and impersonation, which
 // determine the user; before authorization, which may be costly.
-func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOptions, m *metrics.Registry) filter {
+func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOptions, m *requestmetrics.Metrics) filter {
 	control := o.FlowControl
 	if control == nil {
 		return withInFlightLimits(limits, m)

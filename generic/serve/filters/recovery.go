@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // withPanicRecovery responds 500 if the handler panics, and logs the stack. If the response has started, it aborts
@@ -18,7 +18,7 @@ import (
 //
 // Options: none. Metrics: apiserver_request_terminations_total with code 500, apiserver_request_aborts_total.
 // Order: around all filters but the two that it depends on.
-func withPanicRecovery(m *metrics.Registry) filter {
+func withPanicRecovery(m *requestmetrics.Metrics) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			defer func() {

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 const (
@@ -38,7 +38,7 @@ const (
 // behind the address of a flood still gets its few responses. All methods are safe for concurrent use.
 type stalls struct {
 	pool    sync.Pool // of *stall
-	metrics *metrics.Stalls
+	metrics *requestmetrics.Stalls
 	// perUser and together are the bounds in bytes, limit is the bound in time.
 	perUser, together int64
 	limit             time.Duration
@@ -80,9 +80,9 @@ type stall struct {
 	ended      bool // was chosen to be aborted
 }
 
-func newStalls(m *metrics.Registry, limit time.Duration) *stalls {
+func newStalls(m *requestmetrics.Metrics, limit time.Duration) *stalls {
 	if m == nil {
-		m = metrics.New() // not exported
+		m = requestmetrics.New() // not exported
 	}
 	s := &stalls{
 		metrics: m.Stalls, perUser: stalledPerUser, together: stalledTogether, limit: limit,

@@ -12,9 +12,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // slowClient is a connection whose client reads nothing until it is released.
@@ -191,7 +191,7 @@ func from(name, address string) *exchange {
 
 // The memory of stalled responses is bounded, per user and in total; the oldest of the heaviest connection is aborted first.
 func TestStalledResponsesAreBounded(t *testing.T) {
-	s := newStalls(metrics.New(), StalledLimit)
+	s := newStalls(requestmetrics.New(), StalledLimit)
 	s.perUser, s.together = 100, 250
 	type response struct {
 		who    *exchange
@@ -362,7 +362,7 @@ func TestBodiesReadAfterTheHandler(t *testing.T) {
 
 // Of one user, the connection with the most bytes loses its oldest response, not a light one with an older response.
 func TestStalledResponsesOfTheHeaviestConnectionEnd(t *testing.T) {
-	s := newStalls(metrics.New(), StalledLimit)
+	s := newStalls(requestmetrics.New(), StalledLimit)
 	s.perUser = 100
 	_, light := s.waits(t, from("a", "192.0.2.1"), 20)
 	var flood []*slowClient

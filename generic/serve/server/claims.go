@@ -7,8 +7,8 @@ import (
 
 	"github.com/emicklei/go-restful/v3"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // Rule is the kind of registration by which a server claims a path.
@@ -118,7 +118,7 @@ func (s *GenericAPIServer) ClaimOf(q Inquiry) (Claim, bool) {
 	return h.NonGoRestfulMux.claimOf(q)
 }
 
-func (emptyDelegate) ServerName() string { return metrics.ByNone }
+func (emptyDelegate) ServerName() string { return requestmetrics.ByNone }
 func (emptyDelegate) Claims() []Claim    { return nil }
 func (emptyDelegate) ClaimOf(q Inquiry) (Claim, bool) {
 	return Claim{Path: q.Info.Path, Rule: RuleNone}, true

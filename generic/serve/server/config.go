@@ -14,6 +14,7 @@ import (
 	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // Config is the configuration of a generic server. The three servers of a chain share most of it; the module's
@@ -45,13 +46,11 @@ type Config struct {
 	NoStatus bool
 	// Version is served at /version.
 	Version *version.Info
-
 	// Flags returns the command-line flags with their values, for /flagz; nil disables it.
 	Flags func() map[string]string
-	// DisabledMetrics are the names of metrics that /metrics omits.
+	// DisabledMetrics are the names of metrics that /metrics omits. AllowedLabels restricts the labels there.
 	DisabledMetrics []string
-	// AllowedLabels restricts the labels of metrics at /metrics.
-	AllowedLabels metrics.AllowedLabels
+	AllowedLabels   metrics.AllowedLabels
 	// EnableLogs serves the files below /var/log at /logs.
 	EnableLogs bool
 
@@ -79,7 +78,7 @@ type Config struct {
 func NewConfig() *Config {
 	lb := newLoopbackTransport()
 	return &Config{
-		Options:              filters.Options{Settings: filters.DefaultSettings(), Metrics: metrics.New()},
+		Options:              filters.Options{Settings: filters.DefaultSettings(), Metrics: requestmetrics.New()},
 		EndpointOptions:      DefaultEndpointOptions(),
 		ProfilingOptions:     ProfilingOptions{EnableProfiling: true},
 		LoopbackClientConfig: lb.clientConfig(),
@@ -117,7 +116,7 @@ func (c *Config) Complete() CompletedConfig {
 		done.Version = DefaultVersion()
 	}
 	if done.Metrics == nil {
-		done.Metrics = metrics.New()
+		done.Metrics = requestmetrics.New()
 	}
 	if done.Discovery == nil {
 		done.Discovery = discovery.NewGroups()

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // ChainPath is the path of the description of the chain.
@@ -31,10 +31,10 @@ type chainView struct {
 }
 
 type serverView struct {
-	Name     string          `json:"name"`
-	Delegate string          `json:"delegate,omitempty"`
-	Claims   []Claim         `json:"claims"`
-	Traffic  *metrics.Totals `json:"traffic,omitempty"`
+	Name     string                 `json:"name"`
+	Delegate string                 `json:"delegate,omitempty"`
+	Claims   []Claim                `json:"claims"`
+	Traffic  *requestmetrics.Totals `json:"traffic,omitempty"`
 }
 
 type requestView struct {
@@ -110,7 +110,7 @@ func (s *GenericAPIServer) serverViews(claims bool) []serverView {
 		}
 		all = append(all, v)
 	}
-	for _, other := range []string{metrics.ByFilters, metrics.ByExternal, metrics.ByNone} {
+	for _, other := range []string{requestmetrics.ByFilters, requestmetrics.ByExternal, requestmetrics.ByNone} {
 		totals := s.config.Metrics.Chain.Traffic(other).Totals()
 		all = append(all, serverView{Name: other, Claims: []Claim{}, Traffic: &totals})
 	}
@@ -154,7 +154,7 @@ func (s *GenericAPIServer) explain(ctx context.Context, target, verb string) (*c
 	view.Filters, verdict = s.filters.Explain(ctx, &http.Request{Method: method, URL: u, Header: http.Header{}}, info)
 	view.Authorization = &verdict
 	if s.filters.Covers(method, u.Path) {
-		view.Server, view.Claim = metrics.ByFilters, &Claim{Path: u.Path, Rule: "publicFiles"}
+		view.Server, view.Claim = requestmetrics.ByFilters, &Claim{Path: u.Path, Rule: "publicFiles"}
 	}
 	return view, nil
 }

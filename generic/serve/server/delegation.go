@@ -3,8 +3,8 @@ package server
 import (
 	"net/http"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // DelegationTarget is the next server in the chain. A server delegates all requests that it does not claim. The
@@ -41,6 +41,6 @@ func (emptyDelegate) ListedPaths() []string               { return nil }
 func (emptyDelegate) NextDelegate() DelegationTarget      { return nil }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
-	request.MarkServer(r.Context(), metrics.ByNone)
+	request.MarkServer(r.Context(), requestmetrics.ByNone)
 	http.NotFound(w, r)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/dynamic"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/run/options"
@@ -55,13 +56,13 @@ func (l *TreeList) DeepCopyObject() runtime.Object {
 var forest = schema.GroupVersion{Group: "forest.example.com", Version: "v1"}
 
 // trees declares the kind; nil functions select the defaults.
-func trees() *registry.Kind[*Tree] {
-	return &registry.Kind[*Tree]{
+func trees() *kind.Kind[*Tree] {
+	return &kind.Kind[*Tree]{
 		Hub: forest.WithKind("Tree"), Namespaced: true,
 		New:     func() *Tree { return &Tree{} },
 		NewList: func() runtime.Object { return &TreeList{} },
-		Names:   registry.Names{Plural: "trees", Singular: "tree"},
-		Write: registry.Write[*Tree]{
+		Names:   kind.Names{Plural: "trees", Singular: "tree"},
+		Write: kind.Write[*Tree]{
 			Validate: func(_ context.Context, t *Tree) field.ErrorList {
 				if t.Height <= 0 {
 					return field.ErrorList{field.Invalid(field.NewPath("height"), t.Height, "must be greater than 0")}

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/requestmetrics"
 	"triplane.dev/internal/worker"
 )
 
@@ -25,7 +25,8 @@ const (
 
 // gatherWrites makes HTTP/2 write to gathered connections, each with a frameScheduler. It must be called after
 // http2.ConfigureServer. It calls begun with each HTTP/2 connection.
-func gatherWrites(s *http.Server, h2 *http2.Server, limit time.Duration, m *metrics.Stalls, begun func(net.Conn)) {
+func gatherWrites(s *http.Server, h2 *http2.Server, limit time.Duration, m *requestmetrics.Stalls,
+	begun func(net.Conn)) {
 	s.TLSNextProto[http2.NextProtoTLS] = func(s *http.Server, c *tls.Conn, h http.Handler) {
 		begun(c)
 		ctx := context.Background()

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 )
@@ -41,15 +42,14 @@ func (b *GroupBuilder) Put(version, name string, r *rest.Resource) {
 
 // AddKind makes the store of a kind and serves it, with its declared subresources, in some of the group's versions.
 // Versions of another group are served by that group.
-func AddKind[T registry.Object](b *GroupBuilder, kind *registry.Kind[T],
-	versions []schema.GroupVersion) (*registry.Store[T], error) {
+func AddKind[T kind.Object](b *GroupBuilder, k *kind.Kind[T], versions []schema.GroupVersion) (*registry.Store[T], error) {
 	group := b.info.PrioritizedVersions[0].Group
-	resource := schema.GroupResource{Group: group, Resource: kind.Names.Plural}
+	resource := schema.GroupResource{Group: group, Resource: k.Names.Plural}
 	options, err := b.storages.GetRESTOptions(resource)
 	if err != nil {
 		return nil, err
 	}
-	store, err := registry.NewStore(kind, b.info.Scheme, options)
+	store, err := registry.NewStore(k, b.info.Scheme, options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", resource, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 )
@@ -22,8 +23,8 @@ func (noStorage) GetRESTOptions(schema.GroupResource) (registry.RESTOptions, err
 func TestGroupBuilder(t *testing.T) {
 	v1, v2 := schema.GroupVersion{Group: "g", Version: "v1"}, schema.GroupVersion{Group: "g", Version: "v2"}
 	b := NewGroupBuilder(APIGroupInfo{PrioritizedVersions: []schema.GroupVersion{v2, v1}, Scheme: runtime.NewScheme()}, noStorage{})
-	kind := &registry.Kind[*corev1.ConfigMap]{Hub: v1.WithKind("ConfigMap"), Names: registry.Names{Plural: "configmaps"}}
-	if _, err := AddKind(b, kind, b.Versions()); err == nil || b.Has("v1", "configmaps") {
+	k := &kind.Kind[*corev1.ConfigMap]{Hub: v1.WithKind("ConfigMap"), Names: kind.Names{Plural: "configmaps"}}
+	if _, err := AddKind(b, k, b.Versions()); err == nil || b.Has("v1", "configmaps") {
 		t.Errorf("a kind without a place to store its objects is served: %v", err)
 	}
 	b.Put("v1", "greetings", &rest.Resource{})

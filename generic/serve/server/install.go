@@ -119,7 +119,7 @@ func (s *GenericAPIServer) Endpoints() endpoints.Shared {
 		NoInitialEvents:     s.config.NoInitialEvents,
 		Shards:              s.config.Shards,
 		MinRequestTimeout:   s.config.MinRequestTimeout,
-		Metrics:             s.config.Metrics,
+		Watches:             s.config.Metrics.Watches,
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/serve/requestmetrics"
 	"triplane.dev/internal/worker"
 )
 
@@ -27,7 +27,7 @@ type loopbackTransport struct {
 	ready   chan struct{}
 	once    sync.Once
 	handler http.Handler
-	metrics *metrics.Clients
+	metrics *requestmetrics.Clients
 }
 
 func newLoopbackTransport() *loopbackTransport {
@@ -35,7 +35,7 @@ func newLoopbackTransport() *loopbackTransport {
 }
 
 // serve sets the handler, releases waiting requests, and counts requests.
-func (t *loopbackTransport) serve(h http.Handler, m *metrics.Clients) {
+func (t *loopbackTransport) serve(h http.Handler, m *requestmetrics.Clients) {
 	t.once.Do(func() {
 		t.handler, t.metrics = h, m
 		close(t.ready)

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/net/http2"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/requestmetrics"
 	"triplane.dev/internal/worker"
 )
 
@@ -97,7 +97,7 @@ type httpServer struct {
 // serve accepts connections until shutdown, and calls fail if the listener breaks. Clients must read responses
 // within limit; handlers of long-running requests disable the limit.
 func (s *SecureServing) serve(
-	h http.Handler, m *metrics.Registry, limit time.Duration, fail func(error),
+	h http.Handler, m *requestmetrics.Metrics, limit time.Duration, fail func(error),
 ) (*httpServer, error) {
 	if s.Listener == nil || s.Certificates == nil {
 		return nil, errors.New("secure serving needs a listener and certificates")
@@ -212,7 +212,7 @@ func (l keepAlive) Accept() (net.Conn, error) {
 
 // quietLog receives the log of net/http. Failed handshakes are logged at a high verbosity only, because load
 // balancers probe with bare connections.
-type quietLog struct{ metrics *metrics.Requests }
+type quietLog struct{ metrics *requestmetrics.Requests }
 
 // Write implements io.Writer.
 func (l quietLog) Write(p []byte) (int, error) {

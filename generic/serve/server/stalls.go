@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/requestmetrics"
 	"triplane.dev/generic/storage/wire"
 )
 
@@ -29,7 +29,7 @@ type stalledConnection struct {
 
 var _ filters.Connection = (*stalledConnection)(nil)
 
-func newStalledConnection(limit time.Duration, m *metrics.Stalls, end func()) *stalledConnection {
+func newStalledConnection(limit time.Duration, m *requestmetrics.Stalls, end func()) *stalledConnection {
 	return &stalledConnection{limit: limit, end: func() {
 		m.Ended("connection")
 		end()

@@ -3,6 +3,9 @@ package cache
 import (
 	"context"
 	"errors"
+	"sort"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"triplane.dev/generic/base/tracing"
@@ -67,4 +70,107 @@ func (c *Cache) await(ctx context.Context, revision int64, late error) error {
 		return late
 	}
 	return &storage.TooLargeError{Requested: revision, Current: c.mux.progress.load()}
+}
+
+// waitBounds are the upper bounds of the buckets of Waits in seconds.
+var waitBounds = [...]float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3}
+
+// Waits is the distribution of how long reads waited for a fresh cache.
+type Waits struct {
+	reads [len(waitBounds) + 1]uint64
+	Total time.Duration
+}
+
+// Histogram returns the number of reads, and the cumulative count for each upper bound in seconds.
+func (w *Waits) Histogram() (reads uint64, upTo map[float64]uint64) {
+	upTo = make(map[float64]uint64, len(waitBounds))
+	for i, n := range w.reads {
+		reads += n
+		if i < len(waitBounds) {
+			upTo[waitBounds[i]] = reads
+		}
+	}
+	return reads, upTo
+}
+
+// waits counts the waits of a cache.
+type waits struct {
+	reads [len(waitBounds) + 1]atomic.Uint64
+	total atomic.Int64 // nanoseconds
+}
+
+// none counts a read that did not wait.
+func (w *waits) none() { w.reads[0].Add(1) }
+
+func (w *waits) add(d time.Duration) {
+	w.reads[sort.SearchFloat64s(waitBounds[:], d.Seconds())].Add(1)
+	w.total.Add(int64(d))
+}
+
+func (w *waits) load() Waits {
+	out := Waits{Total: time.Duration(w.total.Load())}
+	for i := range w.reads {
+		out.reads[i] = w.reads[i].Load()
+	}
+	return out
+}
+
+// progress is a revision that only increases. Readers can wait for it.
+type progress struct {
+	revision  atomic.Int64
+	requested chan struct{} // receives when a reader waits; one slot
+	quiet     bool          // progress need not be requested
+
+	mu      sync.Mutex
+	changed chan struct{} // closed at the next change; nil if no reader waits
+}
+
+func newProgress() *progress { return &progress{requested: make(chan struct{}, 1)} }
+
+func (p *progress) load() int64 { return p.revision.Load() }
+
+// set sets the revision and wakes all readers.
+func (p *progress) set(revision int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.revision.Store(revision)
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
+}
+
+// change returns a channel that is closed at the next change, or nil if no reader waits.
+func (p *progress) change() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changed
+}
+
+// wait returns when the revision is reached or ctx ends.
+func (p *progress) wait(ctx context.Context, revision int64) error {
+	for p.load() < revision {
+		p.mu.Lock()
+		if p.load() >= revision {
+			p.mu.Unlock()
+			return nil
+		}
+		if p.changed == nil {
+			p.changed = make(chan struct{})
+		}
+		changed := p.changed
+		p.mu.Unlock()
+		if !p.quiet {
+			select {
+			case p.requested <- struct{}{}:
+			default:
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }

@@ -76,6 +76,9 @@ func (w *watch) signal() {
 	case w.wakeup <- struct{}{}:
 	default:
 	}
+	if w.opts.Notify != nil {
+		w.opts.Notify()
+	}
 }
 
 // fail ends the watch after the queued events. The caller holds Cache.mu and removes the watch from the index.

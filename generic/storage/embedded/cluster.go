@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/embedded/database"
 )
 
 const (
@@ -61,7 +62,7 @@ func alone(cfg Config) (bool, error) {
 		}
 		return cfg.Peer == nil || len(cfg.Peer.Initial) <= 1, nil
 	}
-	n, err := membersIn(Database(cfg.Dir))
+	n, err := membersIn(database.Path(cfg.Dir))
 	// An empty database has no members: they are in the log.
 	return n == 1 || n == 0 && cfg.Peer == nil, err
 }
@@ -71,7 +72,7 @@ func membersIn(path string) (n int, err error) {
 	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
 		return 0, nil
 	}
-	return n, viewDatabase(path, func(tx *bolt.Tx) error {
+	return n, database.View(path, func(tx *bolt.Tx) error {
 		if members := tx.Bucket([]byte("members")); members != nil {
 			n = members.Stats().KeyN
 		}

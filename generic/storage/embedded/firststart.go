@@ -15,6 +15,8 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
 	"go.etcd.io/raft/v3/raftpb"
 	"k8s.io/klog/v2"
+
+	"triplane.dev/generic/storage/embedded/database"
 )
 
 // discardUncommitted removes what the first start leaves if it is killed: a log without committed entries, from
@@ -32,7 +34,7 @@ func discardUncommitted(dir string) error {
 	if begun, err := committed(filepath.Join(member, logs[0])); begun || err != nil {
 		return err
 	}
-	if begun, err := applied(Database(dir)); begun || err != nil {
+	if begun, err := applied(database.Path(dir)); begun || err != nil {
 		return err
 	}
 	klog.InfoS("Recreating the data directory, its first start did not complete", "dir", dir)
@@ -80,7 +82,7 @@ func applied(path string) (bool, error) {
 		return false, err
 	}
 	begun := false
-	err = viewDatabase(path, func(tx *bolt.Tx) error {
+	err = database.View(path, func(tx *bolt.Tx) error {
 		if meta := tx.Bucket([]byte("meta")); meta != nil {
 			index := meta.Get([]byte("consistent_index"))
 			begun = len(index) == 8 && binary.BigEndian.Uint64(index) > 0

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/generic/storage/embedded/database"
 	"triplane.dev/internal/durable"
 	"triplane.dev/internal/worker"
 )
@@ -96,7 +97,7 @@ func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error)
 	if err := checkRestored(cfg.Dir); err != nil {
 		return false, err
 	}
-	if s.stored, err = checkDatabase(cfg.Dir); err != nil {
+	if s.stored, err = database.Check(cfg.Dir); err != nil {
 		return false, err
 	}
 	if cfg.Verify != nil {
@@ -286,7 +287,7 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, fileutil.PrivateFileMode)
 	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, errInUse(dir)
+		return nil, database.InUse(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", dir, err)
@@ -422,7 +423,7 @@ func newServer(sc config.ServerConfig, failure *failure) (*etcdserver.EtcdServer
 	result := make(chan made, 1)
 	worker.Go(func() { // ends on a failure
 		var m made
-		m.err = guarded(func() (err error) {
+		m.err = database.Guard(func() (err error) {
 			m.server, err = etcdserver.NewServer(sc)
 			return err
 		})

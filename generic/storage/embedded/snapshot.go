@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 
 	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/embedded/database"
 	"triplane.dev/internal/durable"
 )
 
@@ -41,38 +41,6 @@ func (s *Server) Snapshot(path string) error {
 	})
 }
 
-// VerifySnapshot verifies the checksum of a snapshot and that it can be opened.
-func VerifySnapshot(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // read-only
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	const pages = 512 // the size of a database is a multiple of it
-	length := info.Size() - sha256.Size
-	if length <= 0 || length%pages != 0 {
-		return fmt.Errorf("%s is not a complete snapshot", path)
-	}
-	sum, want := sha256.New(), make([]byte, sha256.Size)
-	if _, err := io.CopyN(sum, f, length); err != nil {
-		return err
-	}
-	if _, err := io.ReadFull(f, want); err != nil {
-		return err
-	}
-	if !bytes.Equal(sum.Sum(nil), want) {
-		return fmt.Errorf("%s is damaged: its checksum is wrong", path)
-	}
-	if err := walkDatabase(path, checkEntry); err != nil {
-		return fmt.Errorf("%s was made of a damaged store: %w", path, err)
-	}
-	return nil
-}
-
 // SnapshotStatus describes a snapshot.
 type SnapshotStatus struct {
 	Hash uint32 // of the whole file, as in etcdutl
@@ -85,7 +53,7 @@ type SnapshotStatus struct {
 
 // InspectSnapshot verifies a snapshot and returns its status.
 func InspectSnapshot(path string) (SnapshotStatus, error) {
-	held, err := readSnapshot(path)
+	held, err := database.ReadSnapshot(path)
 	if err != nil {
 		return SnapshotStatus{}, err
 	}
@@ -101,13 +69,13 @@ func InspectSnapshot(path string) (SnapshotStatus, error) {
 func restoring(dir string) string { return dir + ".restoring" }
 
 // Restoring returns the file that Restore is writing, to show its progress.
-func Restoring(dir string) string { return Database(restoring(dir)) }
+func Restoring(dir string) string { return database.Path(restoring(dir)) }
 
 // Restore creates the data directory of a member from a snapshot of any etcd. The directory must not contain a
 // store. Its revisions continue far after those of the snapshot. The directory is renamed to dir after it is
 // synced. Restore removes what a killed Restore has left.
 func Restore(path, dir string) error {
-	if err := VerifySnapshot(path); err != nil {
+	if err := database.VerifySnapshot(path); err != nil {
 		return err
 	}
 	if err := vacant(dir); err != nil {
@@ -118,7 +86,7 @@ func Restore(path, dir string) error {
 		return fmt.Errorf("what an earlier restore has left: %w", err)
 	}
 	self := selfURL()
-	err := guarded(func() error {
+	err := database.Guard(func() error {
 		return snapshot.NewV3(newLogger()).Restore(snapshot.RestoreConfig{
 			SnapshotPath: path, OutputDataDir: unfinished, Name: memberName, PeerURLs: []string{self.String()},
 			InitialCluster: memberName + "=" + self.String(), InitialClusterToken: memberName,

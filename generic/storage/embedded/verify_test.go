@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"triplane.dev/generic/storage/embedded/database"
 )
 
 // A flipped bit in a value is detected by comparison with a snapshot, or by the decoder. Undamaged stores are
@@ -48,17 +50,17 @@ func TestVerify(t *testing.T) {
 		t.Errorf("%+v, %v", status, err)
 	}
 	damagedSnapshot(t, dir, v)
-	good, err := os.ReadFile(Database(dir))
+	good, err := os.ReadFile(database.Path(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for from, to := range map[string]string{"stored": "stoned", "later": "Later"} {
-		if err := os.WriteFile(Database(dir), bytes.ReplaceAll(good, []byte(from), []byte(to)), 0o600); err != nil {
+		if err := os.WriteFile(database.Path(dir), bytes.ReplaceAll(good, []byte(from), []byte(to)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		want := map[string]string{"stored": "/a at revision 2 differs from ", "later": "/c at revision 5: it cannot be decoded"}[from]
 		_, err := Verify(dir, v)
-		if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || len(damaged.Problems) != 1 || !strings.Contains(err.Error(), want) {
+		if damaged := (*database.DamagedError)(nil); !errors.As(err, &damaged) || len(damaged.Problems) != 1 || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 		if s, err := Start(t.Context(), Config{Dir: dir, Verify: &v}); err == nil || !strings.Contains(err.Error(), want) {

@@ -7,7 +7,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/tracing"
 	"triplane.dev/generic/storage"
@@ -16,21 +15,21 @@ import (
 // Backend measures the requests of one resource to another backend.
 type Backend struct {
 	storage.Backend
-	get, list, count, create, update, remove *metrics.Operation
-	swept                                    *metrics.Operation // ranges in the context of Sweep
+	get, list, count, create, update, remove *operation
+	swept                                    *operation // ranges in the context of Sweep
 	attributes                               []attribute.KeyValue
 	listed                                   func(objects int)
 }
 
 // New returns a view of a backend for a resource.
-func New(below storage.Backend, m *metrics.Storage, group, resource string) *Backend {
+func New(below storage.Backend, m *Metrics, group, resource string) *Backend {
 	return &Backend{
 		Backend: below,
-		get:     m.Of("get", group, resource), list: m.Of("list", group, resource),
-		count: m.Of("listOnlyCount", group, resource),
-		swept: m.Of("list", "", ""), create: m.Of("create", group, resource), update: m.Of("update", group, resource),
-		remove:     m.Of("delete", group, resource),
-		listed:     func(objects int) { m.Listed(group, resource, objects) },
+		get:     m.of("get", group, resource), list: m.of("list", group, resource),
+		count: m.of("listOnlyCount", group, resource),
+		swept: m.of("list", "", ""), create: m.of("create", group, resource), update: m.of("update", group, resource),
+		remove:     m.of("delete", group, resource),
+		listed:     func(objects int) { m.listed(group, resource, objects) },
 		attributes: []attribute.KeyValue{attribute.String("group", group), attribute.String("resource", resource)},
 	}
 }
@@ -40,7 +39,7 @@ func (b *Backend) Get(ctx context.Context, key string) (storage.KeyValue, error)
 	begun := time.Now()
 	kv, err := b.Backend.Get(ctx, key)
 	spent(ctx, begun)
-	b.get.Done(begun, failed(err))
+	b.get.done(begun, failed(err))
 	b.traced(ctx, begun, err, "get")
 	return kv, err
 }
@@ -56,7 +55,7 @@ func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage
 	}
 	result, err := b.Backend.Range(ctx, opts)
 	spent(ctx, begun)
-	op.Done(begun, failed(err))
+	op.done(begun, failed(err))
 	if err == nil && !opts.CountOnly && !sweep {
 		b.listed(len(result.Items))
 	}
@@ -68,7 +67,7 @@ func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage
 func (b *Backend) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (int64, error) {
 	begun := time.Now()
 	revision, err := b.Backend.Create(ctx, key, value, ttl)
-	b.create.Done(begun, failed(err))
+	b.create.done(begun, failed(err))
 	b.noted(ctx, begun, err, "create", "Object stored in database")
 	return revision, err
 }
@@ -78,7 +77,7 @@ func (b *Backend) Update(ctx context.Context, key string, value []byte, expected
 	error) {
 	begun := time.Now()
 	revision, err := b.Backend.Update(ctx, key, value, expected, ttl)
-	b.update.Done(begun, failed(err))
+	b.update.done(begun, failed(err))
 	b.noted(ctx, begun, err, "update", "Object stored in database")
 	return revision, err
 }
@@ -87,7 +86,7 @@ func (b *Backend) Update(ctx context.Context, key string, value []byte, expected
 func (b *Backend) Delete(ctx context.Context, key string, expected int64) (int64, error) {
 	begun := time.Now()
 	revision, err := b.Backend.Delete(ctx, key, expected)
-	b.remove.Done(begun, failed(err))
+	b.remove.done(begun, failed(err))
 	b.noted(ctx, begun, err, "delete", "Object deleted from database")
 	return revision, err
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/controllers/control"
 	"triplane.dev/kubeapi/group"
 	"triplane.dev/kubeapi/quota"
@@ -84,7 +84,7 @@ func (c *controller) number(ctx context.Context, namespace string, r *control.Re
 
 // addUsage adds the usage of single objects.
 func addUsage[T interface {
-	registry.Object
+	kind.Object
 	runtime.Object
 }](ctx context.Context, of group.Handle[T], used corev1.ResourceList, q *corev1.ResourceQuota,
 	names []corev1.ResourceName) error {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/kubeapi/group"
@@ -46,7 +47,7 @@ func (b binder) create(ctx context.Context, r rest.CreateRequest) (runtime.Objec
 		return nil, err
 	}
 	dryRun := r.Options != nil && len(r.Options.DryRun) > 0
-	sub := &registry.UpdateSubresource[pod]{}
+	sub := &kind.UpdateSubresource[pod]{}
 	_, err := b.pods.Modify(ctx, r.Name, sub, dryRun, func(p pod) error {
 		if err := b.pods.CheckPreconditions(ctx, p, meant(binding)); err != nil {
 			return err

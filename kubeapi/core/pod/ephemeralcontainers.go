@@ -7,16 +7,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/specdiff"
 )
 
 // ephemeralContainers adds containers for debugging to a running pod.
-func ephemeralContainers(o podspec.Options) *registry.UpdateSubresource[pod] {
+func ephemeralContainers(o podspec.Options) *kind.UpdateSubresource[pod] {
 	path := field.NewPath("spec", "ephemeralContainers")
-	return &registry.UpdateSubresource[pod]{
+	return &kind.UpdateSubresource[pod]{
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
 			added := p.Spec.EphemeralContainers
 			resetTo(p, old)

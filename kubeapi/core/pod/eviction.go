@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/codec"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/kubeapi/group"
@@ -46,7 +48,7 @@ func evictionCodec(schema.GroupVersion) (rest.Codec, error) {
 		return nil, err
 	}
 	scheme.AddKnownTypeWithName(oldEvictions.WithKind("Eviction"), &policyv1.Eviction{})
-	return registry.NewTypedCodec(scheme, evictionKind, registry.CodecOptions{})
+	return codec.New(scheme, evictionKind, codec.Options{})
 }
 
 func (e eviction) create(ctx context.Context, r rest.CreateRequest) (runtime.Object, error) {
@@ -242,7 +244,7 @@ func tooMany(retry int, detail string, args ...any) error {
 // resource version is the marked pod's then.
 func (e eviction) markDisrupted(ctx context.Context, name string, del *metav1.DeleteOptions) error {
 	marked, err := e.pods.Modify(ctx, name, e.pods.Kind().Status, len(del.DryRun) > 0, func(p pod) error {
-		if err := registry.UnmetPrecondition(e.pods.Kind().Hub, p, del.Preconditions); err != nil {
+		if err := kind.UnmetPrecondition(e.pods.Kind().Hub, p, del.Preconditions); err != nil {
 			return err
 		}
 		for i := range p.Status.Conditions {

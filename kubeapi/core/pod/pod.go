@@ -7,18 +7,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
 )
 
 type pod = *corev1.Pod
 
 // Kind declares the Pod; o says what its spec may be.
-func Kind(o podspec.Options) registry.Kind[pod] {
-	return registry.Kind[pod]{
+func Kind(o podspec.Options) kind.Kind[pod] {
+	return kind.Kind[pod]{
 		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true,
-		Names: registry.Names{Plural: "pods", ShortNames: []string{"po"}, Categories: []string{"all"}},
-		Write: registry.Write[pod]{
+		Names: kind.Names{Plural: "pods", ShortNames: []string{"po"}, Categories: []string{"all"}},
+		Write: kind.Write[pod]{
 			AllowUnconditionalUpdate: true,
 			Default: func(p pod) {
 				podspec.DefaultPod(p)
@@ -39,32 +39,32 @@ func Kind(o podspec.Options) registry.Kind[pod] {
 				return podspec.PodWarnings(p)
 			},
 		},
-		Delete: registry.Delete[pod]{
+		Delete: kind.Delete[pod]{
 			ReturnsObject: true,
 			CheckGraceful: gracePeriod,
 		},
-		Show: registry.Show[pod]{
+		Show: kind.Show[pod]{
 			Columns:       columns(),
 			Cells:         cells,
 			RowConditions: rowConditions,
 		},
-		Select: registry.Select[pod]{
+		Select: kind.Select[pod]{
 			Fields: selectableFields(),
 			Index:  "spec.nodeName",
 		},
 		Status: status(o),
-		Subresources: map[string]*registry.UpdateSubresource[pod]{
+		Subresources: map[string]*kind.UpdateSubresource[pod]{
 			"ephemeralcontainers": ephemeralContainers(o),
 			"resize":              resize(o),
 		},
 	}
 }
 
-func selectableFields() []registry.SelectableField[pod] {
-	f := func(path string, get func(p pod) string) registry.SelectableField[pod] {
-		return registry.SelectableField[pod]{Path: path, Get: get}
+func selectableFields() []kind.SelectableField[pod] {
+	f := func(path string, get func(p pod) string) kind.SelectableField[pod] {
+		return kind.SelectableField[pod]{Path: path, Get: get}
 	}
-	return []registry.SelectableField[pod]{
+	return []kind.SelectableField[pod]{
 		f("spec.nodeName", func(p pod) string { return p.Spec.NodeName }),
 		f("spec.restartPolicy", func(p pod) string { return string(p.Spec.RestartPolicy) }),
 		f("spec.schedulerName", func(p pod) string { return p.Spec.SchedulerName }),

@@ -6,14 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
 )
 
 // resize changes the CPU and memory of a pod, and of its containers.
-func resize(o podspec.Options) *registry.UpdateSubresource[pod] {
-	return &registry.UpdateSubresource[pod]{
+func resize(o podspec.Options) *kind.UpdateSubresource[pod] {
+	return &kind.UpdateSubresource[pod]{
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
 			now := p.Spec
 			if len(now.Containers) != len(old.Spec.Containers) || len(now.InitContainers) != len(old.Spec.InitContainers) {

@@ -7,13 +7,13 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
 )
 
 // status is what kubelets and controllers write.
-func status(o podspec.Options) *registry.UpdateSubresource[pod] {
-	return &registry.UpdateSubresource[pod]{
+func status(o podspec.Options) *kind.UpdateSubresource[pod] {
+	return &kind.UpdateSubresource[pod]{
 		Preserves: []string{"metadata.deletionTimestamp", "metadata.ownerReferences"},
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
 			if p.Status.QOSClass == "" {

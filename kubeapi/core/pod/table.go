@@ -7,12 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/show"
 )
 
-func columns() []registry.Column {
-	return []registry.Column{
+func columns() []kind.Column {
+	return []kind.Column{
 		show.Name(),
 		show.Text("Ready", "The aggregate readiness state of this pod for accepting traffic."),
 		show.Text("Status", "The aggregate status of the containers in this pod."),

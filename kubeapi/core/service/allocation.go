@@ -37,9 +37,10 @@ func NewAllocation(d group.Deps) (*Allocation, error) {
 		return nil, err
 	}
 	prefixes := Prefixes(d.ServiceCIDRs)
+	counted := allocator.NewMetrics(d.Metrics)
 	a := &Allocation{
-		ips:   allocator.NewIPs(d.Stores, prefixes, d.Allocation),
-		ports: allocator.NewPorts(stored, d.NodePortRange, d.Allocation),
+		ips:   allocator.NewIPs(d.Stores, prefixes, counted),
+		ports: allocator.NewPorts(stored, d.NodePortRange, counted),
 
 		options: options{
 			namesOfOld: !d.Gate("RelaxedServiceNameValidation"), preferCloseOnly: !d.Gate("PreferSameTrafficDistribution"),

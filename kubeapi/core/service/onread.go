@@ -4,13 +4,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 )
 
 // onRead completes services that were stored before clusterIPs, ipFamilies and
 // ipFamilyPolicy existed, as the documentation of dual-stack services has it.
-func (a *Allocation) onRead() registry.OnRead[service] {
-	return registry.OnRead[service]{Complete: a.completeStored, Fields: []string{"spec.clusterIPs", "spec.ipFamilies",
+func (a *Allocation) onRead() kind.OnRead[service] {
+	return kind.OnRead[service]{Complete: a.completeStored, Fields: []string{"spec.clusterIPs", "spec.ipFamilies",
 		"spec.ipFamilyPolicy"}}
 }
 

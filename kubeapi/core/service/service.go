@@ -9,7 +9,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
@@ -29,13 +29,13 @@ type options struct {
 
 // Kind declares services. What a service needs outside itself, IPs and
 // ports, comes from a.
-func Kind(a *Allocation) registry.Kind[service] {
-	return registry.Kind[service]{
+func Kind(a *Allocation) kind.Kind[service] {
+	return kind.Kind[service]{
 		Hub:            corev1.SchemeGroupVersion.WithKind("Service"),
-		Representation: registry.Typed[service]{MetadataOnUpdate: registry.MetadataChange, OnRead: a.onRead()},
+		Representation: kind.Typed[service]{MetadataOnUpdate: kind.MetadataChange, OnRead: a.onRead()},
 		Namespaced:     true, Prefix: "services/specs",
-		Names: registry.Names{Plural: "services", ShortNames: []string{"svc"}, Categories: []string{"all"}},
-		Write: registry.Write[service]{
+		Names: kind.Names{Plural: "services", ShortNames: []string{"svc"}, Categories: []string{"all"}},
+		Write: kind.Write[service]{
 			ValidateName:             a.options.name(),
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
@@ -59,12 +59,12 @@ func Kind(a *Allocation) registry.Kind[service] {
 			},
 			Warnings: warnings,
 		},
-		Delete: registry.Delete[service]{
+		Delete: kind.Delete[service]{
 			ReturnsObject: true,
 			After:         a.afterDelete,
 		},
-		Show: registry.Show[service]{
-			Columns: []registry.Column{
+		Show: kind.Show[service]{
+			Columns: []kind.Column{
 				show.Name(), show.Text("Type", show.Doc(corev1.ServiceSpec{}, "type")),
 				show.Text("Cluster-IP", show.Doc(corev1.ServiceSpec{}, "clusterIP")),
 				show.Text("External-IP", show.Doc(corev1.ServiceSpec{}, "externalIPs")),
@@ -73,13 +73,13 @@ func Kind(a *Allocation) registry.Kind[service] {
 			},
 			Cells: cells,
 		},
-		Select: registry.Select[service]{
-			Fields: []registry.SelectableField[service]{
+		Select: kind.Select[service]{
+			Fields: []kind.SelectableField[service]{
 				{Path: "spec.clusterIP", Get: func(s service) string { return s.Spec.ClusterIP }},
 				{Path: "spec.type", Get: func(s service) string { return string(s.Spec.Type) }},
 			},
 		},
-		Status: &registry.StatusSubresource[service]{
+		Status: &kind.StatusSubresource[service]{
 			ValidateUpdate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(a.options, s) },
 			Warnings:       func(_ context.Context, s, _ service) []string { return statusWarnings(s) },
 		},

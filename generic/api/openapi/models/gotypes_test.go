@@ -56,7 +56,7 @@ func TestDescribe(t *testing.T) {
 	if strings.Join(got.Required, " ") != "height alive" {
 		t.Errorf("required are %v", got.Required)
 	}
-	const branches = "#/triplane.generic.api.openapi.models.branch"
+	const branches = "#/dev.triplane.generic.api.openapi.models.branch"
 	for name, want := range map[string]string{
 		"kind": `"type":"string"`, "metadata": `{"default":{},"$ref":"#/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}`,
 		"shade": `{"description":"How dark it is below.","type":"string"}`, "height": `{"type":"integer","format":"int32","default":0}`, "alive": `{"type":"boolean"}`,

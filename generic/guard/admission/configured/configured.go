@@ -10,13 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
+	admissioninformers "k8s.io/client-go/informers/admissionregistration"
+	"k8s.io/client-go/informers/internalinterfaces"
 	admissionlisters "k8s.io/client-go/listers/admissionregistration/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/manifest"
 	"triplane.dev/generic/guard/admission/policy"
@@ -38,7 +37,7 @@ type Config struct {
 	// ExcludeReviews is set if no webhook is called for authentication and authorization reviews.
 	ExcludeReviews bool
 	// Metrics counts calls and evaluations; nil disables metrics.
-	Metrics *metrics.Admission
+	Metrics *admission.Metrics
 	// Manifests lets plugins read webhooks and policies from files. With nil, staticManifestsDir is an error.
 	Manifests *Manifests
 }
@@ -162,60 +161,68 @@ func (c *Plugins) Following() error {
 // denies writes until then.
 func (c *Plugins) Await(ctx context.Context) error { return c.gate.Wait(ctx, &admission.Attributes{}) }
 
-// informed is an informer and the function that its events call.
-type informed struct {
-	plugin   string
-	informer cache.SharedIndexInformer
-	changed  func()
+// InformerFactory creates informers: that of client-go, or of this process (generic/api/informers).
+type InformerFactory interface {
+	internalinterfaces.SharedInformerFactory
+	StartWithContext(ctx context.Context)
+	Shutdown()
 }
 
 // Follow applies the webhooks and policies of the API until ctx ends. mutating is the version of
-// MutatingAdmissionPolicy to follow, or "" for none.
-func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutating string) {
+// MutatingAdmissionPolicy to follow, or "" for none. It runs the informers of the factory, which is its own.
+func (c *Plugins) Follow(ctx context.Context, factory InformerFactory, mutating string) {
 	var work worker.Group
 	defer work.Wait()
 	for _, s := range c.sources {
 		work.Keep(ctx, s.Run)
 	}
-	factory := informers.NewSharedInformerFactory(client, 0)
-	kinds := factory.Admissionregistration().V1()
-	f := &followed{plugins: c,
-		validating:  kinds.ValidatingWebhookConfigurations().Lister(),
-		mutating:    kinds.MutatingWebhookConfigurations().Lister(),
-		vap:         kinds.ValidatingAdmissionPolicies().Lister(),
-		vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
+	f := &followed{plugins: c}
+	synced, err := f.watch(admissioninformers.New(factory, metav1.NamespaceAll, nil), mutating)
+	if err != nil {
+		return // only informers that run already fail
 	}
-	followers := []informed{
-		{ValidatingWebhook, kinds.ValidatingWebhookConfigurations().Informer(), f.setValidating},
-		{MutatingWebhook, kinds.MutatingWebhookConfigurations().Informer(), f.setMutating},
-		{ValidatingPolicy, kinds.ValidatingAdmissionPolicies().Informer(), f.setValidatingPolicies},
-		{ValidatingPolicy, kinds.ValidatingAdmissionPolicyBindings().Informer(), f.setValidatingPolicies},
-	}
-	if policies, bindings := mutatingInformers(factory.Admissionregistration(), mutating); policies != nil {
-		f.mapl = admissionlisters.NewMutatingAdmissionPolicyLister(policies.GetIndexer())
-		f.mapBindings = admissionlisters.NewMutatingAdmissionPolicyBindingLister(bindings.GetIndexer())
-		followers = append(followers, informed{MutatingPolicy, policies, f.setMutatingPolicies},
-			informed{MutatingPolicy, bindings, f.setMutatingPolicies})
-	}
-	var synced []cache.DoneChecker
-	for _, i := range followers {
-		if !slices.Contains(c.enabled, i.plugin) {
-			continue
-		}
-		if err := i.informer.SetTransform(trimmed); err != nil {
-			return // only informers that run already fail
-		}
-		registration, err := i.informer.AddEventHandler(onChange(i.changed, c.webhooks.Metrics))
-		if err != nil {
-			return
-		}
-		synced = append(synced, registration.HasSyncedChecker())
-		work.Go(func() { i.informer.RunWithContext(ctx) })
-	}
+	factory.StartWithContext(ctx)
+	defer factory.Shutdown()
 	if cache.WaitFor(ctx, "", synced...) {
 		c.gate.Open()
 	}
 	<-ctx.Done()
+}
+
+// watch registers the informers of the enabled plugins. It returns what is done when they have synced.
+func (f *followed) watch(of admissioninformers.Interface, mutating string) (synced []cache.DoneChecker, err error) {
+	follow := func(changed func(), informers ...cache.SharedIndexInformer) {
+		for _, i := range informers {
+			var registration cache.ResourceEventHandlerRegistration
+			if err = errors.Join(err, i.SetTransform(trimmed)); err != nil {
+				return
+			}
+			if registration, err = i.AddEventHandler(onChange(changed, f.plugins.webhooks.Metrics)); err != nil {
+				return
+			}
+			synced = append(synced, registration.HasSyncedChecker())
+		}
+	}
+	kinds, enabled := of.V1(), func(plugin string) bool { return slices.Contains(f.plugins.enabled, plugin) }
+	if enabled(ValidatingWebhook) {
+		f.validating = kinds.ValidatingWebhookConfigurations().Lister()
+		follow(f.setValidating, kinds.ValidatingWebhookConfigurations().Informer())
+	}
+	if enabled(MutatingWebhook) {
+		f.mutating = kinds.MutatingWebhookConfigurations().Lister()
+		follow(f.setMutating, kinds.MutatingWebhookConfigurations().Informer())
+	}
+	if enabled(ValidatingPolicy) {
+		policies, bindings := kinds.ValidatingAdmissionPolicies(), kinds.ValidatingAdmissionPolicyBindings()
+		f.vap, f.vapBindings = policies.Lister(), bindings.Lister()
+		follow(f.setValidatingPolicies, policies.Informer(), bindings.Informer())
+	}
+	if policies, bindings := mutatingInformers(of, mutating); enabled(MutatingPolicy) && policies != nil {
+		f.mapl = admissionlisters.NewMutatingAdmissionPolicyLister(policies.GetIndexer())
+		f.mapBindings = admissionlisters.NewMutatingAdmissionPolicyBindingLister(bindings.GetIndexer())
+		follow(f.setMutatingPolicies, policies, bindings)
+	}
+	return synced, err
 }
 
 func withoutManagedFields(obj any) (any, error) {
@@ -228,7 +235,7 @@ func withoutManagedFields(obj any) (any, error) {
 	return obj, nil
 }
 
-func onChange(f func(), m *metrics.Admission) cache.ResourceEventHandler {
+func onChange(f func(), m *admission.Metrics) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { f() },
 		UpdateFunc: func(any, any) { f() },

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"go.uber.org/goleak"
@@ -47,7 +48,7 @@ func TestFollowsThePolicies(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		d.Follow(ctx, client, "v1")
+		d.Follow(ctx, informers.NewSharedInformerFactory(client, 0), "v1")
 	}()
 	create := func() error {
 		return chain.Validate(t.Context(), &admission.Attributes{

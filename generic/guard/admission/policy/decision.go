@@ -11,8 +11,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/expression"
 )
 
@@ -92,16 +92,16 @@ func (t *evaluation) failed(index int, message string, reason metav1.StatusReaso
 	p, b, v := t.policy, t.binding, t.decision
 	if b.audit {
 		v.auditRecord.failure(p, b, index, message)
-		t.count(metrics.PolicyAudited, err)
+		t.count(admission.PolicyAudited, err)
 	}
 	if b.deny {
 		v.deny(&denial{policy: p.name, binding: b.name, message: message, reason: reason})
-		t.count(metrics.PolicyDenied, err)
+		t.count(admission.PolicyDenied, err)
 	}
 	if b.warn {
 		request.AddWarning(v.ctx, fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s",
 			p.name, b.name, message))
-		t.count(metrics.PolicyWarned, err)
+		t.count(admission.PolicyWarned, err)
 	}
 }
 
@@ -109,14 +109,15 @@ func (t *evaluation) failed(index int, message string, reason metav1.StatusReaso
 // Ignore.
 func (t *evaluation) evaluationFailed(index int, err error) {
 	if t.policy.ignore {
-		t.count(metrics.PolicyAllowed, err)
+		t.count(admission.PolicyAllowed, err)
 		return
 	}
 	t.failed(index, err.Error(), metav1.StatusReasonInvalid, err)
 }
 
 func (t *evaluation) count(action string, err error) {
-	t.decision.config.Metrics.Policy(metrics.Validate, t.policy.name, t.binding.name, errorType(err), action,
+	t.decision.config.Metrics.Policy(admission.Validating,
+		admission.PolicyResult{Policy: t.policy.name, Binding: t.binding.name, ErrorType: errorType(err), Action: action},
 		time.Since(t.start))
 }
 
@@ -124,13 +125,13 @@ func (t *evaluation) count(action string, err error) {
 func errorType(err error) string {
 	switch {
 	case err == nil:
-		return metrics.PolicyNoError
+		return admission.PolicyNoError
 	case errors.Is(err, expression.ErrBudget):
-		return metrics.PolicyOverBudget
+		return admission.PolicyOverBudget
 	case errors.Is(err, expression.ErrCompile):
-		return metrics.PolicyCompileError
+		return admission.PolicyCompileError
 	}
-	return metrics.PolicyInvalidError
+	return admission.PolicyInvalidError
 }
 
 // evaluation is the evaluation of a policy with one of its bindings and params.
@@ -146,7 +147,7 @@ type evaluation struct {
 // evaluate evaluates a policy with one param object.
 func (v *decision) evaluate(p *validatingPolicy, b *binding, values *expression.Values, param map[string]any) {
 	t := &evaluation{v, p, b, values, param, time.Now()}
-	ok, err := p.conditionsMatch(v.ctx, metrics.Validate, v.config.Metrics, values, param)
+	ok, err := p.conditionsMatch(v.ctx, admission.Validating, v.config.Metrics, values, param)
 	switch {
 	case err != nil:
 		t.evaluationFailed(0, err)
@@ -230,7 +231,7 @@ func (t *evaluation) auditFailed(err error) {
 	}
 	t.decision.deny(&denial{policy: t.policy.name, binding: t.binding.name, message: err.Error(),
 		reason: metav1.StatusReasonInvalid})
-	t.count(metrics.PolicyDenied, err)
+	t.count(admission.PolicyDenied, err)
 }
 
 // newEvaluation returns an expression.Evaluation with a full budget and the policy's variables.

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/expression"
 	"triplane.dev/generic/guard/admission/match"
@@ -79,7 +78,7 @@ type Mutating struct {
 func NewMutating(c Config) *Mutating {
 	p := &Mutating{config: c}
 	p.init(c.Gate, compileMutating, compileMutatingBinding)
-	c.Metrics.FollowPolicies(metrics.Admit, p.names)
+	c.Metrics.FollowPolicies(admission.Mutating, p.names)
 	return p
 }
 
@@ -151,12 +150,18 @@ func (r *round) applyFailurePolicy(p *mutatingPolicy, b *binding, err error) err
 // failed is applyFailurePolicy for a failed evaluation, which it counts.
 func (r *round) failed(p *mutatingPolicy, b *binding, err error, start time.Time) error {
 	denied := r.applyFailurePolicy(p, b, err)
-	action := metrics.PolicyDenied
+	action := admission.PolicyDenied
 	if denied == nil {
-		action = metrics.PolicyAllowed
+		action = admission.PolicyAllowed
 	}
-	r.config.Metrics.Policy(metrics.Admit, p.name, b.name, errorType(err), action, time.Since(start))
+	r.count(p, b, errorType(err), action, start)
 	return denied
+}
+
+// count counts an evaluation that began at start.
+func (r *round) count(p *mutatingPolicy, b *binding, errorType, action string, start time.Time) {
+	r.config.Metrics.Policy(admission.Mutating,
+		admission.PolicyResult{Policy: p.name, Binding: b.name, ErrorType: errorType, Action: action}, time.Since(start))
 }
 
 func (r *round) policy(p *mutatingPolicy) error {
@@ -208,7 +213,7 @@ func (r *round) policy(p *mutatingPolicy) error {
 // still run; the denial names all that failed.
 func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values, param map[string]any) error {
 	start := time.Now()
-	ok, err := p.conditionsMatch(r.ctx, metrics.Admit, r.config.Metrics, values, param)
+	ok, err := p.conditionsMatch(r.ctx, admission.Mutating, r.config.Metrics, values, param)
 	if err != nil {
 		return r.failed(p, b, err, start)
 	}
@@ -236,7 +241,7 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 	if denied != nil {
 		return denied
 	}
-	r.config.Metrics.Policy(metrics.Admit, p.name, b.name, metrics.PolicyNoError, metrics.PolicyAllowed, time.Since(start))
+	r.count(p, b, admission.PolicyNoError, admission.PolicyAllowed, start)
 	if changed {
 		r.reinvocation.Changed()
 	}

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/expression"
 	"triplane.dev/generic/guard/admission/match"
@@ -24,7 +23,7 @@ type Config struct {
 	// Params reads param objects; nil has none.
 	Params Params
 	// Metrics counts evaluations; nil disables metrics.
-	Metrics *metrics.Admission
+	Metrics *admission.Metrics
 	// Gate opens when the stored policies are synced.
 	Gate *admission.Gate
 }
@@ -85,13 +84,14 @@ func (h *base) declare(c *expression.Compiler, s expression.Scope, variables []a
 }
 
 // conditionsMatch evaluates the match conditions.
-func (h *base) conditionsMatch(ctx context.Context, phase metrics.AdmissionPhase, m *metrics.Admission,
+func (h *base) conditionsMatch(ctx context.Context, phase admission.Phase, m *admission.Metrics,
 	v *expression.Values, param map[string]any) (bool, error) {
 	if len(h.conditions) == 0 {
 		return true, nil
 	}
 	start := time.Now()
 	ok, err := h.conditions.Match(ctx, expression.NewEvaluation(v, param, expression.ConditionBudget))
-	m.Conditions(phase, "policy", h.name, string(v.Attributes.Operation), ok, err, time.Since(start))
+	m.Conditions(admission.Called{Phase: phase, Name: h.name, Operation: v.Attributes.Operation}, "policy", ok, err,
+		time.Since(start))
 	return ok, err
 }

@@ -9,7 +9,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/expression"
 	"triplane.dev/generic/guard/audit"
@@ -25,7 +24,7 @@ type Validating struct {
 func NewValidating(c Config) *Validating {
 	p := &Validating{config: c}
 	p.init(c.Gate, compileValidating, compileValidatingBinding)
-	c.Metrics.FollowPolicies(metrics.Validate, p.names)
+	c.Metrics.FollowPolicies(admission.Validating, p.names)
 	return p
 }
 

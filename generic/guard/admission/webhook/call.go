@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/expression"
 	"triplane.dev/generic/storage/jsonpatch"
 )
@@ -24,7 +24,7 @@ type webhookCall struct {
 	mutating bool
 	// round is 1 in the reinvocation and 0 before. index is the webhook's position among all of its kind.
 	round, index int
-	metrics      *metrics.Admission
+	metrics      *admission.Metrics
 }
 
 // reply is the response of a webhook.
@@ -37,7 +37,7 @@ type reply struct {
 // ignored. The error is an API status.
 func (c *webhookCall) invoke(ctx context.Context, v *expression.Values) (*reply, error) {
 	if v.Attributes.DryRun && !c.dryRun {
-		c.rejected(v, metrics.WebhookRefused, http.StatusBadRequest)
+		c.rejected(v, admission.WebhookRefused, http.StatusBadRequest)
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("admission webhook %q does not support dry run", c.name))
 	}
 	start := time.Now()
@@ -54,18 +54,18 @@ func (c *webhookCall) invoke(ctx context.Context, v *expression.Values) (*reply,
 	if !r.Allowed {
 		denial := denialOf(c.name, r.Result)
 		code := int(denial.ErrStatus.Code)
-		c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), true, code, took)
-		c.rejected(v, metrics.WebhookRefused, code)
+		c.metrics.Webhook(c.called(v), true, code, took)
+		c.rejected(v, admission.WebhookRefused, code)
 		return nil, denial
 	}
-	c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), false, http.StatusOK, took)
+	c.metrics.Webhook(c.called(v), false, http.StatusOK, took)
 	return r, nil
 }
 
 // failed counts a failed call and applies the failure policy to it.
 func (c *webhookCall) failed(ctx context.Context, v *expression.Values, err error, took time.Duration) error {
 	err = fmt.Errorf("failed calling webhook %q: %w", c.name, err)
-	c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), !c.ignores(ctx), codeOf(err), took)
+	c.metrics.Webhook(c.called(v), !c.ignores(ctx), codeOf(err), took)
 	return c.applyFailurePolicy(ctx, v, err)
 }
 
@@ -78,23 +78,24 @@ func (c *webhookCall) applyFailurePolicy(ctx context.Context, v *expression.Valu
 	if c.ignores(ctx) {
 		klog.ErrorS(err, "Failed calling webhook, failing open", "webhook", c.name)
 		c.auditFailedOpen(ctx)
-		c.metrics.WebhookFailedOpen(c.phase(), c.name)
+		c.metrics.WebhookFailedOpen(c.called(v))
 		return nil
 	}
-	c.rejected(v, metrics.WebhookFailed, 0)
+	c.rejected(v, admission.WebhookFailed, 0)
 	return apierrors.NewInternalError(err)
 }
 
 func (c *webhookCall) rejected(v *expression.Values, why string, code int) {
-	c.metrics.WebhookRejection(c.phase(), c.name, string(v.Attributes.Operation), why, code)
+	c.metrics.WebhookRejection(c.called(v), why, code)
 }
 
-// phase returns the admission phase of the webhook.
-func (c *webhookCall) phase() metrics.AdmissionPhase {
+// called returns what the metrics of a call are counted by.
+func (c *webhookCall) called(v *expression.Values) admission.Called {
+	phase := admission.Validating
 	if c.mutating {
-		return metrics.Admit
+		phase = admission.Mutating
 	}
-	return metrics.Validate
+	return admission.Called{Phase: phase, Name: c.name, Operation: v.Attributes.Operation}
 }
 
 func (c *webhookCall) part() request.Part {

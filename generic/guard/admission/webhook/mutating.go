@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/expression"
 	"triplane.dev/generic/storage/jsonpatch"
@@ -25,7 +24,7 @@ type Mutating struct{ plugin }
 // NewMutating returns a plugin without webhooks.
 func NewMutating(c Config) *Mutating {
 	p := &Mutating{plugin{config: c}}
-	c.Metrics.FollowWebhooks(metrics.Admit, p.names)
+	c.Metrics.FollowWebhooks(admission.Mutating, p.names)
 	return p
 }
 
@@ -103,7 +102,7 @@ func (c *webhookCall) patch(ctx context.Context, ends time.Time, v *expression.V
 		return false, c.applyFailurePolicy(ctx, v, fmt.Errorf("failed to apply the patch of webhook %q: %w", c.name,
 			patching.Err()))
 	case err != nil:
-		c.rejected(v, metrics.WebhookInternalError, 0)
+		c.rejected(v, admission.WebhookInternalError, 0)
 		return false, err
 	}
 	c.auditPatch(ctx, r.Patch)

@@ -13,7 +13,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/expression"
 	"triplane.dev/generic/guard/admission/match"
@@ -31,7 +30,7 @@ type Config struct {
 	// Credentials authenticate the server to webhooks; nil is anonymous.
 	Credentials *Credentials
 	// Metrics counts calls; nil disables metrics.
-	Metrics *metrics.Admission
+	Metrics *admission.Metrics
 	// Gate opens when the stored configurations are synced.
 	Gate *admission.Gate
 	// ExcludeReviews is set if no webhook is called for authentication and authorization reviews.
@@ -129,7 +128,7 @@ type invocation struct {
 func (c *webhookCall) conditionsMatch(ctx context.Context, v *expression.Values) (bool, error) {
 	start := time.Now()
 	ok, err := c.conditions.Match(ctx, expression.NewEvaluation(v, nil, expression.ConditionBudget))
-	c.metrics.Conditions(c.phase(), "webhook", c.name, string(v.Attributes.Operation), ok, err, time.Since(start))
+	c.metrics.Conditions(c.called(v), "webhook", ok, err, time.Since(start))
 	return ok, err
 }
 
@@ -166,7 +165,7 @@ type Validating struct{ plugin }
 // NewValidating returns a plugin without webhooks.
 func NewValidating(c Config) *Validating {
 	p := &Validating{plugin{config: c}}
-	c.Metrics.FollowWebhooks(metrics.Validate, p.names)
+	c.Metrics.FollowWebhooks(admission.Validating, p.names)
 	return p
 }
 

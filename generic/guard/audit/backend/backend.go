@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/audit"
 )
 
@@ -22,11 +21,11 @@ const (
 // failures counts the events that a backend failed to store, and logs them at most once a second.
 type failures struct {
 	plugin  string
-	metrics *metrics.Audit
+	metrics *audit.Metrics
 	quiet   limiter
 }
 
-func newFailures(plugin string, m *metrics.Audit) failures {
+func newFailures(plugin string, m *audit.Metrics) failures {
 	return failures{plugin: plugin, metrics: m, quiet: limiter{pause: time.Second}}
 }
 

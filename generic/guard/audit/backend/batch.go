@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/client-go/util/flowcontrol"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/internal/worker"
 )
@@ -52,7 +51,7 @@ type Batch struct {
 }
 
 // NewBatch returns a backend that sends batches to next.
-func NewBatch(next audit.Backend, c BatchConfig, m *metrics.Audit) *Batch {
+func NewBatch(next audit.Backend, c BatchConfig, m *audit.Metrics) *Batch {
 	b := &Batch{
 		next: next, config: c, failures: newFailures(pluginBuffered, m),
 		queue: make(chan *audit.Event, c.BufferSize), slots: make(chan struct{}, max(c.Parallel, 1)),

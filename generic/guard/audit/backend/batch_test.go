@@ -59,7 +59,7 @@ func TestBatchLosesWhatDoesNotFit(t *testing.T) {
 	m := metrics.New()
 	s := newSink()
 	s.hold = make(chan struct{})
-	b := NewBatch(s, BatchConfig{BufferSize: 2, MaxSize: 1, Parallel: 1}, m.Audit)
+	b := NewBatch(s, BatchConfig{BufferSize: 2, MaxSize: 1, Parallel: 1}, audit.NewMetrics(m))
 	b.Process(event("0"))
 	s.next(t) // which is being sent now
 	for i := range 20 {
@@ -82,7 +82,7 @@ func TestBatchLosesWhatDoesNotFit(t *testing.T) {
 func TestBatchBoundsBytes(t *testing.T) {
 	m := metrics.New()
 	s := newSink()
-	b := NewBatch(s, BatchConfig{BufferSize: 1000, MaxSize: 1000, MaxWait: time.Hour}, m.Audit)
+	b := NewBatch(s, BatchConfig{BufferSize: 1000, MaxSize: 1000, MaxWait: time.Hour}, audit.NewMetrics(m))
 	large := &audit.Event{ResponseObject: make([]byte, maxBufferedBytes/3)}
 	for range 4 {
 		b.Process(large)
@@ -100,7 +100,7 @@ func TestBatchSurvivesAPanic(t *testing.T) {
 	m := metrics.New()
 	s := newSink()
 	s.panics = true
-	b := NewBatch(s, BatchConfig{BufferSize: 10, MaxSize: 1}, m.Audit)
+	b := NewBatch(s, BatchConfig{BufferSize: 10, MaxSize: 1}, audit.NewMetrics(m))
 	b.Process(event("1"), event("2"))
 	b.Close(context.Background())
 	if lost := failed(t, m, "buffered"); lost != 2 {
@@ -164,7 +164,7 @@ func TestUnionAndIgnoredErrors(t *testing.T) {
 
 func TestFailuresAreCounted(t *testing.T) {
 	m := metrics.New()
-	f := newFailures("x", m.Audit)
+	f := newFailures("x", audit.NewMetrics(m))
 	f.failed(errFull, 2)
 	f.failed(errFull, 1)
 	if got := failed(t, m, "x"); got != 3 {

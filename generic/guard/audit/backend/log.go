@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/audit"
 )
 
@@ -29,7 +28,7 @@ type Log struct {
 }
 
 // NewLog returns a log in FormatJSON or FormatLegacy. Close closes out.
-func NewLog(out io.WriteCloser, format string, m *metrics.Audit) *Log {
+func NewLog(out io.WriteCloser, format string, m *audit.Metrics) *Log {
 	return &Log{format: format, failures: newFailures(pluginLog, m), out: out}
 }
 

@@ -52,7 +52,7 @@ func TestLogFormats(t *testing.T) {
 
 func TestLogFails(t *testing.T) {
 	m := metrics.New()
-	if NewLog(broken{}, FormatJSON, m.Audit).Process(event("1"), event("2")) {
+	if NewLog(broken{}, FormatJSON, audit.NewMetrics(m)).Process(event("1"), event("2")) {
 		t.Error("stored on a full disk")
 	}
 	if got := failed(t, m, "log"); got != 2 {

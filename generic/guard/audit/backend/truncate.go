@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/audit"
 )
 
@@ -18,7 +17,7 @@ type Truncate struct {
 
 // NewTruncate limits the encoded bytes of events and batches. A larger event loses its objects; if it is still
 // too large, the event is lost. maxBatch must be at least maxEvent.
-func NewTruncate(next audit.Backend, maxEvent, maxBatch int, m *metrics.Audit) *Truncate {
+func NewTruncate(next audit.Backend, maxEvent, maxBatch int, m *audit.Metrics) *Truncate {
 	return &Truncate{next: next, maxEvent: maxEvent, maxBatch: maxBatch, failures: newFailures(pluginTruncate, m)}
 }
 

@@ -13,7 +13,7 @@ import (
 func TestTruncate(t *testing.T) {
 	m := metrics.New()
 	s := newSink()
-	tr := NewTruncate(s, 1000, 1000, m.Audit)
+	tr := NewTruncate(s, 1000, 1000, audit.NewMetrics(m))
 	object := []byte(`"` + strings.Repeat("x", 2000) + `"`)
 	annotated := event("annotated")
 	annotated.RequestObject, annotated.Annotations = object, map[string]string{"k": "v"}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/guard/authentication/webhook"
 )
@@ -21,7 +20,7 @@ type Webhook struct {
 
 // NewWebhook returns a backend that posts to the server of a kubeconfig file. A nil dial connects directly.
 // pause is the delay before the first retry.
-func NewWebhook(kubeconfig string, dial webhook.Dial, pause time.Duration, m *metrics.Audit) (*Webhook, error) {
+func NewWebhook(kubeconfig string, dial webhook.Dial, pause time.Duration, m *audit.Metrics) (*Webhook, error) {
 	caller, err := webhook.NewCaller(kubeconfig, dial)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"triplane.dev/generic/base/metrics"
+	"triplane.dev/generic/guard/audit"
 )
 
 // receiver responds with each code in turn, and from then on with the last one. It sends the bodies to a
@@ -61,7 +62,7 @@ func TestWebhook(t *testing.T) {
 	} {
 		m := metrics.New()
 		kubeconfig, bodies := receiver(t, c.codes...)
-		w, err := NewWebhook(kubeconfig, nil, time.Millisecond, m.Audit)
+		w, err := NewWebhook(kubeconfig, nil, time.Millisecond, audit.NewMetrics(m))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane.dev/generic/api/rest"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/kubeapi/group"
 )
@@ -33,12 +32,12 @@ var (
 type IPs struct {
 	stores *group.Stores
 	ranges []netip.Prefix
-	count  *metrics.Allocation
+	count  *Metrics
 }
 
 // NewIPs makes an allocator over the configured ranges; ServiceCIDR objects add
 // theirs. m counts what is allocated, nil nothing.
-func NewIPs(stores *group.Stores, ranges []netip.Prefix, m *metrics.Allocation) *IPs {
+func NewIPs(stores *group.Stores, ranges []netip.Prefix, m *Metrics) *IPs {
 	return &IPs{stores: stores, ranges: ranges, count: m}
 }
 

@@ -13,7 +13,6 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"triplane.dev/generic/api/registry"
-	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/wire"
 	"triplane.dev/kubeapi/group"
@@ -32,12 +31,12 @@ type Ports struct {
 	key     string
 	form    wire.StoredForm
 	ports   utilnet.PortRange
-	count   *metrics.Allocation
+	count   *Metrics
 }
 
 // NewPorts makes an allocator that keeps its bits in the storage that options describe. m
 // counts what is allocated, nil nothing.
-func NewPorts(options registry.RESTOptions, ports utilnet.PortRange, m *metrics.Allocation) *Ports {
+func NewPorts(options registry.RESTOptions, ports utilnet.PortRange, m *Metrics) *Ports {
 	return &Ports{backend: options.Backend, key: options.Prefix + "/ranges/servicenodeports", form: options.Form,
 		ports: ports, count: m}
 }

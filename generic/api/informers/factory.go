@@ -1,0 +1,78 @@
+package informers
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers/internalinterfaces"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Shared is what a Factory and client-go's SharedInformerFactory have in common.
+type Shared interface {
+	internalinterfaces.SharedInformerFactory
+	StartWithContext(ctx context.Context)
+	Shutdown()
+}
+
+// Factory has one informer for each Go type of a server. It is safe for concurrent use.
+type Factory struct {
+	find func(runtime.Object) Source
+
+	mu        sync.Mutex
+	informers map[reflect.Type]*Informer
+}
+
+var _ Shared = (*Factory)(nil)
+
+// NewFactory returns a factory. find returns the source of the objects of a Go type, nil if the server has none. It
+// is called when an informer starts.
+func NewFactory(find func(prototype runtime.Object) Source) *Factory {
+	return &Factory{find: find, informers: map[reflect.Type]*Informer{}}
+}
+
+// InformerFor returns the informer of a prototype's Go type. It does not call the function that creates one with a
+// client.
+func (f *Factory) InformerFor(prototype runtime.Object,
+	_ internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := reflect.TypeOf(prototype)
+	i := f.informers[t]
+	if i == nil {
+		i = New(func() Source { return f.find(prototype) })
+		f.informers[t] = i
+	}
+	return i
+}
+
+// InformerName returns nil: the informers have no metrics.
+func (f *Factory) InformerName() *cache.InformerName { return nil }
+
+// Start starts the informers until stop is closed.
+func (f *Factory) Start(stop <-chan struct{}) { f.StartWithContext(wait.ContextForChannel(stop)) }
+
+// StartWithContext starts, until ctx is done, the informers that do not run yet.
+func (f *Factory) StartWithContext(ctx context.Context) {
+	for _, i := range f.all() {
+		i.Start(ctx)
+	}
+}
+
+// Shutdown returns when no informer calls handlers any more. The contexts of their starts must be done.
+func (f *Factory) Shutdown() {
+	for _, i := range f.all() {
+		i.Wait()
+	}
+}
+
+func (f *Factory) all() []*Informer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Values(f.informers))
+}

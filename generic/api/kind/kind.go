@@ -1,0 +1,224 @@
+package kind
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeutil "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane.dev/generic/api/rest"
+)
+
+// Object is what a kind's Go type must be: a pointer to a k8s.io/api struct, or
+// *unstructured.Unstructured.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Kind declares a resource in one place: what it is called, what a write may
+// change and must satisfy, what deletion means, how it is shown and selected.
+// NewStore serves it. Nil functions mean nothing special.
+//
+// What holds for every kind is not declared here but done by Store: object
+// metadata rules, generateName, UIDs and times, finalizers, preconditions,
+// graceful deletion's bookkeeping, managed fields of system-set fields.
+type Kind[T Object] struct {
+	// Hub is the kind in its storage version, e.g. apps/v1 Deployment. Its group
+	// and Names.Plural name the resource.
+	Hub        schema.GroupVersionKind
+	Names      Names
+	Namespaced bool
+	// Prefix is the key below the etcd prefix, without slashes at its ends; ""
+	// means Names.Plural. Services are at "services/specs".
+	Prefix string
+	// TTL of the object's key (events); 0 does not expire.
+	TTL func(T) time.Duration
+	// Uncached is RESTOptions.Uncached of this kind, whatever the server's (events).
+	Uncached bool
+
+	// New returns an empty object, NewList an empty typed list of the hub version. Nil means those of T, and of the
+	// Go type that the scheme has for the hub's kind with "List" behind its name.
+	New     func() T
+	NewList func() runtime.Object
+
+	// Representation is how the objects are stored and encoded: Typed, which
+	// nil means, or *Unstructured.
+	Representation Representation[T]
+
+	Write  Write[T]
+	Delete Delete[T]
+	Show   Show[T]
+	Select Select[T]
+
+	// Status, where set, adds the subresource "status".
+	Status *StatusSubresource[T]
+	// Subresources are further ways to update the object ("finalize",
+	// "approval", "ephemeralcontainers"), by name.
+	Subresources map[string]*UpdateSubresource[T]
+	// Scale, where set, adds the subresource "scale".
+	Scale *ScaleSubresource[T]
+
+	// Without lists verbs that the main resource does not have, of create,
+	// delete, deletecollection, update and watch ("patch" goes with update).
+	Without []string
+	// Deprecation, where set, is a warning that every request of the kind gets.
+	Deprecation string
+
+	plan *plan[T] // of a completed declaration
+}
+
+// Names are what discovery calls a resource.
+type Names struct {
+	Plural     string // "deployments"
+	Singular   string // "deployment"; "" means the hub's kind in lower case
+	ShortNames []string
+	Categories []string
+}
+
+// Write is what creations and updates of the main resource may change and must
+// satisfy.
+type Write[T Object] struct {
+	// Default completes an object that a client sent, in the hub version.
+	Default func(T)
+
+	// ValidateName validates metadata.name (or the generateName prefix, with
+	// prefix true) and returns what is wrong, in the wording of
+	// k8s.io/apimachinery/pkg/api/validation. nil means DNS subdomain.
+	ValidateName func(name string, prefix bool) []string
+
+	// GenerateName makes a name of a generateName prefix; nil appends a random suffix.
+	GenerateName func(prefix string) string
+
+	// Status says which writes set the status of a kind that has the subresource "status": unless it says
+	// otherwise, no write does.
+	Status StatusWrites
+	// Preserves are further fields that updates do not write, as names in JSON joined with dots.
+	Preserves []string
+	// CountsGeneration has metadata.generation begin with 1 and count the updates that change the spec.
+	CountsGeneration bool
+	// Changed, where set, reports whether an update raises metadata.generation, whatever the spec.
+	Changed func(obj, old T) bool
+
+	// PrepareForCreate drops what else a client may not set at creation, and sets what the server decides.
+	// PrepareForUpdate does so in updates; the preserved fields are those of old, and the generation is counted
+	// afterwards.
+	PrepareForCreate func(ctx context.Context, obj T)
+	PrepareForUpdate func(ctx context.Context, obj, old T)
+	// DropDisabledLast drops the fields of disabled features after PrepareForUpdate rather than before: what is
+	// dropped counts as a change of the object (ResourceSlices).
+	DropDisabledLast bool
+	// Validate validates a new object, ValidateUpdate a change (it calls Validate
+	// itself where the whole object is validated again). Metadata is validated by
+	// Store beforehand.
+	Validate       func(ctx context.Context, obj T) field.ErrorList
+	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
+	// Warnings for the client, on create (old is nil) and update.
+	Warnings func(ctx context.Context, obj, old T) []string
+
+	// BeginCreate and BeginUpdate run before Validate. They reserve what the object needs outside itself (a cluster
+	// IP), or authorize the write. Their error comes before all errors of validation. finish is called with true after
+	// the write succeeded, and with false after it failed, to release the reservation. It is not called if storage did
+	// not respond: the object may exist. With dryRun nothing durable is reserved.
+	BeginCreate func(ctx context.Context, obj T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
+	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
+
+	// AllowCreateOnUpdate lets PUT create; AllowUnconditionalUpdate lets PUT
+	// without resourceVersion overwrite.
+	AllowCreateOnUpdate      bool
+	AllowUnconditionalUpdate bool
+
+	// Resets are fields that managed fields drop beside the preserved ones. ResetFields, where set, are all of
+	// them by version; see rest.Resource.
+	Resets      []string
+	ResetFields rest.ResetFields
+}
+
+// Select is what field selectors may name beside metadata.name and
+// metadata.namespace.
+type Select[T Object] struct {
+	Fields []SelectableField[T]
+	// Labels, where set, are all labels that field selectors may name beside those
+	// of the metadata, with the Path of the field that each means: for a kind whose
+	// served version names its fields in another way than the hub.
+	Labels map[string]string
+	// Unknown is how other labels are refused, with %q for the label; "" is how
+	// most kinds do it.
+	Unknown string
+	// Index is a selectable field that many single-valued watches use
+	// (spec.nodeName of pods): the cache wakes only the watchers it concerns.
+	Index string
+}
+
+// SelectableField is a field that field selectors may name.
+type SelectableField[T Object] struct {
+	Path string // "spec.nodeName"
+	Get  func(T) string
+	// Reads are the fields that Get looks at, as names in JSON joined with dots; nil
+	// means Path. Get may see an object that has no others.
+	Reads []string
+}
+
+// UpdateSubresource declares a subresource that reads and updates the whole object under separate rules.
+type UpdateSubresource[T Object] struct {
+	// Preserves are the fields that the subresource does not write, as names in JSON joined with dots. "status"
+	// preserves the spec, whatever it says here.
+	Preserves []string
+	// Metadata is the part of the metadata that it does not write.
+	Metadata PreservedMetadata
+	// CountsGeneration is as that of Write.
+	CountsGeneration bool
+	// PrepareForUpdate resets what else the subresource may not change.
+	PrepareForUpdate func(ctx context.Context, obj, old T)
+	// BeginUpdate is as that of Write.
+	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
+	// ValidateUpdate validates the change; metadata is validated beforehand.
+	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
+	// Warnings for the client.
+	Warnings func(ctx context.Context, obj, old T) []string
+	// Resets and ResetFields are as those of Write.
+	Resets      []string
+	ResetFields rest.ResetFields
+	// UpdateOnly leaves out get and patch (namespaces/finalize).
+	UpdateOnly bool
+	// NoTable answers 406 to clients that accept only tables.
+	NoTable bool
+
+	plan *plan[T] // of a completed declaration
+}
+
+// StatusSubresource declares what an update of "status" may change and must
+// satisfy.
+type StatusSubresource[T Object] = UpdateSubresource[T]
+
+// Complete returns a copy of the declaration with the constructors and the name that it leaves open. The list is of the
+// scheme; there is none where the scheme does not have it. It fails where T lacks a field that the declaration names.
+// NewStore completes its kind itself.
+func (k *Kind[T]) Complete(scheme *runtime.Scheme) (*Kind[T], error) {
+	c := *k
+	object := reflect.TypeFor[T]()
+	if c.New == nil && object.Kind() != reflect.Pointer || c.Names.Plural == "" {
+		return nil, fmt.Errorf("registry: kind %s needs New and Names.Plural", c.Hub)
+	}
+	if c.New == nil {
+		c.New = func() T { return reflect.New(object.Elem()).Interface().(T) }
+	}
+	if list := c.Hub.GroupVersion().WithKind(c.Hub.Kind + "List"); c.NewList == nil && scheme.Recognizes(list) {
+		c.NewList = func() runtime.Object {
+			obj, err := scheme.New(list)
+			runtimeutil.Must(err) // the scheme recognizes it
+			return obj
+		}
+	}
+	if c.Names.Singular == "" {
+		c.Names.Singular = strings.ToLower(c.Hub.Kind)
+	}
+	return &c, c.plans()
+}

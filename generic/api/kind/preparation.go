@@ -1,0 +1,285 @@
+package kind
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"triplane.dev/generic/api/rest"
+)
+
+// StatusWrites says which writes of the main resource set the status of a kind that has the subresource "status".
+type StatusWrites uint8
+
+const (
+	// StatusBySubresource drops the status at creation and preserves it in updates.
+	StatusBySubresource StatusWrites = iota
+	// StatusOnCreate stores the status of new objects, and preserves it in updates.
+	StatusOnCreate
+	// StatusAlways stores the status as the client sends it.
+	StatusAlways
+)
+
+// PreservedMetadata is the part of the metadata that an endpoint preserves.
+type PreservedMetadata uint8
+
+const (
+	// NoMetadata preserves only what no update may change.
+	NoMetadata PreservedMetadata = iota
+	// ClientMetadata preserves labels, annotations, owner references, finalizers and the time of deletion.
+	ClientMetadata
+	// WholeMetadata preserves everything but the managed fields and the resource version.
+	WholeMetadata
+)
+
+// plan is what an endpoint does to the parts of an object, with the fields found in the Go type. A nil plan does
+// nothing.
+type plan[T Object] struct {
+	drop      []int   // of new objects; nil drops nothing
+	preserves [][]int // of the object that an update replaces
+	metadata  PreservedMetadata
+	first     int64                 // generation of new objects, 0 leaves that which the client sends
+	changed   func(obj, old T) bool // nil does not count the generation
+	reset     []string
+}
+
+// plans finds in T what the declaration names. c is a copy of the declaration; its subresources are replaced by
+// copies.
+func (c *Kind[T]) plans() error {
+	object := reflect.TypeFor[T]()
+	w := &c.Write
+	if object.Kind() != reflect.Pointer || object == reflect.TypeFor[*unstructured.Unstructured]() {
+		if w.CountsGeneration || w.Changed != nil || len(w.Preserves) > 0 || c.Status.names() {
+			return fmt.Errorf("registry: kind %s has no Go type whose fields its declaration can name", c.Hub)
+		}
+		return nil
+	}
+	t := object.Elem()
+	main := plan[T]{changed: w.Changed}
+	preserves := w.Preserves
+	if c.Status != nil && w.Status != StatusAlways {
+		preserves = append([]string{"status"}, preserves...)
+	}
+	if c.Status != nil && w.Status == StatusBySubresource {
+		main.drop = fieldIndex(t, "status")
+	}
+	if w.CountsGeneration {
+		main.first = 1
+	}
+	if err := c.fill(&main, w.CountsGeneration, preserves, w.Resets); err != nil {
+		return err
+	}
+	c.plan = &main
+	var err error
+	if c.Status != nil {
+		// A status is nothing without a spec in some kinds, which preserve nothing then.
+		preserves := []string{"spec"}
+		if fieldIndex(t, "spec") == nil {
+			preserves = nil
+		}
+		if c.Status, err = c.planned(c.Status, preserves); err != nil {
+			return err
+		}
+	}
+	subs := make(map[string]*UpdateSubresource[T], len(c.Subresources))
+	for name, sub := range c.Subresources {
+		if subs[name], err = c.planned(sub, nil); err != nil {
+			return err
+		}
+	}
+	c.Subresources = subs
+	return nil
+}
+
+// names reports whether the declaration names parts of objects. They are found in the subresources of a kind only.
+func (sub *UpdateSubresource[T]) names() bool {
+	return sub != nil && (len(sub.Preserves) > 0 || sub.Metadata != NoMetadata || sub.CountsGeneration)
+}
+
+// planned returns a copy of a subresource with its plan, which preserves some fields whatever the declaration says.
+func (c *Kind[T]) planned(declared *UpdateSubresource[T], preserves []string) (*UpdateSubresource[T], error) {
+	sub := *declared
+	sub.plan = &plan[T]{metadata: sub.Metadata}
+	return &sub, c.fill(sub.plan, sub.CountsGeneration, append(preserves, sub.Preserves...), sub.Resets)
+}
+
+// fill completes a plan. The fields that it preserves are reset fields.
+func (c *Kind[T]) fill(p *plan[T], counts bool, preserves, resets []string) error {
+	t := reflect.TypeFor[T]().Elem()
+	for _, path := range preserves {
+		index := fieldIndex(t, path)
+		if index == nil {
+			return fmt.Errorf("registry: kind %s has no field %s", c.Hub, path)
+		}
+		p.preserves = append(p.preserves, index)
+	}
+	p.reset = append(append(p.reset, preserves...), resets...)
+	if p.metadata != NoMetadata {
+		p.reset = append(p.reset, "metadata")
+	}
+	if !counts || p.changed != nil {
+		return nil
+	}
+	spec := fieldIndex(t, "spec")
+	if spec == nil {
+		return fmt.Errorf("registry: kind %s has no spec whose changes its generation can count", c.Hub)
+	}
+	p.changed = func(obj, old T) bool {
+		now, before := reflect.ValueOf(obj).Elem().FieldByIndex(spec), reflect.ValueOf(old).Elem().FieldByIndex(spec)
+		// Copies: of what has an address, DeepEqual remembers every field that it has seen.
+		return !equality.Semantic.DeepEqual(now.Interface(), before.Interface())
+	}
+	return nil
+}
+
+// fieldIndex finds a field by its names in JSON, joined with dots. It is nil where there is none, or one behind a
+// pointer.
+func fieldIndex(t reflect.Type, path string) []int {
+	name, rest, deeper := strings.Cut(path, ".")
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag != name {
+			continue
+		}
+		if !deeper {
+			return []int{i}
+		}
+		if inner := fieldIndex(f.Type, rest); inner != nil {
+			return append([]int{i}, inner...)
+		}
+	}
+	return nil
+}
+
+// create drops what a new object has no right to.
+func (p *plan[T]) create(obj T) {
+	if p == nil {
+		return
+	}
+	if p.drop != nil {
+		reflect.ValueOf(obj).Elem().FieldByIndex(p.drop).SetZero()
+	}
+	if p.first != 0 {
+		obj.SetGeneration(p.first)
+	}
+}
+
+// preserve copies from old what an update does not write.
+func (p *plan[T]) preserve(obj, old T) {
+	if p == nil {
+		return
+	}
+	if len(p.preserves) > 0 {
+		to, from := reflect.ValueOf(obj).Elem(), reflect.ValueOf(old).Elem()
+		for _, index := range p.preserves {
+			to.FieldByIndex(index).Set(from.FieldByIndex(index))
+		}
+	}
+	switch p.metadata {
+	case NoMetadata:
+		return
+	case WholeMetadata:
+		obj.SetUID(old.GetUID())
+		obj.SetGenerateName(old.GetGenerateName())
+		obj.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	case ClientMetadata:
+	}
+	preserveClientMetadata(obj, old)
+}
+
+func preserveClientMetadata(obj, old metav1.Object) {
+	obj.SetDeletionTimestamp(old.GetDeletionTimestamp())
+	obj.SetLabels(old.GetLabels())
+	obj.SetAnnotations(old.GetAnnotations())
+	obj.SetOwnerReferences(old.GetOwnerReferences())
+	obj.SetFinalizers(old.GetFinalizers())
+}
+
+// count raises the generation where the update changes what it counts.
+func (p *plan[T]) count(obj, old T) {
+	if p != nil && p.changed != nil && p.changed(obj, old) {
+		obj.SetGeneration(old.GetGeneration() + 1)
+	}
+}
+
+// PrepareForCreate makes a new object ready for validation. The declaration is a completed one.
+func (k *Kind[T]) PrepareForCreate(ctx context.Context, obj T) {
+	k.plan.create(obj)
+	if k.Write.PrepareForCreate != nil {
+		k.Write.PrepareForCreate(ctx, obj)
+	}
+}
+
+// PrepareForUpdate makes an object that replaces old ready for validation. The declaration is a completed one.
+func (k *Kind[T]) PrepareForUpdate(ctx context.Context, obj, old T) {
+	obj.SetGeneration(old.GetGeneration())
+	prepare(ctx, k.plan, k.Write.PrepareForUpdate, obj, old)
+}
+
+// Prepares reports whether an update by the rules of sub, nil for those of the main resource, changes what the client
+// sent. It fails for a subresource that preserves fields without being one of the completed declaration.
+func (k *Kind[T]) Prepares(sub *UpdateSubresource[T]) (bool, error) {
+	if sub == nil {
+		return k.plan != nil || k.Write.PrepareForUpdate != nil, nil
+	}
+	if sub.plan == nil && sub.names() {
+		return false, fmt.Errorf("registry: a subresource of %s preserves fields, but is not one of its declaration", k.Hub)
+	}
+	return sub.plan != nil || sub.PrepareForUpdate != nil, nil
+}
+
+// PreparesCreate reports whether a creation changes what the client sent.
+func (k *Kind[T]) PreparesCreate() bool { return k.plan != nil || k.Write.PrepareForCreate != nil }
+
+// Prepare makes an object that replaces old ready for validation, by the rules of sub, nil for those of the main
+// resource. The object has its generation already.
+func (k *Kind[T]) Prepare(ctx context.Context, sub *UpdateSubresource[T], obj, old T) {
+	if sub == nil {
+		prepare(ctx, k.plan, k.Write.PrepareForUpdate, obj, old)
+		return
+	}
+	prepare(ctx, sub.plan, sub.PrepareForUpdate, obj, old)
+}
+
+// Prepare runs a declared function between what a plan preserves and what it counts.
+func prepare[T Object](ctx context.Context, p *plan[T], declared func(ctx context.Context, obj, old T), obj, old T) {
+	p.preserve(obj, old)
+	if declared != nil {
+		declared(ctx, obj, old)
+	}
+	p.count(obj, old)
+}
+
+// ResetFieldsIn returns the declared reset fields or, without any, what updates preserve and Resets name, in each of
+// the versions. sub is nil for the main resource.
+func (k *Kind[T]) ResetFieldsIn(versions []VersionCodec, sub *UpdateSubresource[T]) rest.ResetFields {
+	declared, p := k.Write.ResetFields, k.plan
+	if sub != nil {
+		declared, p = sub.ResetFields, sub.plan
+	}
+	if declared != nil || p == nil || len(p.reset) == 0 {
+		return declared
+	}
+	set := fieldpath.NewSet()
+	for _, f := range p.reset {
+		var path fieldpath.Path
+		for name := range strings.SplitSeq(f, ".") {
+			path = append(path, fieldpath.PathElement{FieldName: &name})
+		}
+		set.Insert(path)
+	}
+	out := rest.ResetFields{}
+	for i := range versions {
+		out[versions[i].GV] = set
+	}
+	return out
+}

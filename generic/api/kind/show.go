@@ -1,0 +1,83 @@
+package kind
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// Show is how objects are shown as rows of a table.
+type Show[T Object] struct {
+	// Columns of the table; nil means Name and Created At.
+	Columns []Column
+	// Cells returns the cells of a row, one for each of Columns. Ages are left to
+	// since, whose result may be a part of a cell's text: rows are encoded once and
+	// kept with the object, and an age is of the moment a row is written.
+	Cells func(obj T, since func(metav1.Time) string) []any
+	// RowConditions, where set, adds conditions to a row (a completed pod).
+	RowConditions func(obj T) []metav1.TableRowCondition
+	// Compare, where set, is the order of a table's rows, of each page by itself. It is
+	// for kinds of few objects: their tables are made of decoded objects.
+	Compare func(a, b T) int
+}
+
+// Column is a column of a kind's table. Priority above 0 is for "-o wide".
+type Column struct {
+	Name, Type, Format, Description string
+	Priority                        int32
+}
+
+// NameColumn is the first column of nearly every table.
+func NameColumn() Column {
+	return Column{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]}
+}
+
+// AgeColumn is the column of the time since the object was created.
+func AgeColumn() Column {
+	return Column{Name: "Age", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]}
+}
+
+const nameDescription = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
+
+const createdDescription = "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+
+// defaultColumns are those of kinds that declare none.
+var defaultColumns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: nameDescription},
+	{Name: "Created At", Type: "date", Description: createdDescription},
+}
+
+// TableColumns returns the columns of the kind, or those of kinds that declare none.
+func (s *Show[T]) TableColumns() []metav1.TableColumnDefinition {
+	if s.Columns == nil {
+		return defaultColumns
+	}
+	out := make([]metav1.TableColumnDefinition, len(s.Columns))
+	for i, c := range s.Columns {
+		out[i] = metav1.TableColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description,
+			Priority: c.Priority}
+	}
+	return out
+}
+
+// TableCells returns the cells of a row, whose ages since renders.
+func (s *Show[T]) TableCells(obj T, since func(metav1.Time) string) []any {
+	if s.Columns == nil {
+		return defaultCells(obj)
+	}
+	return s.Cells(obj, since)
+}
+
+// AgeNow returns how long ago a time was, in kubectl's wording.
+func AgeNow(t metav1.Time) string {
+	if t.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(time.Since(t.Time))
+}
+
+// defaultCells fill the default columns.
+func defaultCells(obj metav1.Object) []any {
+	return []any{obj.GetName(), obj.GetCreationTimestamp().UTC().Format(time.RFC3339)}
+}

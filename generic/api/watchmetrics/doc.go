@@ -1,0 +1,2 @@
+// Package watchmetrics has the metrics of watches, which the handlers of a resource observe through Metrics.Of.
+package watchmetrics

@@ -1,0 +1,59 @@
+package requestmetrics
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func (s *series) makeDuration() prometheus.Observer { return s.durationOf(false) }
+
+func (s *series) makeDryRun() prometheus.Observer { return s.durationOf(true) }
+
+func (s *series) durationOf(dryRun bool) prometheus.Observer {
+	k := &s.key
+	return s.owner.duration.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope,
+		dryRunLabel(dryRun), component)
+}
+
+func dryRunLabel(dryRun bool) string {
+	if dryRun {
+		return "All"
+	}
+	return ""
+}
+
+func (s *series) makeSLI() prometheus.Observer {
+	k := &s.key
+	return s.owner.sli.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)
+}
+
+func (s *series) makeSizes() prometheus.Observer {
+	k := &s.key
+	return s.owner.sizes.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)
+}
+
+func (s *series) makeRunning() prometheus.Gauge {
+	k := &s.key
+	return s.owner.longRunning.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)
+}
+
+// counter returns the counter for a request's outcome.
+func (s *series) counter(d *Done) prometheus.Counter {
+	for {
+		known := s.outcomes.Load()
+		for i := range *known {
+			o := &(*known)[i]
+			if o.code == d.Code && o.dryRun == d.DryRun && o.client == d.Client {
+				return o.counter
+			}
+		}
+		k := &s.key
+		c := s.owner.total.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope,
+			dryRunLabel(d.DryRun), component, strconv.Itoa(d.Code), d.Client)
+		more := append(append(make([]outcome, 0, len(*known)+1), *known...), outcome{d.Code, d.DryRun, d.Client, c})
+		if s.outcomes.CompareAndSwap(known, &more) {
+			return c
+		}
+	}
+}

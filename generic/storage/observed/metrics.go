@@ -1,0 +1,102 @@
+package observed
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"triplane.dev/generic/base/metrics"
+)
+
+// Metrics has the metrics of requests to etcd.
+type Metrics struct {
+	requests, errors *prometheus.CounterVec
+	duration         *prometheus.HistogramVec
+	deletions        atomic.Uint64 // number of deletions of series
+	// The counters of lists: lists, and the objects that they read, evaluated and returned. The latter are
+	// equal, because caches list all objects and select afterwards.
+	lists, fetched, evaluated, returned *prometheus.CounterVec
+}
+
+// NewMetrics registers the metrics.
+func NewMetrics(r *metrics.Registry) *Metrics {
+	labels := []string{"operation", "group", "resource"}
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
+			Help: "Requests to etcd, by operation and resource."}, labels),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
+			Help: "Requests to etcd that failed, by operation and resource."}, labels),
+		duration: prometheus.NewHistogramVec(r.MayBeNative(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
+			Help: "Seconds that requests to etcd took, by operation and resource.",
+			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
+				60}}), labels),
+	}
+	list := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_storage_list_" + name, Help: help},
+			[]string{"group", "resource"})
+	}
+	m.lists = list("total", "Lists that were read from storage, by resource.")
+	m.fetched = list("fetched_objects_total", "Objects that lists have read from storage, by resource.")
+	m.evaluated = list("evaluated_objects_total", "Objects that lists from storage have tested, by resource.")
+	m.returned = list("returned_objects_total", "Objects that lists from storage have returned, by resource.")
+	r.OnForget(m.dropped)
+	r.MustRegister(m.requests, m.errors, m.duration, m.lists, m.fetched, m.evaluated, m.returned)
+	return m
+}
+
+// listed counts a list that returned this number of objects.
+func (m *Metrics) listed(group, resource string, objects int) {
+	m.lists.WithLabelValues(group, resource).Inc()
+	for _, c := range []*prometheus.CounterVec{m.fetched, m.evaluated, m.returned} {
+		c.WithLabelValues(group, resource).Add(float64(objects))
+	}
+}
+
+// operation counts one operation on one resource. Its observers are created on first use. It is safe for
+// concurrent use.
+type operation struct {
+	owner                 *Metrics
+	name, group, resource string
+	requests, errors      metrics.Current[prometheus.Counter]
+	duration              metrics.Current[prometheus.Observer]
+}
+
+// of returns the counters of an operation on a resource.
+func (m *Metrics) of(name, group, resource string) *operation {
+	return &operation{owner: m, name: name, group: group, resource: resource}
+}
+
+// done counts a request that started at begun. failed is whether it returned an error.
+func (o *operation) done(begun time.Time, failed bool) {
+	deletions := o.owner.deletions.Load()
+	o.requests.Get(deletions, func() prometheus.Counter {
+		return o.owner.requests.WithLabelValues(o.name, o.group,
+			o.resource)
+	}).Inc()
+	if failed {
+		o.errors.Get(deletions, func() prometheus.Counter {
+			return o.owner.errors.WithLabelValues(o.name, o.group,
+				o.resource)
+		}).Inc()
+	}
+	o.duration.Get(deletions, func() prometheus.Observer {
+		return o.owner.duration.WithLabelValues(o.name, o.group,
+			o.resource)
+	}).
+		Observe(time.Since(begun).Seconds())
+}
+
+// dropped deletes the series of resources that are no longer served.
+func (m *Metrics) dropped(gone metrics.Gone) {
+	for _, l := range gone.RemoveFrom(m.requests.MetricVec) {
+		m.errors.Delete(l)
+		m.duration.Delete(l)
+	}
+	for _, l := range gone.RemoveFrom(m.lists.MetricVec) {
+		for _, v := range []*prometheus.CounterVec{m.fetched, m.evaluated, m.returned} {
+			v.Delete(l)
+		}
+	}
+	m.deletions.Add(1)
+}
