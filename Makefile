@@ -13,7 +13,7 @@ SOURCES := $(wildcard *.go) $(SERVER) e2e hack
 export CGO_ENABLED ?= 0
 export GOFLAGS += -trimpath -buildvcs=false
 
-.PHONY: run build platforms release rename-module sample-apiserver programs test test-others envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
+.PHONY: run build platforms release rename-module sample-apiserver programs test test-others test-outside envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
 
 # say prints a phase, and how long make has run.
 BEGAN := $(shell date +%s)
@@ -62,13 +62,15 @@ programs: build ## Build the programs that the end-to-end tests run, into e2e/.b
 
 # The tests of test-others alone.
 OTHERS := triplane.dev/e2e/kine
+# Compiles a module outside, with all that it imports: make test-outside.
+OUTSIDE := triplane.dev/e2e/outside
 
 # go vet is part of lint. One package more than processors runs at a time, since tests of the whole program wait
 # often. The time limit is for the tests alone: all that they run is built before.
 test: build programs ## Run all tests but test-others.
 	$(call say,test)
 	@E2E_PROGRAMS=built $(GO) test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 15m $(PACKAGES) ./hack/... \
-		$$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS)))
+		$$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS) $(OUTSIDE)))
 	$(call say,all tests have passed)
 
 test-others: programs ## Run the tests that compile much that no other does: kine, releases, the newest controller-runtime.
@@ -81,6 +83,9 @@ test-others: programs ## Run the tests that compile much that no other does: kin
 	$(call say,test with the newest controller-runtime)
 	@E2E_PROGRAMS=built $(GO) test -vet=off ./e2e/envtest -timeout 30m -args -newest
 	$(call say,the other tests have passed)
+
+test-outside: ## Compile the pages' code in a module outside, and test it.
+	$(GO) test -vet=off -timeout 30m $(OUTSIDE)
 
 envtest-assets: build ## Lay out the programs of envtest in bin/envtest.
 	$(BIN) envtest-assets bin/envtest

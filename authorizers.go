@@ -172,7 +172,8 @@ func (n *nodeAuthorizer) kinds(factory *informers.Factory) []cache.SharedIndexIn
 	if n.features.PodCertificates && (n.serves(certificatesv1.SchemeGroupVersion, requests) ||
 		n.serves(certificatesv1beta1.SchemeGroupVersion, requests)) {
 		certificates := certificatesinformers.New(factory, metav1.NamespaceAll, nil)
-		kinds = append(kinds, certificates.V1().PodCertificateRequests().Informer())
+		// The hub version: a factory finds stores by the Go type of their objects.
+		kinds = append(kinds, certificates.V1beta1().PodCertificateRequests().Informer())
 	}
 	return kinds
 }

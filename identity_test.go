@@ -152,3 +152,22 @@ func TestVersionsThatAreNotServed(t *testing.T) {
 		}
 	}
 }
+
+func TestNodesAreAuthorizedOnceTheirObjectsAreRead(t *testing.T) {
+	s := startServer(t, t.TempDir())
+	admin, err := s.AdminConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := restclient.CopyConfig(admin)
+	config.Impersonate = restclient.ImpersonationConfig{UserName: "system:node:n1", Groups: []string{"system:nodes"}}
+	start := time.Now()
+	_, err = kubernetes.NewForConfigOrDie(config).CoreV1().Secrets("default").Get(t.Context(), "other", metav1.GetOptions{})
+	if !apierrors.IsForbidden(err) {
+		t.Errorf("%v", err)
+	}
+	// With an informer that has no source, each request of a node waits for firstSync.
+	if passed := time.Since(start); passed >= firstSync {
+		t.Errorf("the response took %v", passed)
+	}
+}

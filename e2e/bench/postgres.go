@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"triplane.dev/e2e/harness"
-	"triplane.dev/e2e/programs"
+	binaries "triplane.dev/e2e/programs"
 	"triplane.dev/generic/storage/postgres/postgrestest"
 )
 
@@ -38,7 +38,7 @@ func startWithKine(p harness.Programs, dir string) (*target, error) {
 	if err != nil {
 		return t, err
 	}
-	program, err := programs.Kine.Path()
+	program, err := binaries.Kine.Path()
 	if err != nil {
 		return t, err
 	}

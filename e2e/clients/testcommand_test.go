@@ -78,8 +78,8 @@ func startTestBy(t *testing.T, cmd *exec.Cmd) *testServer {
 		err = json.Unmarshal(line, s)
 	}
 	if err != nil {
-		<-s.ended
-		t.Fatalf("%q: %v\n%s", line, err, log.String())
+		ended := <-s.ended // the log is complete after it
+		t.Fatalf("%q: %v; the server ended: %v\n%s", line, err, ended, log.String())
 	}
 	return s
 }

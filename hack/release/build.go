@@ -32,7 +32,7 @@ func (r *release) build(platform string) (*binary, error) {
 		b.path += ".exe"
 	}
 	const pkg = "triplane.dev/generic/serve/server"
-	stamp := fmt.Sprintf("-s -w -buildid= -X %s.release=%s -X %s.commit=%s -X %s.date=%s",
+	stamp := fmt.Sprintf("-s -w -X %s.release=%s -X %s.commit=%s -X %s.date=%s",
 		pkg, r.version, pkg, r.commit, pkg, r.date.Format("2006-01-02T15:04:05Z"))
 	if err := os.MkdirAll(filepath.Dir(b.path), 0o755); err != nil {
 		return nil, err

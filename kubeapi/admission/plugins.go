@@ -177,7 +177,7 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 		d.informers = clientinformers.NewSharedInformerFactory(d.client, 0)
 	}
 	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer,
-		Services: d.Services, Metrics: counted,
+		Services: d.Services, Metrics: counted, ExcludeReviews: d.enabled("ExcludeAdmissionWebhookVirtualResources"),
 		Params: configured.NewParams(d.Groups.KindResolver(), params), Manifests: d.Manifests})
 	var plugins []admission.Named
 	var readers []string

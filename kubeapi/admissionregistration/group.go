@@ -24,6 +24,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, admissionv1.GroupName, "v1", "v1beta1", "v1alpha1")
 	r := rules{
 		manifests: d.Gate("ManifestBasedAdmissionControlConfig"),
+		noReviews: d.Gate("ExcludeAdmissionWebhookVirtualResources"),
 		params:    &paramAccess{authorizer: d.Authorizer, served: d.Served, stores: d.Stores},
 	}
 	group.Add(b, validatingWebhookKind(r))
@@ -39,6 +40,8 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 type rules struct {
 	// manifests refuses new objects with the names of manifests; without, their authors are warned.
 	manifests bool
+	// noReviews warns of rules of webhooks for reviews, which webhooks do not get.
+	noReviews bool
 	params    *paramAccess // nil allows all params to all users
 }
 

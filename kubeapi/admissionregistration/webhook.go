@@ -2,7 +2,9 @@ package admissionregistration
 
 import (
 	"context"
+	"fmt"
 	"reflect"
+	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,6 +63,16 @@ func webhookKind[T kind.Object, W any](called, plural string, r rules, hooks web
 			}
 			return validateWebhooks(ctx, views)
 		}, nil)
+	if reserved := k.Write.Warnings; r.noReviews {
+		k.Write.Warnings = func(ctx context.Context, c, old T) []string {
+			warnings := reserved(ctx, c, old)
+			for i := range hooks.all(c) {
+				warnings = append(warnings, reviewWarnings(hooks.view(&hooks.all(c)[i]).rules,
+					field.NewPath("webhooks").Index(i).Child("rules"))...)
+			}
+			return warnings
+		}
+	}
 	k.Write.Default = func(c T) {
 		for i := range hooks.all(c) {
 			hooks.setDefaults(&hooks.all(c)[i])
@@ -73,6 +85,38 @@ func webhookKind[T kind.Object, W any](called, plural string, r rules, hooks web
 		return []any{c.GetName(), int64(len(hooks.all(c))), since(c.GetCreationTimestamp())}
 	}
 	return k
+}
+
+// reviewWarnings returns a warning for each review that a rule names.
+func reviewWarnings(rules []admissionv1.RuleWithOperations, path *field.Path) []string {
+	var warnings []string
+	for i := range rules {
+		if slices.Contains(rules[i].Resources, "*") {
+			continue
+		}
+		for _, group := range rules[i].APIGroups {
+			for _, resource := range rules[i].Resources {
+				if isReview(group, resource) {
+					warnings = append(warnings, fmt.Sprintf(
+						"%s: %s.%s is excluded from admission webhooks; this rule will have no effect", path.Index(i), resource, group))
+				}
+			}
+		}
+	}
+	return warnings
+}
+
+func isReview(group, resource string) bool {
+	switch group {
+	case "authentication.k8s.io":
+		return resource == "selfsubjectreviews" || resource == "tokenreviews"
+	case "authorization.k8s.io":
+		switch resource {
+		case "localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews":
+			return true
+		}
+	}
+	return false
 }
 
 func webhookColumns() []kind.Column {

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"triplane.dev/kubeapi/kindtest"
 	"triplane.dev/kubeapi/podspec"
 )
@@ -11,7 +14,7 @@ import (
 func TestDeclared(t *testing.T) {
 	kindtest.Declared(t, deploymentKind(podspec.Options{}), "deployments deployment Deployment namespaced short=deploy in=all status scale")
 	kindtest.Declared(t, replicaSetKind(podspec.Options{}), "replicasets replicaset ReplicaSet namespaced short=rs in=all status scale")
-	kindtest.Declared(t, statefulSetKind(podspec.Options{}, false), "statefulsets statefulset StatefulSet namespaced short=sts in=all status scale")
+	kindtest.Declared(t, statefulSetKind(podspec.Options{}, statefulSetGates{}), "statefulsets statefulset StatefulSet namespaced short=sts in=all status scale")
 	kindtest.Declared(t, daemonSetKind(podspec.Options{}), "daemonsets daemonset DaemonSet namespaced short=ds in=all status")
 	kindtest.Declared(t, controllerRevisionKind(), "controllerrevisions controllerrevision ControllerRevision namespaced")
 }
@@ -59,7 +62,7 @@ func TestDeploymentGeneration(t *testing.T) {
 }
 
 func TestStatefulSetFixedFields(t *testing.T) {
-	kindtest.UpdateRefused(t, statefulSetKind(podspec.Options{}, false), "spec:\n  serviceName: a"+pods, "spec:\n  serviceName: b\n  replicas: 4"+pods,
+	kindtest.UpdateRefused(t, statefulSetKind(podspec.Options{}, statefulSetGates{}), "spec:\n  serviceName: a"+pods, "spec:\n  serviceName: b\n  replicas: 4"+pods,
 		`spec.serviceName: Invalid value: "b": field is immutable`)
 }
 
@@ -85,9 +88,27 @@ func TestControllerRevisionData(t *testing.T) {
 
 func TestStatefulSetMaxUnavailable(t *testing.T) {
 	for _, parallel := range []bool{false, true} {
-		s := kindtest.New(t, statefulSetKind(podspec.Options{}, parallel), "metadata: {name: s}\nspec:"+pods)
+		s := kindtest.New(t, statefulSetKind(podspec.Options{}, statefulSetGates{parallel: parallel}), "metadata: {name: s}\nspec:"+pods)
 		if m := s.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable; (m != nil && m.IntValue() == 1) != parallel {
 			t.Errorf("parallel %v: maxUnavailable is %v", parallel, m)
+		}
+	}
+}
+
+func TestRecreateNeedsItsGate(t *testing.T) {
+	for gate, want := range map[bool]string{
+		true:  "spec.updateStrategy.rollingUpdate: Invalid value: {}: only allowed for updateStrategy 'RollingUpdate'",
+		false: `spec.updateStrategy: Invalid value: {"type":"Recreate","rollingUpdate":{}}: must be 'RollingUpdate' or 'OnDelete'`,
+	} {
+		u := appsv1.StatefulSetUpdateStrategy{Type: appsv1.RecreateStatefulSetStrategyType,
+			RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{}}
+		errs := validateStatefulSetStrategy(&u, gate, field.NewPath("spec", "updateStrategy"))
+		if len(errs) != 1 || errs[0].Error() != want {
+			t.Errorf("gate %t: %v, want %s", gate, errs, want)
+		}
+		u.RollingUpdate = nil
+		if errs := validateStatefulSetStrategy(&u, gate, field.NewPath("s")); (len(errs) == 0) != gate {
+			t.Errorf("gate %t: %v", gate, errs)
 		}
 	}
 }

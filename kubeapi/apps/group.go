@@ -13,7 +13,8 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	pods := podspec.OptionsOf(&d)
 	b := group.New(d, appsv1.GroupName, "v1")
 	group.Add(b, deploymentKind(pods))
-	group.Add(b, statefulSetKind(pods, d.Gate("MaxUnavailableStatefulSet")))
+	group.Add(b, statefulSetKind(pods, statefulSetGates{
+		parallel: d.Gate("MaxUnavailableStatefulSet"), recreate: d.Gate("StatefulSetRecreateStrategy")}))
 	group.Add(b, daemonSetKind(pods))
 	group.Add(b, replicaSetKind(pods))
 	group.Add(b, controllerRevisionKind())

@@ -20,9 +20,14 @@ import (
 	"triplane.dev/kubeapi/workload"
 )
 
-// statefulSetKind declares the StatefulSet; o says what its pods may be, parallel that rolling updates may
-// replace several at once.
-func statefulSetKind(o podspec.Options, parallel bool) kind.Kind[*appsv1.StatefulSet] {
+// statefulSetGates are the feature gates that StatefulSets follow.
+type statefulSetGates struct {
+	parallel bool // MaxUnavailableStatefulSet
+	recreate bool // StatefulSetRecreateStrategy
+}
+
+// statefulSetKind declares the StatefulSet; o says what its pods may be.
+func statefulSetKind(o podspec.Options, gates statefulSetGates) kind.Kind[*appsv1.StatefulSet] {
 	o.AnyHostname = true // its pods are named after the set
 	return kind.Kind[*appsv1.StatefulSet]{
 		Hub: gvk("StatefulSet"), Namespaced: true,
@@ -37,14 +42,14 @@ func statefulSetKind(o podspec.Options, parallel bool) kind.Kind[*appsv1.Statefu
 			ShortNames: []string{"sts"}, Categories: []string{"all"},
 		},
 		Write: kind.Write[*appsv1.StatefulSet]{
-			Default:          func(s *appsv1.StatefulSet) { defaultStatefulSet(s, parallel) },
+			Default:          func(s *appsv1.StatefulSet) { defaultStatefulSet(s, gates.parallel) },
 			ValidateName:     validation.NameIsDNSLabel,
 			CountsGeneration: true,
 			Validate: func(_ context.Context, s *appsv1.StatefulSet) field.ErrorList {
-				return validateStatefulSetSpec(o, s, nil)
+				return validateStatefulSetSpec(o, s, nil, gates.recreate)
 			},
 			ValidateUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) field.ErrorList {
-				return validateStatefulSetUpdate(o, s, old)
+				return validateStatefulSetUpdate(o, s, old, gates.recreate)
 			},
 			Warnings:                 statefulSetWarnings,
 			AllowUnconditionalUpdate: true,
@@ -102,9 +107,9 @@ func defaultStatefulSet(s *appsv1.StatefulSet, parallel bool) {
 
 // validateStatefulSetSpec validates the spec of a StatefulSet. old is nil for a new
 // one: the claim templates and the service's name are fixed later.
-func validateStatefulSetSpec(o podspec.Options, set, old *appsv1.StatefulSet) field.ErrorList {
+func validateStatefulSetSpec(o podspec.Options, set, old *appsv1.StatefulSet, recreate bool) field.ErrorList {
 	s, path := &set.Spec, field.NewPath("spec")
-	errs := validateStatefulSetPolicies(s, path)
+	errs := validateStatefulSetPolicies(s, recreate, path)
 	if old == nil {
 		for i := range s.VolumeClaimTemplates {
 			errs = append(errs, podspec.ValidateClaimSpec(&s.VolumeClaimTemplates[i].Spec, nil,
@@ -158,7 +163,7 @@ func claimsAsVolumes(s *appsv1.StatefulSet) *corev1.PodTemplateSpec {
 	return t
 }
 
-func validateStatefulSetPolicies(s *appsv1.StatefulSetSpec, path *field.Path) field.ErrorList {
+func validateStatefulSetPolicies(s *appsv1.StatefulSetSpec, recreate bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch s.PodManagementPolicy {
 	case "":
@@ -168,7 +173,7 @@ func validateStatefulSetPolicies(s *appsv1.StatefulSetSpec, path *field.Path) fi
 		errs = append(errs, field.Invalid(path.Child("podManagementPolicy"), s.PodManagementPolicy,
 			"must be 'OrderedReady' or 'Parallel'"))
 	}
-	errs = append(errs, validateStatefulSetStrategy(&s.UpdateStrategy, path.Child("updateStrategy"))...)
+	errs = append(errs, validateStatefulSetStrategy(&s.UpdateStrategy, recreate, path.Child("updateStrategy"))...)
 	if p := s.PersistentVolumeClaimRetentionPolicy; p != nil {
 		path := path.Child("persistentVolumeClaimRetentionPolicy")
 		retain, del := appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
@@ -179,21 +184,32 @@ func validateStatefulSetPolicies(s *appsv1.StatefulSetSpec, path *field.Path) fi
 	return errs
 }
 
-func validateStatefulSetStrategy(u *appsv1.StatefulSetUpdateStrategy, path *field.Path) field.ErrorList {
+// validateStatefulSetStrategy validates how pods are replaced. The strategy Recreate has a feature gate.
+func validateStatefulSetStrategy(u *appsv1.StatefulSetUpdateStrategy, recreate bool, path *field.Path) field.ErrorList {
+	if u.Type == appsv1.RecreateStatefulSetStrategyType && recreate {
+		return validateNoRolling(u, path)
+	}
 	switch u.Type {
 	case "":
 		return field.ErrorList{field.Required(path, "")}
 	case appsv1.OnDeleteStatefulSetStrategyType:
-		if u.RollingUpdate != nil {
-			return field.ErrorList{field.Invalid(path.Child("rollingUpdate"), *u.RollingUpdate,
-				"only allowed for updateStrategy '"+string(appsv1.RollingUpdateStatefulSetStrategyType)+"'")}
-		}
+		return validateNoRolling(u, path)
 	case appsv1.RollingUpdateStatefulSetStrategyType:
 		return validateStatefulSetRolling(u.RollingUpdate, path.Child("rollingUpdate"))
-	default:
-		return field.ErrorList{field.Invalid(path, *u, "must be 'RollingUpdate' or 'OnDelete'")}
+	case appsv1.RecreateStatefulSetStrategyType:
 	}
-	return nil
+	if recreate {
+		return field.ErrorList{field.Invalid(path, *u, "must be 'RollingUpdate', 'OnDelete', or 'Recreate'")}
+	}
+	return field.ErrorList{field.Invalid(path, *u, "must be 'RollingUpdate' or 'OnDelete'")}
+}
+
+func validateNoRolling(u *appsv1.StatefulSetUpdateStrategy, path *field.Path) field.ErrorList {
+	if u.RollingUpdate == nil {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path.Child("rollingUpdate"), *u.RollingUpdate,
+		"only allowed for updateStrategy '"+string(appsv1.RollingUpdateStatefulSetStrategyType)+"'")}
 }
 
 func validateStatefulSetRolling(r *appsv1.RollingUpdateStatefulSetStrategy, path *field.Path) field.ErrorList {
@@ -212,8 +228,9 @@ func validateStatefulSetRolling(r *appsv1.RollingUpdateStatefulSetStrategy, path
 	return errs
 }
 
-func validateStatefulSetUpdate(o podspec.Options, s, old *appsv1.StatefulSet) field.ErrorList {
-	errs := validateStatefulSetSpec(o.Ratchet(&old.Spec.Template.Spec), s, old)
+func validateStatefulSetUpdate(o podspec.Options, s, old *appsv1.StatefulSet, recreate bool) field.ErrorList {
+	recreate = recreate || old.Spec.UpdateStrategy.Type == appsv1.RecreateStatefulSetStrategyType
+	errs := validateStatefulSetSpec(o.Ratchet(&old.Spec.Template.Spec), s, old, recreate)
 	path := field.NewPath("spec")
 	errs = append(errs, check.Immutable(s.Spec.ServiceName, old.Spec.ServiceName, path.Child("serviceName"))...)
 	errs = append(errs, check.Immutable(s.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy,

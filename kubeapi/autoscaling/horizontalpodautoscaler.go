@@ -64,7 +64,12 @@ func autoscalerKind(least int32, counted bool) kind.Kind[*autoscaler] {
 			ValidateUpdate: func(_ context.Context, a, _ *autoscaler) field.ErrorList {
 				path := field.NewPath("status")
 				errs := check.NonNegative(int64(a.Status.CurrentReplicas), path.Child("currentReplicas"))
-				return append(errs, check.NonNegative(int64(a.Status.DesiredReplicas), path.Child("desiredReplicas"))...)
+				errs = append(errs, check.NonNegative(int64(a.Status.DesiredReplicas), path.Child("desiredReplicas"))...)
+				for i := range a.Status.Conditions {
+					errs = append(errs, check.NonNegativePtr(a.Status.Conditions[i].ObservedGeneration,
+						path.Child("conditions").Index(i).Child("observedGeneration"))...)
+				}
+				return errs
 			},
 		},
 	}

@@ -22,10 +22,6 @@ const (
 func validate(a *autoscaler, least int32) field.ErrorList {
 	s, path := &a.Spec, field.NewPath("spec")
 	var errs field.ErrorList
-	if s.MinReplicas != nil && *s.MinReplicas < least {
-		errs = append(errs, field.Invalid(path.Child("minReplicas"), *s.MinReplicas,
-			fmt.Sprintf("must be greater than or equal to %d", least)))
-	}
 	if s.MinReplicas != nil && s.MaxReplicas < *s.MinReplicas {
 		errs = append(errs, field.Invalid(path.Child("maxReplicas"), s.MaxReplicas,
 			"must be greater than or equal to `minReplicas`"))
@@ -50,6 +46,10 @@ func validate(a *autoscaler, least int32) field.ErrorList {
 		errs = append(errs, field.Required(limit, ""))
 	case s.MaxReplicas < 1:
 		errs = append(errs, field.Invalid(limit, s.MaxReplicas, "must be greater than or equal to 1"))
+	}
+	if s.MinReplicas != nil && *s.MinReplicas < least {
+		errs = append(errs, field.Invalid(path.Child("minReplicas"), *s.MinReplicas,
+			fmt.Sprintf("must be greater than or equal to %d", least)))
 	}
 	return errs
 }

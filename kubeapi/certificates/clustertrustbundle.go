@@ -31,7 +31,7 @@ func trustBundleKind() kind.Kind[*certificatesv1.ClusterTrustBundle] {
 			"certificates.k8s.io/v1alpha1")},
 		Names: kind.Names{Plural: "clustertrustbundles"},
 		Write: kind.Write[bundle]{
-			ValidateName: bundleName,
+			ValidateName: func(string, bool) []string { return nil }, // depends on the signer
 			Validate:     func(_ context.Context, b bundle) field.ErrorList { return validateBundle(b) },
 			ValidateUpdate: func(_ context.Context, b, old bundle) field.ErrorList {
 				return append(validateBundle(b), check.Immutable(b.Spec.SignerName, old.Spec.SignerName,
@@ -55,31 +55,32 @@ func trustBundleKind() kind.Kind[*certificatesv1.ClusterTrustBundle] {
 	}
 }
 
-// bundleName validates the parts between colons as names; which of them
-// there are depends on the signer.
-func bundleName(name string, prefix bool) []string {
-	var wrong []string
-	parts := strings.Split(name, ":")
-	for i, part := range parts {
-		wrong = append(wrong, validation.NameIsDNSSubdomain(part, prefix && i == len(parts)-1)...)
+// bundleName returns what is wrong with a name, or a prefix of one: it begins with the signer's name, if there is
+// one, and has no colon otherwise.
+func bundleName(signer, name string, prefix bool) []string {
+	if signer == "" {
+		if strings.Contains(name, ":") {
+			return []string{"ClusterTrustBundle without signer name must not have \":\" in its name"}
+		}
+		return validation.NameIsDNSSubdomain(name, prefix)
 	}
-	return wrong
+	begin := strings.ReplaceAll(signer, "/", ":") + ":"
+	rest, ok := strings.CutPrefix(name, begin)
+	if !ok {
+		return []string{"ClusterTrustBundle for signerName " + signer + " must be named with prefix " + begin}
+	}
+	return validation.NameIsDNSSubdomain(rest, prefix)
 }
 
 func validateBundle(b *certificatesv1.ClusterTrustBundle) field.ErrorList {
 	var errs field.ErrorList
-	name, path := field.NewPath("metadata", "name"), field.NewPath("spec")
-	if b.Spec.SignerName == "" {
-		if strings.Contains(b.Name, ":") {
-			errs = append(errs, field.Invalid(name, b.Name,
-				"ClusterTrustBundle without signer name must not have \":\" in its name"))
-		}
-	} else {
-		prefix := strings.ReplaceAll(b.Spec.SignerName, "/", ":") + ":"
-		if !strings.HasPrefix(b.Name, prefix) {
-			errs = append(errs, field.Invalid(name, b.Name, "ClusterTrustBundle for signerName "+b.Spec.SignerName+
-				" must be named with prefix "+prefix))
-		}
+	meta, path := field.NewPath("metadata"), field.NewPath("spec")
+	if b.GenerateName != "" {
+		errs = append(errs, check.Name(bundleName(b.Spec.SignerName, b.GenerateName, true), b.GenerateName,
+			meta.Child("generateName"))...)
+	}
+	errs = append(errs, check.Name(bundleName(b.Spec.SignerName, b.Name, false), b.Name, meta.Child("name"))...)
+	if b.Spec.SignerName != "" {
 		errs = append(errs, check.SignerName(b.Spec.SignerName, path.Child("signerName"))...)
 	}
 	if len(b.Spec.TrustBundle) > maxTrustBundle {
@@ -94,18 +95,13 @@ func validateAnchors(bundle string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string][]int{}
 	var order []string
-	rest, n := []byte(bundle), 0
-	for {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
+	n := 0
+	for block, rest := pem.Decode([]byte(bundle)); block != nil; block, rest = pem.Decode(rest) {
 		if text := wrongAnchor(block); text != "" {
-			errs = append(errs, field.Invalid(path, "<value omitted>", text))
-		} else {
-			order = append(order, string(block.Bytes))
-			seen[string(block.Bytes)] = append(seen[string(block.Bytes)], n)
+			return field.ErrorList{field.Invalid(path, "<value omitted>", fmt.Sprintf("entry %d %s", n, text))}
 		}
+		order = append(order, string(block.Bytes))
+		seen[string(block.Bytes)] = append(seen[string(block.Bytes)], n)
 		n++
 	}
 	for _, anchor := range order {
@@ -122,17 +118,17 @@ func validateAnchors(bundle string, path *field.Path) field.ErrorList {
 
 func wrongAnchor(block *pem.Block) string {
 	if block.Type != "CERTIFICATE" {
-		return "entry has bad block type: " + block.Type
+		return "has bad block type: " + block.Type
 	}
 	if len(block.Headers) > 0 {
-		return "entry has PEM block headers"
+		return "has PEM block headers"
 	}
 	cert, err := x509.ParseCertificate(block.Bytes)
 	switch {
 	case err != nil:
-		return "entry does not parse as a certificate"
+		return "does not parse as X.509"
 	case !cert.BasicConstraintsValid || !cert.IsCA:
-		return "entry is not a certificate of an authority (basic constraints)"
+		return "does not have the CA bit set"
 	}
 	return ""
 }

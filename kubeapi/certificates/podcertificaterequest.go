@@ -21,6 +21,8 @@ const (
 	dayOfSeconds = int32(24 * time.Hour / time.Second)
 	leastSeconds = int32(time.Hour / time.Second)
 	mostSeconds  = 91 * dayOfSeconds
+
+	pending = "Pending" // the state of a request without a final condition
 )
 
 type podRequest = certificatesv1beta1.PodCertificateRequest
@@ -46,11 +48,13 @@ func podRequestKind() kind.Kind[*podRequest] {
 				show.Text("ServiceAccountName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "serviceAccountName")),
 				show.Text("NodeName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "nodeName")),
 				show.Text("SignerName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "signerName")),
-				show.Text("State", "Derived from the conditions list"),
+				show.Text("State", "Is the request Pending, Issued, Denied, or Failed?"),
+				show.Text("UnverifiedUserAnnotations",
+					show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "unverifiedUserAnnotations")),
 			},
 			Cells: func(r *podRequest, _ func(metav1.Time) string) []any {
 				return []any{r.Name, r.Spec.PodName, r.Spec.ServiceAccountName, string(r.Spec.NodeName), r.Spec.SignerName,
-					podRequestState(r)}
+					podRequestState(r), show.Labels(r.Spec.UnverifiedUserAnnotations)}
 			},
 		},
 		Select: kind.Select[*podRequest]{Fields: []kind.SelectableField[*podRequest]{
@@ -87,5 +91,5 @@ func podRequestState(r *podRequest) string {
 			return c.Type
 		}
 	}
-	return "Pending"
+	return pending
 }

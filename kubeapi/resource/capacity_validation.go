@@ -78,8 +78,7 @@ func validateValidValues(values []resource.Quantity, standard, total *resource.Q
 	return errs
 }
 
-// validateValidRange validates the limits of a range, and that the default is in it. What is
-// wrong is named at the limit that it was compared with.
+// validateValidRange validates the limits of a range, and that the default is in it.
 func validateValidRange(r *resourcev1.CapacityRequestPolicyRange, standard, total *resource.Quantity,
 	path *field.Path) field.ErrorList {
 	lowest := path.Child("min")
@@ -87,19 +86,30 @@ func validateValidRange(r *resourcev1.CapacityRequestPolicyRange, standard, tota
 		return field.ErrorList{field.Required(lowest, "required when validRange is defined")}
 	}
 	errs := notAbove(r.Min, total, "min is larger than capacity value", lowest)
+	errs = append(errs, notNegative(r.Min, lowest)...)
+	errs = append(errs, notNegative(standard, path.Child("default"))...)
 	if standard.Cmp(*r.Min) < 0 {
-		errs = append(errs, field.Invalid(lowest, standard.String(), "default is less than min: "+r.Min.String()))
+		errs = append(errs, field.Invalid(path.Child("default"), standard.String(),
+			"default is less than min: "+r.Min.String()))
 	}
 	if r.Max != nil {
 		largest := path.Child("max")
+		errs = append(errs, notNegative(r.Max, largest)...)
 		errs = append(errs, notAbove(r.Max, total, "max is larger than capacity value", largest)...)
 		errs = append(errs, notAbove(r.Min, r.Max, "min is larger than max", largest)...)
-		errs = append(errs, notAbove(standard, r.Max, "default is more than max", largest)...)
+		errs = append(errs, notAbove(standard, r.Max, "default is more than max", path.Child("default"))...)
 	}
-	if r.Step != nil {
+	if r.Step != nil && len(errs) == 0 {
 		errs = append(errs, validateStep(r, standard, total, path.Child("step"))...)
 	}
 	return errs
+}
+
+func notNegative(value *resource.Quantity, path *field.Path) field.ErrorList {
+	if value.Sign() >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, value.String(), "must be greater than or equal to 0")}
 }
 
 func notAbove(value, limit *resource.Quantity, what string, path *field.Path) field.ErrorList {

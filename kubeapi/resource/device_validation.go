@@ -160,7 +160,7 @@ func validateDeviceNodes(d *resourcev1.Device, perDevice bool, path *field.Path)
 		}
 		return nil
 	}
-	set, errs := validateNodeChoice(d.NodeName, d.NodeSelector, d.AllNodes, path)
+	set, errs := validateNodeChoice(d.NodeName, d.NodeSelector, d.AllNodes, "must not be empty", path)
 	switch len(set) {
 	case 0:
 		errs = append(errs, field.Required(path, one))
@@ -182,7 +182,7 @@ func validateBinding(success, failure []string, path *field.Path) field.ErrorLis
 	case n > 0 && m == 0:
 		errs = append(errs, field.Invalid(failed, failure, "bindingFailureConditions are required to use bindingConditions"))
 	case n == 0 && m > 0:
-		errs = append(errs, field.Invalid(ready, nil, "bindingConditions are required to use bindingFailureConditions"))
+		errs = append(errs, field.Invalid(ready, success, "bindingConditions are required to use bindingFailureConditions"))
 	}
 	return errs
 }

@@ -62,6 +62,7 @@ func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 			},
 		},
 		Status: &kind.StatusSubresource[rule]{
+			Metadata: kind.ClientMetadata,
 			ValidateUpdate: func(_ context.Context, r, _ rule) field.ErrorList {
 				path := field.NewPath("status", "conditions")
 				if n := len(r.Status.Conditions); n > resourcev1.DeviceTaintRuleStatusMaxConditions {

@@ -2,11 +2,14 @@ package resource
 
 import (
 	"context"
+	"strconv"
 
 	resourcev1alpha3 "k8s.io/api/resource/v1alpha3"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
@@ -32,11 +35,17 @@ func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 		},
 		Show: kind.Show[request]{
 			Columns: []kind.Column{
-				show.Name(), show.Text("Driver", show.Doc(resourcev1alpha3.ResourcePoolStatusRequestSpec{}, "driver")), show.Age(),
+				show.Name(), show.Text("Driver", "The driver to query pools for."),
+				show.Text("Total", "Total number of devices across all pools."),
+				show.Text("Available", "Number of available devices across all pools."),
+				show.Text("Allocated", "Number of allocated devices across all pools."),
+				show.Text("Unavailable", "Number of unavailable devices across all pools."),
+				show.Text("Errors", "Number of pools with validation errors."),
+				show.Int("Pools", "Total number of matching pools."),
+				show.Text("Status", "Processing status."),
+				show.Text("Completed", "Time since the observation completed."),
 			},
-			Cells: func(r request, since func(metav1.Time) string) []any {
-				return []any{r.Name, r.Spec.Driver, since(r.CreationTimestamp)}
-			},
+			Cells: poolStatusCells,
 		},
 		Status: &kind.StatusSubresource[request]{
 			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
@@ -44,6 +53,45 @@ func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 			},
 		},
 	}
+}
+
+// poolStatusCells shows the sums of all pools, which are unknown before the status is set and after a failure.
+func poolStatusCells(r *resourcev1alpha3.ResourcePoolStatusRequest, since func(metav1.Time) string) []any {
+	complete, failed := resourcev1alpha3.ResourcePoolStatusRequestConditionComplete,
+		resourcev1alpha3.ResourcePoolStatusRequestConditionFailed
+	pools, state, completed := int32(0), "Pending", show.None
+	counts := []any{"-", "-", "-", "-", "-"}
+	if s := r.Status; s != nil {
+		pools = ptr.Deref(s.PoolCount, 0)
+		if c := meta.FindStatusCondition(s.Conditions, complete); c != nil && c.Status == metav1.ConditionTrue {
+			state, completed = complete, since(c.LastTransitionTime)
+		} else if meta.IsStatusConditionTrue(s.Conditions, failed) {
+			state = failed
+		}
+		if state != failed {
+			counts = countDevices(s.Pools)
+		}
+	}
+	return append(append([]any{r.Name, r.Spec.Driver}, counts...), int64(pools), state, completed)
+}
+
+func countDevices(pools []resourcev1alpha3.PoolStatus) []any {
+	var total, available, allocated, unavailable, invalid int64
+	for i := range pools {
+		p := &pools[i]
+		total += int64(ptr.Deref(p.TotalDevices, 0))
+		available += int64(ptr.Deref(p.AvailableDevices, 0))
+		allocated += int64(ptr.Deref(p.AllocatedDevices, 0))
+		unavailable += int64(ptr.Deref(p.UnavailableDevices, 0))
+		if p.ValidationError != nil {
+			invalid++
+		}
+	}
+	cells := make([]any, 0, 5)
+	for _, n := range []int64{total, available, allocated, unavailable, invalid} {
+		cells = append(cells, strconv.FormatInt(n, 10))
+	}
+	return cells
 }
 
 func validatePoolRequest(s *resourcev1alpha3.ResourcePoolStatusRequestSpec) field.ErrorList {

@@ -100,6 +100,9 @@ func validateResult(r *resourcev1.DeviceRequestAllocationResult, names requestNa
 	errs := validateReference(r.Request, names, path.Child("request"))
 	errs = append(errs, validateDeviceID(r.Driver, r.Pool, r.Device, path)...)
 	errs = append(errs, validateBinding(r.BindingConditions, r.BindingFailureConditions, path)...)
+	for i := range r.Tolerations {
+		errs = append(errs, validateTolerationValue(&r.Tolerations[i], path.Child("tolerations").Index(i).Child("value"))...)
+	}
 	return append(errs, validateShare((*string)(r.ShareID), path.Child("shareID"))...)
 }
 
@@ -200,7 +203,9 @@ func validateNetwork(n *resourcev1.NetworkDeviceData, path *field.Path) field.Er
 		errs = append(errs, field.TooLong(path.Child("hardwareAddress"), "", limit))
 	}
 	ips := path.Child("ips")
-	errs = append(errs, atMost(len(n.IPs), resourcev1.NetworkDeviceDataMaxIPs, ips)...)
+	if len(n.IPs) > resourcev1.NetworkDeviceDataMaxIPs {
+		return append(errs, field.TooMany(ips, len(n.IPs), resourcev1.NetworkDeviceDataMaxIPs))
+	}
 	for i, ip := range n.IPs {
 		errs = append(errs, validation.IsValidInterfaceAddress(ips.Index(i), ip)...)
 	}

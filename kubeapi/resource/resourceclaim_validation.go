@@ -170,8 +170,10 @@ func duplicates[T any, K comparable](list []T, key func(*T) K, path *field.Path)
 func itself(s *string) string { return *s }
 
 func validateReferences(list []string, names requestNames, path *field.Path) field.ErrorList {
+	if errs := atMost(len(list), maxRequests, path); errs != nil {
+		return errs
+	}
 	var errs field.ErrorList
-	errs = append(errs, atMost(len(list), maxRequests, path)...)
 	for i, ref := range list {
 		errs = append(errs, validateReference(ref, names, path.Index(i))...)
 	}
@@ -259,12 +261,8 @@ func validateToleration(t *resourcev1.DeviceToleration, path *field.Path) field.
 		errs = append(errs, metavalidation.ValidateLabelName(t.Key, path.Child("key"))...)
 	}
 	switch t.Operator {
-	case resourcev1.DeviceTolerationOpExists:
-		if t.Value != "" {
-			errs = append(errs, field.Invalid(path.Child("value"), t.Value, "must be empty for operator `Exists`"))
-		}
-	case resourcev1.DeviceTolerationOpEqual:
-		errs = append(errs, check.Name(validation.IsValidLabelValue(t.Value), t.Value, path.Child("value"))...)
+	case resourcev1.DeviceTolerationOpExists, resourcev1.DeviceTolerationOpEqual:
+		errs = append(errs, validateTolerationValue(t, path.Child("value"))...)
 	case "":
 		errs = append(errs, field.Required(path.Child("operator"), ""))
 	default:
@@ -275,6 +273,16 @@ func validateToleration(t *resourcev1.DeviceToleration, path *field.Path) field.
 		errs = append(errs, check.OneOf(t.Effect, path.Child("effect"), effects()...)...)
 	}
 	return errs
+}
+
+func validateTolerationValue(t *resourcev1.DeviceToleration, path *field.Path) field.ErrorList {
+	switch {
+	case t.Operator == resourcev1.DeviceTolerationOpExists && t.Value != "":
+		return field.ErrorList{field.Invalid(path, t.Value, "must be empty for operator `Exists`")}
+	case t.Operator == resourcev1.DeviceTolerationOpEqual:
+		return check.Name(validation.IsValidLabelValue(t.Value), t.Value, path)
+	}
+	return nil
 }
 
 func effects() []resourcev1.DeviceTaintEffect {

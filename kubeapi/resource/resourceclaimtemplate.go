@@ -29,7 +29,7 @@ func claimTemplateKind(stores *group.Stores) kind.Kind[*resourcev1.ResourceClaim
 					Object: &t.Spec}.Add(ctx, append(errs, validateTemplate(t)...))
 			},
 			ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {
-				return append(validateTemplate(t), check.Fixed(t.Spec, old.Spec, field.NewPath("spec"))...)
+				return append(validateTemplate(t), check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))...)
 			},
 			AllowUnconditionalUpdate: true,
 		},

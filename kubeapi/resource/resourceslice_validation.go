@@ -55,7 +55,8 @@ func validateSlice(slice, old *resourcev1.ResourceSlice) field.ErrorList {
 
 func validateNodes(s *resourcev1.ResourceSliceSpec, path *field.Path) field.ErrorList {
 	const one = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
-	set, errs := validateNodeChoice(s.NodeName, s.NodeSelector, s.AllNodes, path)
+	set, errs := validateNodeChoice(s.NodeName, s.NodeSelector, s.AllNodes,
+		"must be either unset or set to a non-empty string", path)
 	perDevice, more := validateUnsetOrTrue("perDeviceNodeSelection", s.PerDeviceNodeSelection, path)
 	set, errs = append(set, perDevice...), append(errs, more...)
 	if n := s.NodeSelector; n != nil && len(n.NodeSelectorTerms) != 1 {
@@ -73,15 +74,14 @@ func validateNodes(s *resourcev1.ResourceSliceSpec, path *field.Path) field.Erro
 }
 
 // validateNodeChoice validates the ways to say which nodes have access to
-// devices, and returns the names of those that are used.
-func validateNodeChoice(name *string, selector *corev1.NodeSelector, all *bool,
+// devices, and returns the names of those that are used. The text empty rejects an empty name.
+func validateNodeChoice(name *string, selector *corev1.NodeSelector, all *bool, empty string,
 	path *field.Path) ([]string, field.ErrorList) {
 	var errs field.ErrorList
 	var set []string
 	if name != nil {
 		if *name == "" {
-			errs = append(errs, field.Invalid(path.Child("nodeName"), *name,
-				"must be either unset or set to a non-empty string"))
+			errs = append(errs, field.Invalid(path.Child("nodeName"), *name, empty))
 		} else {
 			set = append(set, "`nodeName`")
 			errs = append(errs, check.Subdomain(*name, path.Child("nodeName"))...)

@@ -2,7 +2,7 @@ package storagemigration
 
 import (
 	"context"
-	"strconv"
+	"regexp"
 
 	migrationv1 "k8s.io/api/storagemigration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,6 +16,8 @@ import (
 	"triplane.dev/kubeapi/show"
 )
 
+var resourceVersion = regexp.MustCompile(`^[1-9][0-9]*$`)
+
 func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 	type migration = *migrationv1.StorageVersionMigration
 	gv := migrationv1.SchemeGroupVersion
@@ -26,8 +28,7 @@ func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 		},
 		Names: kind.Names{Plural: "storageversionmigrations"},
 		Write: kind.Write[migration]{
-			CountsGeneration: true,
-			Validate:         func(_ context.Context, m migration) field.ErrorList { return validateResource(m.Spec.Resource) },
+			Validate: func(_ context.Context, m migration) field.ErrorList { return validateResource(m.Spec.Resource) },
 			ValidateUpdate: func(_ context.Context, m, old migration) field.ErrorList {
 				return append(validateResource(m.Spec.Resource), check.Immutable(m.Spec, old.Spec, field.NewPath("spec"))...)
 			},
@@ -36,8 +37,7 @@ func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 			Columns: []kind.Column{show.Text("Name", show.Name().Description),
 				show.Text("Resource", "GroupResource to migrate"), show.Text("Status", "Status of the migration")},
 			Cells: func(m migration, _ func(metav1.Time) string) []any {
-				r := m.Spec.Resource
-				return []any{m.Name, r.String(), statusCell(&m.Status)}
+				return []any{m.Name, m.Spec.Resource.String(), state(m.Status.Conditions)}
 			},
 		},
 		Status: &kind.StatusSubresource[migration]{
@@ -46,6 +46,17 @@ func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 			},
 		},
 	}
+}
+
+// state returns the first of the final conditions and Running that is true.
+func state(conditions []metav1.Condition) string {
+	for _, t := range []migrationv1.MigrationConditionType{
+		migrationv1.MigrationSucceeded, migrationv1.MigrationFailed, migrationv1.MigrationRunning} {
+		if meta.IsStatusConditionTrue(conditions, string(t)) {
+			return string(t)
+		}
+	}
+	return "Unknown"
 }
 
 func validateResource(r metav1.GroupResource) field.ErrorList {
@@ -64,41 +75,28 @@ func validateResource(r metav1.GroupResource) field.ErrorList {
 
 // validateStatus keeps a migration that has ended as it is, and the version that it
 // is for.
-// statusCell is the last condition that is true.
-func statusCell(s *migrationv1.StorageVersionMigrationStatus) string {
-	cell := "Unknown"
-	for i := range s.Conditions {
-		switch c := &s.Conditions[i]; migrationv1.MigrationConditionType(c.Type) {
-		case migrationv1.MigrationRunning, migrationv1.MigrationSucceeded, migrationv1.MigrationFailed:
-			if c.Status == metav1.ConditionTrue {
-				cell = c.Type
-			}
-		}
-	}
-	return cell
-}
-
 func validateStatus(s, old *migrationv1.StorageVersionMigrationStatus) field.ErrorList {
 	path := field.NewPath("status")
 	errs := metavalidation.ValidateConditions(s.Conditions, path.Child("conditions"))
 	if s.ResourceVersion != "" {
-		if _, err := strconv.ParseUint(s.ResourceVersion, 10, 64); err != nil {
+		if !resourceVersion.MatchString(s.ResourceVersion) {
 			errs = append(errs, field.Invalid(path.Child("resourceVersion"), s.ResourceVersion,
-				"resource version must be a number"))
+				"resource version is not well formed: "+s.ResourceVersion))
 		}
 	}
 	if old.ResourceVersion != "" && s.ResourceVersion != old.ResourceVersion {
 		errs = append(errs, field.Invalid(path.Child("resourceVersion"), s.ResourceVersion, "field is immutable"))
 	}
 	succeeded, failed := string(migrationv1.MigrationSucceeded), string(migrationv1.MigrationFailed)
-	for _, t := range []string{succeeded, failed} {
-		if meta.IsStatusConditionTrue(old.Conditions, t) && !meta.IsStatusConditionTrue(s.Conditions, t) {
-			errs = append(errs, field.Invalid(path.Child("conditions"), t, "must not change once it is true"))
+	for _, c := range []struct{ condition, name string }{{succeeded, "Success"}, {failed, "Failed"}} {
+		if meta.IsStatusConditionTrue(old.Conditions, c.condition) && !meta.IsStatusConditionTrue(s.Conditions, c.condition) {
+			errs = append(errs, field.Invalid(path.Child("conditions"), s.Conditions,
+				c.name+" condition cannot be set to false once it is true"))
 		}
 	}
 	if meta.IsStatusConditionTrue(s.Conditions, succeeded) && meta.IsStatusConditionTrue(s.Conditions, failed) {
-		errs = append(errs, field.Invalid(path.Child("conditions"), "",
-			"both success and failed conditions cannot be true at the same time"))
+		errs = append(errs, field.Invalid(path.Child("conditions"), s.Conditions,
+			"Both success and failed conditions cannot be true at the same time"))
 	}
 	return errs
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // release is the minor version of Kubernetes 1 whose API is served.
-const release = 36
+const release = 37
 
 // deprecation is the warning that clients of a version get that is about to go, as
 // the Go type of its objects has it; "" is none.

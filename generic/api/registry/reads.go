@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/wire"
 )
@@ -59,10 +60,11 @@ func (s *Store[T]) checkTranscoded(r *storage.Record, version int, mt wire.Media
 		return err
 	}
 	codec := s.codecs[version].Codec
-	want, err := codec.Encode(nil, obj, wire.JSON)
-	if err == nil && mt == wire.Protobuf { // its bytes may have what is empty
-		if obj, _, _, err = codec.Decode(got, mt, false); err == nil {
-			got, err = codec.Encode(nil, obj, wire.JSON)
+	want, err := codec.Encode(nil, obj, mt)
+	if err == nil && mt == wire.Protobuf { // its bytes may have what is empty, and lack the kinds of templates
+		got, err = textOf(codec, got)
+		if err == nil {
+			want, err = textOf(codec, want)
 		}
 	}
 	if err != nil || bytes.Equal(got, want) {
@@ -73,4 +75,13 @@ func (s *Store[T]) checkTranscoded(r *storage.Record, version int, mt wire.Media
 		same++
 	}
 	return fmt.Errorf("%s: behind %s\n got %s\nwant %s", s.codecs[version].GV, got[:same], got[same:], want[same:])
+}
+
+// textOf returns an object's protobuf as JSON.
+func textOf(c rest.Codec, b []byte) ([]byte, error) {
+	obj, _, _, err := c.Decode(b, wire.Protobuf, false)
+	if err != nil {
+		return nil, err
+	}
+	return c.Encode(nil, obj, wire.JSON)
 }

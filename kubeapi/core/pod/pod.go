@@ -28,7 +28,7 @@ func Kind(o podspec.Options) kind.Kind[pod] {
 				firstIP(&p.Status)
 			},
 			PrepareForCreate: func(ctx context.Context, p pod) { prepareForCreate(ctx, o, p) },
-			PrepareForUpdate: func(_ context.Context, p, _ pod) { shortestForNegative(p) },
+			PrepareForUpdate: prepareForUpdate,
 			CountsGeneration: true,
 			Validate:         func(_ context.Context, p pod) field.ErrorList { return validateNew(o, p) },
 			ValidateUpdate:   func(_ context.Context, p, old pod) field.ErrorList { return validateUpdate(o, p, old) },

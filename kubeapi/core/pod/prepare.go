@@ -33,6 +33,15 @@ func prepareForCreate(ctx context.Context, o podspec.Options, p pod) {
 }
 
 // shortestForNegative makes a negative grace period the shortest one that is not a forced deletion.
+// prepareForUpdate preserves the resources of the whole pod if an update does not have them, as that of a client
+// that does not know the field.
+func prepareForUpdate(_ context.Context, p, old pod) {
+	shortestForNegative(p)
+	if p.Spec.Resources == nil {
+		p.Spec.Resources = old.Spec.Resources.DeepCopy()
+	}
+}
+
 func shortestForNegative(p pod) {
 	if g := p.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 {
 		p.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1)

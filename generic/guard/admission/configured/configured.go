@@ -34,6 +34,8 @@ type Config struct {
 	// Services resolves the Services of webhooks and connects to webhooks. With nil, the system's DNS resolves
 	// them.
 	Services webhook.Resolver
+	// ExcludeReviews is set if no webhook is called for authentication and authorization reviews.
+	ExcludeReviews bool
 	// Metrics counts calls and evaluations; nil disables metrics.
 	Metrics *admission.Metrics
 	// Manifests lets plugins read webhooks and policies from files. With nil, staticManifestsDir is an error.
@@ -79,7 +81,7 @@ func New(c Config) *Plugins {
 	policies := policy.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Params: c.Params, Metrics: c.Metrics,
 		Gate: gate}
 	webhooks := webhook.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Resolver: c.Services,
-		Metrics: c.Metrics, Gate: gate}
+		Metrics: c.Metrics, Gate: gate, ExcludeReviews: c.ExcludeReviews}
 	return &Plugins{
 		gate:               gate,
 		manifests:          c.Manifests,

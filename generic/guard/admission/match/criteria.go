@@ -155,7 +155,7 @@ func Policy(a *admission.Attributes) bool {
 }
 
 // Review reports whether an operation creates an authentication or authorization review, to which policies do
-// not apply.
+// not apply, and webhooks only without the feature gate ExcludeAdmissionWebhookVirtualResources.
 func Review(a *admission.Attributes) bool {
 	switch a.Resource.Group {
 	case "authentication.k8s.io":

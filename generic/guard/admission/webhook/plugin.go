@@ -33,6 +33,8 @@ type Config struct {
 	Metrics *admission.Metrics
 	// Gate opens when the stored configurations are synced.
 	Gate *admission.Gate
+	// ExcludeReviews is set if no webhook is called for authentication and authorization reviews.
+	ExcludeReviews bool
 }
 
 // plugin holds the compiled webhooks. Its pointer is nil if there are none.
@@ -95,6 +97,9 @@ func (p *plugin) replace(part *[]*hook, list []*hook) {
 // load returns the webhooks that may apply to an operation, after stored ones are synced. Webhooks of the API
 // are not called for writes of webhook configurations and policies.
 func (p *plugin) load(ctx context.Context, a *admission.Attributes) ([]*hook, error) {
+	if p.config.ExcludeReviews && match.Review(a) {
+		return nil, nil
+	}
 	exempt := match.Exempt(a)
 	if !exempt {
 		if err := p.config.Gate.Wait(ctx, a); err != nil {

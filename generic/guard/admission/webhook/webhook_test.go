@@ -347,3 +347,20 @@ func BenchmarkNobodyIsAsked(b *testing.B) {
 		}
 	}
 }
+
+func TestReviewsAreExcluded(t *testing.T) {
+	client := serve(t, func(r *admissionapi.AdmissionReview) { r.Response.Allowed = false })
+	for _, group := range []string{"authentication.k8s.io", "authorization.k8s.io", ""} {
+		for _, excluded := range []bool{false, true} {
+			p := NewValidating(Config{Namespaces: nowhere, ExcludeReviews: excluded})
+			p.Set([]*admissionv1.ValidatingWebhookConfiguration{validatingHook(client, nil)})
+			a := operation()
+			a.Resource = schema.GroupVersionResource{Group: group, Version: "v1", Resource: "tokenreviews"}
+			err := p.Validate(t.Context(), a)
+			if called, want := err != nil, !excluded || group == ""; called != want {
+				t.Errorf("group %q, reviews excluded %t: called %t, want %t", group, excluded, called, want)
+			}
+			p.Set(nil)
+		}
+	}
+}
