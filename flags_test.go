@@ -29,6 +29,9 @@ var ownFlags = map[string]string{
 	"data-dir":               "where the embedded etcd and generated keys are",
 	"advertise-port":         "k3s passes it to its kube-apiserver",
 	"console":                "whether the console is served",
+	"store":                  "another name of --etcd-servers, which may be PostgreSQL",
+	"manifests":              "the directory whose files are applied",
+	"simulate-workloads":     "whether workloads become ready without nodes, in tests",
 	"workspaces":             "whether workspaces are served",
 	"workspace-idle-timeout": "how long an unused one stays in memory",
 	// Flags of the embedded etcd.
@@ -47,8 +50,9 @@ var ownFlags = map[string]string{
 	"snapshot-retention":                 "how many of these are kept",
 	"snapshot-dir":                       "and where",
 	// Flags of kube-controller-manager, for the built-in controllers.
-	"controllers":  "which of them",
-	"root-ca-file": "what kube-root-ca.crt holds",
+	"controllers":                     "which of them",
+	"namespace-deletion-grace-period": "when the content of a deleted namespace is deleted",
+	"root-ca-file":                    "what kube-root-ca.crt holds",
 	"legacy-service-account-token-clean-up-period": "when unused Secrets with tokens go",
 	"cluster-signing-cert-file":                    "what signs certificates",
 	"cluster-signing-key-file":                     "what signs certificates",

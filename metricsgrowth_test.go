@@ -96,7 +96,9 @@ func nameInMetrics(t *testing.T, config *restclient.Config, c kubernetes.Interfa
 // end of a namespace does, creates no series for them either: 2,000 of them had 62,000 once.
 func TestUnusedDefinitionsHaveNoSeries(t *testing.T) {
 	const definitions = 20
-	s := startServer(t, t.TempDir())
+	o := testOptions(t.TempDir())
+	o.Controllers.Selection = nil // all
+	s := startServerWith(t, o)
 	c, ctx := client(t, s), context.Background()
 	do := func(method *restclient.Request, path, body string) error {
 		return method.AbsPath(path).SetHeader("Content-Type", "application/json").Body([]byte(body)).Do(ctx).Error()

@@ -83,10 +83,10 @@ type flag struct {
 	used bool
 }
 
-// String implements pflag.Value. It contains no password.
+// String implements pflag.Value. It contains no password. It is "" without URLs, so that --help shows no default.
 func (f *flag) String() string {
-	if f.urls == nil {
-		return "[]"
+	if f.urls == nil || len(*f.urls) == 0 {
+		return ""
 	}
 	return f.urls.String()
 }
