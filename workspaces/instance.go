@@ -77,7 +77,9 @@ func (m *Manager) run(i *instance) {
 	}
 	cancel()
 	if i.chain != nil {
-		<-failed
+		if err := <-failed; err != nil {
+			klog.ErrorS(err, "Workspace failed while it stopped", "workspace", i.entry.name)
+		}
 	}
 	m.config.Drop(i.entry.name)
 	m.mu.Lock()

@@ -68,7 +68,7 @@ func (i *instance) watch(ctx context.Context, r *http.Request, events chan<- jso
 	lines, out := io.Pipe()
 	var reading worker.Group
 	defer reading.Wait()
-	defer out.Close()
+	defer func() { _ = out.Close() }() // closing a pipe never fails
 	reading.Go(func() {
 		if i.forward(ctx, lines, events) != nil {
 			cancel()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/tools/clientcmd"
@@ -47,11 +46,11 @@ func (f *remoteFlags) path() string {
 	return cmp.Or(f.kubeconfig, filepath.Join(f.dir, triplane.KubeconfigFile))
 }
 
-// connect returns a client with a timeout for each request; 0 means no limit.
-func (f *remoteFlags) connect(timeout time.Duration) (*adminclient.Client, error) {
+// connect returns a client whose requests end after requestTimeout.
+func (f *remoteFlags) connect() (*adminclient.Client, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", f.path())
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return adminclient.New(config, timeout)
+	return adminclient.New(config, requestTimeout)
 }

@@ -43,7 +43,7 @@ func openConsole(ctx context.Context, args []string, out io.Writer) error {
 	if err := noArguments(fs); err != nil {
 		return err
 	}
-	server, err := flags.connect(requestTimeout)
+	server, err := flags.connect()
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func members(ctx context.Context, args []string, out io.Writer) error {
 	default:
 		return errors.New("member takes list, or remove and a name; see triplane member --help")
 	}
-	server, err := flags.connect(requestTimeout)
+	server, err := flags.connect()
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func showStatus(ctx context.Context, args []string, out io.Writer) error {
 	if err := noArguments(fs); err != nil {
 		return err
 	}
-	r, err := flags.connect(requestTimeout)
+	r, err := flags.connect()
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (c *storeCopying) run(ctx context.Context, from, to string) (err error) {
 // show prints the progress every few seconds.
 func (c *storeCopying) show(r copying.Result) {
 	if time.Since(c.shown) > 5*time.Second && !c.shown.IsZero() {
-		fmt.Fprintf(c.out, "%d keys\n", r.Keys)
+		_, _ = fmt.Fprintf(c.out, "%d keys\n", r.Keys) // the reader may be closed
 		c.shown = time.Now()
 	}
 	if c.shown.IsZero() {

@@ -64,7 +64,7 @@ func manageWorkspaces(ctx context.Context, args []string, out io.Writer) error {
 
 // send sends a request to the API and decodes the response into result.
 func (c *workspaceCommand) send(ctx context.Context, method, path string, content, result any) error {
-	server, err := c.connect(requestTimeout)
+	server, err := c.connect()
 	if err != nil {
 		return err
 	}

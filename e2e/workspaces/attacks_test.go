@@ -26,9 +26,9 @@ type tenants struct {
 	alice *testserver.User
 }
 
-func startTenants(t *testing.T, opts ...testserver.Option) tenants {
+func startTenants(t *testing.T) tenants {
 	t.Helper()
-	s := testserver.Start(t, append(opts, testserver.WithWorkspaces())...)
+	s := testserver.Start(t, testserver.WithWorkspaces())
 	for name, admin := range map[string]string{"a": "alice", "b": "bob"} {
 		create(t, s, &workspaces.Workspace{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: workspaces.Spec{
 			Admins: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: admin}}}})

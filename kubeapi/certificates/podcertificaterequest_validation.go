@@ -255,7 +255,8 @@ func validateIssued(r *podRequest, path *field.Path) field.ErrorList {
 func validateTimes(r *podRequest, leaf *x509.Certificate, path *field.Path) field.ErrorList {
 	notBefore, notAfter, refresh := r.Status.NotBefore, r.Status.NotAfter, r.Status.BeginRefreshAt
 	lifetime, most := leaf.NotAfter.Sub(leaf.NotBefore), ptr.Deref(r.Spec.MaxExpirationSeconds, 0)
-	name, value, detail := "", any(nil), ""
+	var name, detail string
+	var value any
 	switch {
 	case !notBefore.Time.Equal(leaf.NotBefore):
 		name, value, detail = "notBefore", notBefore, "must be set to the NotBefore time encoded in the leaf certificate"

@@ -93,6 +93,7 @@ type structs[T Object] struct {
 	table func() *protojson.Table
 }
 
+// Open implements Representation.
 func (t Typed[T]) Open(k *Kind[T], scheme *runtime.Scheme, opts StorageOptions) (Form[T], error) {
 	f := &structs[T]{Typed: t, kind: k, storage: t.Storage}
 	if f.form = opts.Form; f.JSON {

@@ -40,6 +40,7 @@ type trees struct {
 		change func(obj, old *unstructured.Unstructured)) error
 }
 
+// Open implements Representation.
 func (u *Unstructured) Open(k *Kind[*unstructured.Unstructured], _ *runtime.Scheme,
 	_ StorageOptions) (Form[*unstructured.Unstructured], error) {
 	f := &trees{kind: k.Hub, storage: u.Storage, inRequest: u.Prepare}

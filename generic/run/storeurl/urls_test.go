@@ -13,7 +13,7 @@ func TestFlag(t *testing.T) {
 		shown, invalid string
 		database       string
 	}{
-		"none":       {nil, "[]", "", ""},
+		"none":       {nil, "", "", ""},
 		"etcd":       {[]string{"--s=http://a:1,http://b:1", "--s=unix:///c"}, "[http://a:1,http://b:1,unix:///c]", "", ""},
 		"hosts":      {[]string{"--s=postgres://u:p@a,b:5433/db?sslmode=disable"}, "[postgres://u:xxxxx@a,b:5433/db?sslmode=disable]", "", "postgres://u:p@a,b:5433/db?sslmode=disable"},
 		"parameters": {[]string{"--s=postgresql:///db?password=p&host=h&sslpassword=q"}, "[postgresql:///db?password=xxxxx&host=h&sslpassword=xxxxx]", "", "postgresql:///db?password=p&host=h&sslpassword=q"},

@@ -118,7 +118,10 @@ func bounds(prefix, after string) (start, end []byte) {
 	if after != "" && after >= prefix {
 		start = append([]byte(after), 0)
 	}
-	end = []byte(strings.TrimRight(prefix, "\xff"))
+	end = []byte(prefix)
+	for len(end) > 0 && end[len(end)-1] == 0xff {
+		end = end[:len(end)-1]
+	}
 	if len(end) == 0 {
 		return start, bytes.Repeat([]byte{0xff}, 64) // after all keys, which are paths
 	}

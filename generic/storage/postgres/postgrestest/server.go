@@ -157,7 +157,7 @@ func (s *Server) Start() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the process has its own descriptor
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if err := s.cmd.Start(); err != nil {
 		return err
@@ -215,9 +215,7 @@ func (s *Server) toAll(how syscall.Signal) error {
 		if err != nil {
 			return err
 		}
-		for _, field := range fields(string(b)) {
-			processes = append(processes, field)
-		}
+		processes = append(processes, fields(string(b))...)
 	}
 	for _, pid := range processes {
 		if err := syscall.Kill(pid, how); err != nil && !errors.Is(err, syscall.ESRCH) {
