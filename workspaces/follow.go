@@ -90,7 +90,7 @@ func (m *Manager) dropOthers(present map[string]bool) {
 	}
 }
 
-// drop forgets a workspace whose object was deleted, and stops it.
+// drop removes a workspace whose object was deleted, and stops it.
 func (m *Manager) drop(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

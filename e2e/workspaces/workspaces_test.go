@@ -1,4 +1,4 @@
-// Workspaces are API servers of their own: what one contains, no other one has.
+// Workspaces are separate API servers: the content of one is not visible in another.
 package workspaces
 
 import (

@@ -4,5 +4,5 @@
 //
 //	go run -C hack/release . -version v0.5.0 -out ../../dist
 //
-// It is a module of its own, so that the library for images is no requirement of the server.
+// It is a separate module, so that the library for images is no requirement of the server.
 package main

@@ -9,7 +9,7 @@ import (
 	"triplane.dev/generic/base/user"
 )
 
-// What the default policy grants to everyone admits nobody; each other binding admits its subjects until it is deleted.
+// Bindings of the default policy to all users admit none; each other binding admits its subjects until it is deleted.
 func TestAdmits(t *testing.T) {
 	a := New()
 	binding := func(name string, labels map[string]string, subjects ...rbacv1.Subject) *rbacv1.ClusterRoleBinding {
