@@ -4,7 +4,7 @@ GO ?= go
 BIN := bin/triplane
 
 # The rooms of the server, their packages with the one of the module's root, and all that has Go files.
-SERVER := aggregator apiextensions apiserver cmd console generic internal kubeapi testserver
+SERVER := aggregator apiextensions apiserver cmd console generic internal kubeapi testserver workspaces
 PACKAGES := . $(addprefix ./,$(addsuffix /...,$(SERVER)))
 SOURCES := $(wildcard *.go) $(SERVER) e2e hack
 

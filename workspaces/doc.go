@@ -11,8 +11,8 @@
 // # The Manager
 //
 // Manager follows the Workspace objects, which the root chain stores, and has an entry for each of them. The chain of a
-// workspace is created by the first request that needs it, a few at once. It stops after
-// Config.IdleTimeout without requests. The root package creates chains with the constructors of the root chain; it passes
+// workspace is created by the first request that needs it, a few at once. It stops after Config.IdleTimeout without
+// requests. The root package creates chains with the constructors of the root chain; it passes
 // the function to Manager.SetCreate.
 //
 // # Storage

@@ -81,7 +81,9 @@ func (s sleeping) GetPod(ctx context.Context, namespace, name string) (*corev1.P
 // GetSecret implements serviceaccount.Getter.
 func (s sleeping) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret,
 	error) {
-	return fromSleeping(ctx, s, func(l options.Lookups) (*corev1.Secret, error) { return l.GetSecret(ctx, namespace, name) })
+	return fromSleeping(ctx, s, func(l options.Lookups) (*corev1.Secret, error) {
+		return l.GetSecret(ctx, namespace, name)
+	})
 }
 
 // GetNode implements serviceaccount.Getter.

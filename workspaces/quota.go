@@ -36,7 +36,8 @@ func (q *Quota) limits() limits {
 
 // Quotas wraps the storage options of a workspace: writes that exceed its quota are rejected before they reach storage.
 // keys is the multiplexer of its keys.
-func (m *Manager) Quotas(name string, inner registry.RESTOptionsGetter, keys *cache.Multiplexer) registry.RESTOptionsGetter {
+func (m *Manager) Quotas(name string, inner registry.RESTOptionsGetter,
+	keys *cache.Multiplexer) registry.RESTOptionsGetter {
 	return &quotas{RESTOptionsGetter: inner, usage: &usage{manager: m, name: name, keys: keys}}
 }
 
@@ -90,7 +91,8 @@ func (l *limited) Create(ctx context.Context, key string, value []byte, ttl time
 }
 
 // Update implements storage.Backend.
-func (l *limited) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64, error) {
+func (l *limited) Update(ctx context.Context, key string, value []byte, expected int64,
+	ttl time.Duration) (int64, error) {
 	undo, err := l.usage.reserve(ctx, l.resource, key, len(value))
 	if err != nil {
 		return 0, err
@@ -120,7 +122,8 @@ func nothing() {}
 
 // reserve adds a write to the usage, or returns the error of the quota that it exceeds. undo removes it again. What the
 // server writes itself is counted, and never rejected.
-func (u *usage) reserve(ctx context.Context, resource schema.GroupResource, key string, size int) (undo func(), err error) {
+func (u *usage) reserve(ctx context.Context, resource schema.GroupResource, key string,
+	size int) (undo func(), err error) {
 	e, ok := u.manager.find(ctx, u.name)
 	if !ok || e.limits == noLimits {
 		return nothing, nil

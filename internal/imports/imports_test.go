@@ -197,7 +197,7 @@ func TestWrong(t *testing.T) {
 
 // Every package of the server has a doc.go with its idea and contract.
 func TestPackagesAreDocumented(t *testing.T) {
-	for _, room := range []string{"generic", "kubeapi", "apiextensions", "aggregator", "cmd", "testserver", "apiserver"} {
+	for _, room := range []string{"generic", "kubeapi", "apiextensions", "aggregator", "cmd", "testserver", "apiserver", "workspaces"} {
 		folders := map[string]bool{} // with Go files that are no tests
 		err := filepath.WalkDir(filepath.Join("../..", room), func(path string, _ fs.DirEntry, err error) error {
 			if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {

@@ -13,7 +13,8 @@ import (
 const root = "../.."
 
 // served are the rooms of the server.
-var served = []string{"aggregator", "apiextensions", "apiserver", "cmd", "console", "generic", "internal", "kubeapi", "testserver"}
+var served = []string{"aggregator", "apiextensions", "apiserver", "cmd", "console", "generic", "internal", "kubeapi", "testserver",
+	"workspaces"}
 
 // eachServedFile calls f for each file of the module's package and of the served rooms that is not a test, with
 // its path from the root.

@@ -1,11 +1,3 @@
-// Package transport sends the requests of a client of all workspaces to single ones. A controller lists and watches at
-// the URL https://SERVER/workspaces/*, and writes each object to the workspace that its annotation names:
-//
-//	config.Host += "/workspaces/*"
-//	config.Wrap(transport.Wrap)
-//	…
-//	ctx = transport.In(ctx, object.GetAnnotations()[transport.Annotation])
-//	err := client.Update(ctx, object)
 package transport
 
 import (
@@ -14,8 +6,8 @@ import (
 	"strings"
 )
 
-// Annotation is the annotation of objects that were read in all workspaces: the workspace of the object. The server sets
-// it, whatever the stored object has.
+// Annotation is the annotation of objects that were read in all workspaces: the workspace of the object. The server
+// sets it, whatever the stored object has.
 const Annotation = "workspaces.triplane.dev/workspace"
 
 // all is the path of all workspaces.
