@@ -196,7 +196,7 @@ type localServers struct {
 // newAggregator creates the outermost server, whose discovery lists all groups.
 func newAggregator(f *foundation, g *guards, shared *server.Config, local localServers) (*aggregator.Server, error) {
 	kube, headers := f.options.Kube, f.options.Authentication.RequestHeader
-	cert, err := kube.proxyClientCert()
+	cert, err := f.proxyClientCert()
 	if err != nil {
 		return nil, err
 	}
@@ -223,9 +223,11 @@ func newAggregator(f *foundation, g *guards, shared *server.Config, local localS
 }
 
 // proxyClientCert returns the client certificate for external API servers: that of the flags, or an empty one,
-// which sends none.
-func (k *Kube) proxyClientCert() (aggregator.ClientCertificate, error) {
-	if k.ProxyClientCertFile == "" {
+// which sends none. Workspaces have none: their tenants choose the servers, and whoever trusts the certificate, as the
+// root does, would trust the identities that tenants impersonate.
+func (f *foundation) proxyClientCert() (aggregator.ClientCertificate, error) {
+	k := f.options.Kube
+	if k.ProxyClientCertFile == "" || f.nested != nil {
 		return func() (*tls.Certificate, error) { return &tls.Certificate{}, nil }, nil
 	}
 	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: k.ProxyClientCertFile,

@@ -75,7 +75,7 @@ type foundation struct {
 type process struct {
 	// anonymous connects to the kubelets of workspaces, without a certificate: their nodes may have any address.
 	kubelets, anonymous *kubelet.Client
-	// admission is the configuration of admission plugins, which the root chain reads.
+	// admission is the configuration of admission plugins in workspaces, which the root chain reads.
 	admission *configuration.Plugins
 	// workspaces runs the chains of workspaces; nil if they are disabled.
 	workspaces *workspaces.Manager

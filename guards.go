@@ -128,11 +128,15 @@ func newServices(f *foundation) (*aggregator.Services, error) {
 
 func newAdmission(f *foundation, authz authorization, services *aggregator.Services) (*admission.Plugins, error) {
 	o, enabled := f.options, f.options.Admission.Enabled()
+	configurations := f.process.admission
 	if f.nested == nil {
 		var err error
-		if f.process.admission, err = configuration.Read(o.Admission.ConfigFile, enabled); err != nil {
+		if configurations, err = configuration.Read(o.Admission.ConfigFile, enabled); err != nil {
 			return nil, err
 		}
+		// Tenants choose the webhooks of workspaces, so these get no credentials.
+		f.process.admission = configurations.Without(configured.MutatingPolicy, configured.ValidatingPolicy,
+			configured.MutatingWebhook, configured.ValidatingWebhook)
 	}
 	return admission.New(admission.Dependencies{
 		Stores:         f.stores,
@@ -141,7 +145,7 @@ func newAdmission(f *foundation, authz authorization, services *aggregator.Servi
 		Services:       services,
 		Loopback:       f.config.LoopbackClientConfig,
 		Tolerations:    o.Kube.Tolerations,
-		Configurations: f.process.admission,
+		Configurations: configurations,
 		FeatureEnabled: o.Compatibility.Enabled,
 		Metrics:        f.config.Metrics.Registry,
 		Manifests:      newManifests(f),

@@ -164,7 +164,11 @@ func (e *entry) exceeded(objects, bytes int64, exists, grows bool) error {
 	return nil
 }
 
+// isServer reports whether the server writes for itself: not for a user who impersonates it.
 func isServer(ctx context.Context) bool {
+	if s := request.StateFrom(ctx); s != nil && s.Impersonated {
+		return false
+	}
 	u := request.UserFrom(ctx)
 	return u == nil || u.Name == user.APIServerUser
 }

@@ -158,6 +158,12 @@ func TestQuota(t *testing.T) {
 	}
 	set(`{"objects":1}`)
 	full("objects", 1)
+	config := s.in("/workspaces/a")
+	config.Impersonate.UserName, config.Impersonate.Groups = "system:apiserver", []string{"system:masters"}
+	if _, err := clientOf(t, config).CoreV1().ConfigMaps("default").Create(ctx, settings("as-the-server"),
+		metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("who impersonates the server exceeds the quota: %v", err)
+	}
 	if err := maps.Delete(ctx, "of-a", metav1.DeleteOptions{}); err != nil {
 		t.Errorf("an object cannot be deleted: %v", err)
 	}

@@ -115,6 +115,17 @@ func (p *Plugins) For(name string) ([]byte, error) {
 	return raw, nil
 }
 
+// Without returns the configurations of all plugins but the named ones.
+func (p *Plugins) Without(names ...string) *Plugins {
+	left := &Plugins{byName: map[string]pluginConfiguration{}}
+	for _, name := range p.order {
+		if !slices.Contains(names, name) {
+			left.add(p.byName[name])
+		}
+	}
+	return left
+}
+
 // Warn logs the configurations that have no effect, because their plugin is not in readers.
 func (p *Plugins) Warn(readers []string) {
 	if p == nil {

@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,5 +90,21 @@ func TestDecode(t *testing.T) {
 	}
 	if err := DecodeUnversioned([]byte("{B: 1}"), &into); err == nil || !strings.Contains(err.Error(), `unknown field "B"`) {
 		t.Error(err)
+	}
+}
+
+func TestWithout(t *testing.T) {
+	p := &Plugins{byName: map[string]pluginConfiguration{}}
+	for _, name := range []string{"a", "b", "c"} {
+		p.add(pluginConfiguration{Name: name, Configuration: &runtime.RawExtension{Raw: []byte(name)}})
+	}
+	left := p.Without("a", "c", "d")
+	for name, want := range map[string]string{"a": "", "b": "b", "c": ""} {
+		if got, err := left.For(name); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
+	}
+	if got, _ := p.For("a"); string(got) != "a" {
+		t.Error("the configurations themselves have changed")
 	}
 }
