@@ -5,10 +5,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
+	baseversion "k8s.io/component-base/version"
 )
 
-// release is the minor version of Kubernetes 1 whose API is served.
-const release = 37
+// release returns the minor version of Kubernetes 1 whose API is served: that of the libraries.
+func release() int {
+	return int(version.MustParse(baseversion.DefaultKubeBinaryVersion).Minor())
+}
 
 // deprecation is the warning that clients of a version get that is about to go, as
 // the Go type of its objects has it; "" is none.
@@ -27,7 +31,7 @@ func deprecation(scheme *runtime.Scheme, kind schema.GroupVersionKind) string {
 		return ""
 	}
 	major, minor := deprecated.APILifecycleDeprecated()
-	if major > 1 || minor > release {
+	if major > 1 || minor > release() {
 		return ""
 	}
 	text := fmt.Sprintf("%s %s is deprecated in v%d.%d+", kind.GroupVersion(), kind.Kind, major, minor)

@@ -10,15 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/component-base/compatibility"
 	"k8s.io/component-base/featuregate"
+	baseversion "k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/serve/server"
 )
 
-// The emulated releases: the server's own release, and three before it.
+// servedVersion is the server's own release, that of the libraries, and emulatedBefore how many releases before it can
+// be emulated.
 const (
-	servedVersion = "1.37"
-	oldestVersion = "1.34"
+	servedVersion  = baseversion.DefaultKubeBinaryVersion
+	emulatedBefore = 3
 )
 
 // Compatibility configures the emulated release of Kubernetes and its feature gates. Create it with
@@ -41,9 +43,10 @@ type Compatibility struct {
 
 // NewCompatibility returns the defaults: the server's own release with its default feature gates.
 func NewCompatibility() *Compatibility {
+	oldest := version.MustParse(servedVersion).SubtractMinor(emulatedBefore).String()
 	c := &Compatibility{
 		registry: compatibility.NewComponentGlobalsRegistry(),
-		version:  compatibility.NewEffectiveVersionFromString(servedVersion, oldestVersion, oldestVersion),
+		version:  compatibility.NewEffectiveVersionFromString(servedVersion, oldest, oldest),
 		flags:    pflag.NewFlagSet("", pflag.ContinueOnError),
 	}
 	gates, err := newGates(c.version.EmulationVersion())
