@@ -1,9 +1,11 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,18 +79,21 @@ func decodeApply(body []byte) (*unstructured.Unstructured, error) {
 	b, err := yaml.YAMLToJSON(body)
 	if err == nil {
 		if deep := wire.CheckDepth(b); deep != nil {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", deep))
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", deep))
 		}
 		err = kjson.UnmarshalCaseSensitivePreserveInts(b, &config.Object)
 	}
 	if err == nil {
 		return config, nil
 	}
+	if !bytes.HasPrefix(bytes.TrimLeftFunc(body, unicode.IsSpace), []byte("{")) && b == nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
+	}
 	// The words of the error are the library's for the whole of it.
 	if whole := yaml.Unmarshal(body, &map[string]any{}); whole != nil {
 		err = whole
 	}
-	return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
+	return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 }
 
 func decodeApplyCBOR(body []byte) (*unstructured.Unstructured, error) {

@@ -78,8 +78,8 @@ func (p *patch) run(patchTypes []string) (_ runtime.Object, _ bool, err error) {
 	return p.update(rest.UpdateRequest{Change: p.change, ForceAllowCreate: p.needFields}, patchRetries)
 }
 
-// checkBody refuses a patch that is nested too deep, and a merge patch that is no JSON. The body of an apply may be
-// YAML, which decodeApply looks at.
+// checkBody refuses a patch that is nested too deep, or is no JSON. The body of an apply may be YAML, which decodeApply
+// looks at.
 func (p *patch) checkBody() error {
 	if p.isApply() {
 		return nil
@@ -87,7 +87,7 @@ func (p *patch) checkBody() error {
 	if err := wire.CheckDepth(p.body); err != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
-	if p.kind == types.MergePatchType && !json.Valid(p.body) {
+	if !json.Valid(p.body) {
 		return apierrors.NewBadRequest("invalid JSON patch")
 	}
 	return nil

@@ -32,15 +32,14 @@ func (s *Store[T]) Delete(ctx context.Context, r rest.DeleteRequest) (runtime.Ob
 	}
 	s.warnOfDeletion(ctx, opts)
 	d := &deletion[T]{store: s, name: r.Name, key: key, validate: r.Validate, given: opts, dryRun: isDryRun(opts.DryRun)}
+	if ptr.Deref(opts.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
+		return d.removeUnread(ctx)
+	}
 	from, err := s.peek(ctx, key)
 	if err != nil {
 		return nil, false, err
 	}
-	out, deleted, err := s.retry(ctx, key, from, d.attempt)
-	if apierrors.IsStoreReadError(err) && ptr.Deref(opts.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
-		return d.removeUnread(ctx, err)
-	}
-	return out, deleted, err
+	return s.retry(ctx, key, from, d.attempt)
 }
 
 func (s *Store[T]) warnOfDeletion(ctx context.Context, opts *metav1.DeleteOptions) {

@@ -139,9 +139,14 @@ func (s *Store[T]) tooLarge(err *storage.TooLargeError) error {
 
 // preconditionFailed is what a write answers whose preconditions do not hold.
 func preconditionFailed(r schema.GroupResource, name, key, what string, wanted, found any) error {
+	return storageConflict(r, name, key, fmt.Sprintf("Precondition failed: %s in precondition: %v, %s in object meta: %v",
+		what, wanted, what, found))
+}
+
+// storageConflict is what a write answers where storage has not what the request means, in kube-apiserver's words.
+func storageConflict(r schema.GroupResource, name, key, why string) error {
 	return apierrors.NewConflict(r, name, fmt.Errorf(
-		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %s in precondition: %v, %s in object meta: %v",
-		key, what, wanted, what, found))
+		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: %s", key, why))
 }
 
 // key is where an object is stored.

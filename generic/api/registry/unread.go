@@ -17,12 +17,12 @@ import (
 // the object.
 const unreadDeletion = "apiserver.k8s.io/unsafe-delete-ignore-read-error"
 
-// removeUnread removes an unreadable object from storage, whatever its finalizers and grace period (KEP-3926). It does
-// nothing if the object is readable after all, for example with another encryption configuration.
-func (d *deletion[T]) removeUnread(ctx context.Context, why error) (runtime.Object, bool, error) {
+// removeUnread removes an unreadable object from storage, whatever its finalizers and grace period (KEP-3926). A
+// readable object is a conflict.
+func (d *deletion[T]) removeUnread(ctx context.Context) (runtime.Object, bool, error) {
 	s := d.store
 	for range maxWriteAttempts {
-		revision, err := d.unreadRevision(ctx)
+		revision, why, err := d.unreadRevision(ctx)
 		if err != nil {
 			return nil, false, err
 		}
@@ -53,25 +53,25 @@ func (d *deletion[T]) unreadRemoved(ctx context.Context) *metav1.Status {
 	}
 }
 
-// unreadRevision is the revision of the object, which must be unreadable at it.
-func (d *deletion[T]) unreadRevision(ctx context.Context) (int64, error) {
+// unreadRevision is the revision of the object, which must be unreadable at it, with the reason.
+func (d *deletion[T]) unreadRevision(ctx context.Context) (revision int64, why, err error) {
 	s := d.store
 	kv, err := s.options.Backend.Get(ctx, d.key)
 	var transform *storage.TransformError
 	switch {
 	case errors.As(err, &transform) && transform.Revision != 0:
-		return transform.Revision, nil
+		return transform.Revision, err, nil
 	case errors.Is(err, storage.ErrNotFound):
-		return 0, s.notFound(ctx, d.name)
+		return 0, nil, s.notFound(ctx, d.name)
 	case err != nil:
-		return 0, s.readError(err)
+		return 0, nil, s.readError(err)
 	}
 	switch _, err := s.decodeValue(d.key, kv.Value, kv.Revision); {
 	case apierrors.IsStoreReadError(err):
-		return kv.Revision, nil
+		return kv.Revision, err, nil
 	case err != nil:
-		return 0, err
+		return 0, nil, err
 	}
-	return 0, apierrors.NewConflict(s.requested(ctx), d.name,
-		errors.New("the object can be read again; delete it without ignoreStoreReadErrorWithClusterBreakingPotential"))
+	return 0, nil, storageConflict(s.requested(ctx), d.name, d.key,
+		"unsafe deletion is not allowed because the object is decodable from storage")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -109,7 +110,11 @@ func (u *update[T]) attempt(ctx context.Context, from state) (runtime.Object, bo
 }
 
 func (u *update[T]) checkPreconditions(ctx context.Context, old T) error {
-	return u.store.checkPreconditions(ctx, u.Name, u.key, old, u.Preconditions)
+	key := u.key
+	if u.dryRun { // which kube-apiserver checks before it knows the prefix
+		key = strings.TrimPrefix(key, u.store.options.Prefix)
+	}
+	return u.store.checkPreconditions(ctx, u.Name, key, old, u.Preconditions)
 }
 
 // CheckPreconditions returns a conflict where a stored object is not the one that is
@@ -138,6 +143,9 @@ func (s *Store[T]) checkPreconditions(ctx context.Context, name, key string, obj
 
 // create writes an object that an update may create.
 func (u *update[T]) create(ctx context.Context, obj T) (runtime.Object, error) {
+	if _, err := sentVersion(obj); err != nil {
+		return nil, err
+	}
 	finish, err := u.store.prepareCreate(ctx, obj, u.ValidateCreate, u.dryRun)
 	if err != nil {
 		return nil, err
@@ -147,15 +155,20 @@ func (u *update[T]) create(ctx context.Context, obj T) (runtime.Object, error) {
 	return created, err
 }
 
+// sentVersion returns the resource version that the client has sent, 0 for none.
+func sentVersion(obj kind.Object) (uint64, error) {
+	if obj.GetResourceVersion() == "" {
+		return 0, nil
+	}
+	return strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+}
+
 // checkVersion holds the update against the revision that the client has seen.
 func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 	s := u.store
-	var version uint64
-	if v := obj.GetResourceVersion(); v != "" {
-		var err error
-		if version, err = strconv.ParseUint(v, 10, 64); err != nil {
-			return err
-		}
+	version, err := sentVersion(obj)
+	if err != nil {
+		return err
 	}
 	if version == 0 {
 		if s.kind.Write.AllowUnconditionalUpdate {

@@ -49,6 +49,9 @@ func TestUpdateConflicts(t *testing.T) {
 	}
 	_, err = otherUID("a")
 	wantStatus(t, "uid", err, 409, `Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: /registry/configmaps/ns/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: `+string(old.UID))
+	_, _, err = s.Update(inNamespace(), rest.UpdateRequest{Name: "a", Preconditions: &metav1.Preconditions{UID: &other}, Change: replaceWith(changed),
+		Options: &metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}})
+	wantStatus(t, "uid in a dry run", err, 409, `Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: /configmaps/ns/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: `+string(old.UID))
 	_, err = otherUID("none")
 	wantStatus(t, "uid of a missing one", err, 404, `configmaps "none" not found`)
 	if m.writes != writes {
