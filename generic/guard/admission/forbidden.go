@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"cmp"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 )
@@ -13,9 +15,9 @@ func NewForbidden(a *Attributes, err error) error {
 	return Forbidden(a, err)
 }
 
-// Forbidden is NewForbidden with a result that callers can modify.
+// Forbidden is NewForbidden with a result that callers can modify. An object without any name is called "Unknown".
 func Forbidden(a *Attributes, err error) *apierrors.StatusError {
-	return apierrors.NewForbidden(a.Resource.GroupResource(), a.ObjectName(), err)
+	return apierrors.NewForbidden(a.Resource.GroupResource(), cmp.Or(a.ObjectName(), "Unknown"), err)
 }
 
 // ObjectName returns the object's name, or its generateName while it has no name.

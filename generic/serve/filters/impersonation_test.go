@@ -57,7 +57,7 @@ func TestConstrainedImpersonation(t *testing.T) {
 		{"own node", []string{impersonateUser, "system:node:here"}, []string{user.NodesGroup, user.AllAuthenticated}, 0},
 		{"another node", []string{impersonateUser, "system:node:there"}, []string{user.NodesGroup, user.AllAuthenticated}, 0},
 		{"node with a group", []string{impersonateUser, "system:node:here", impersonateGroup, "dev"}, nil, 403},
-		{"node without a name", []string{impersonateUser, "system:node:"}, nil, 403},
+		{"node without a name", []string{impersonateUser, "system:node:"}, []string{user.AllAuthenticated}, 0},
 		{"service account", []string{impersonateUser, "system:serviceaccount:n:s"}, []string{user.AllServiceAccounts, user.ServiceAccountGroup + "n", user.AllAuthenticated}, 0},
 		{"service account with a group", []string{impersonateUser, "system:serviceaccount:n:s", impersonateGroup, "dev"}, nil, 403},
 		{"empty group", []string{impersonateUser, "bob", impersonateGroup, ""}, nil, 403},

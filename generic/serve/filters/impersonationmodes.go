@@ -97,7 +97,7 @@ func isServiceAccount(_, wanted *user.Info) bool {
 
 func isPlainUser(_, wanted *user.Info) bool {
 	_, _, serviceAccount := user.ServiceAccount(wanted.Name)
-	return !serviceAccount && !strings.HasPrefix(wanted.Name, nodeUserPrefix)
+	return !serviceAccount && (wanted.Name == nodeUserPrefix || !strings.HasPrefix(wanted.Name, nodeUserPrefix))
 }
 
 // check authorizes the exchange's user to impersonate wanted. It returns the verb of the constrained mode that

@@ -65,7 +65,7 @@ func (l *Plugin) alwaysAllowed(a *admission.Attributes) bool {
 }
 
 func (l *Plugin) terminating(a *admission.Attributes) error {
-	err := apierrors.NewForbidden(a.Resource.GroupResource(), a.Name,
+	err := admission.Forbidden(a,
 		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", a.Namespace))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", a.Namespace),

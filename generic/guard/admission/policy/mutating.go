@@ -123,6 +123,18 @@ type round struct {
 	inputs       *expression.Inputs
 }
 
+// configurationError is why a policy or a binding cannot be evaluated at all.
+type configurationError struct {
+	what string
+	err  error
+}
+
+func (e configurationError) Error() string {
+	return fmt.Sprintf("failed to configure %s: %v", e.what, e.err)
+}
+
+func (e configurationError) Unwrap() error { return e.err }
+
 // applyFailurePolicy returns the denial for the failure of a policy, or nil if its failurePolicy is Ignore.
 func (r *round) applyFailurePolicy(p *mutatingPolicy, b *binding, err error) error {
 	var status *apierrors.StatusError
@@ -133,13 +145,17 @@ func (r *round) applyFailurePolicy(p *mutatingPolicy, b *binding, err error) err
 		klog.V(4).ErrorS(err, "Ignored failed mutating policy", "policy", p.name)
 		return nil
 	}
-	message := fmt.Sprintf("policy '%s' denied request: %v", p.name, err)
+	message := fmt.Sprintf("policy %q denied request: %v", p.name, err)
 	if b != nil {
 		message = fmt.Sprintf("policy '%s' with binding '%s' denied request: %v", p.name, b.name, err)
 	}
+	reason := metav1.StatusReasonInvalid
+	if errors.As(err, new(configurationError)) {
+		reason = metav1.StatusReasonForbidden
+	}
 	a := r.inputs.Attributes
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonInvalid, Message: message,
+		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: reason, Message: message,
 		Details: &metav1.StatusDetails{
 			Group: a.Resource.Group, Kind: a.Resource.Resource, Name: a.ObjectName(),
 			Causes: []metav1.StatusCause{{Message: message}},
@@ -168,14 +184,14 @@ func (r *round) policy(p *mutatingPolicy) error {
 	a := r.inputs.Attributes
 	gv, ok, err := p.criteria.Match(r.ctx, a, r.inputs.Find)
 	if err != nil {
-		return r.applyFailurePolicy(p, nil, fmt.Errorf("failed to configure policy: %w", err))
+		return r.applyFailurePolicy(p, nil, configurationError{"policy", err})
 	}
 	if !ok {
 		return nil
 	}
 	params, err := source(r.config.Params, p.params)
 	if err != nil {
-		return r.applyFailurePolicy(p, nil, fmt.Errorf("failed to configure policy: %w", err))
+		return r.applyFailurePolicy(p, nil, configurationError{"policy", err})
 	}
 	for _, b := range p.bindings {
 		_, ok, err := b.criteria.Match(r.ctx, a, r.inputs.Find)
@@ -184,7 +200,7 @@ func (r *round) policy(p *mutatingPolicy) error {
 			list, err = params.collect(r.ctx, r.config.Params, b.params, a.Namespace)
 		}
 		if err != nil {
-			if err := r.applyFailurePolicy(p, b, fmt.Errorf("failed to configure binding: %w", err)); err != nil {
+			if err := r.applyFailurePolicy(p, b, configurationError{"binding", err}); err != nil {
 				return err
 			}
 			continue
