@@ -136,9 +136,7 @@ func toV2(a *autoscalingv1.HorizontalPodAutoscaler) (*autoscaler, error) {
 	}
 	if raw, ok := a.Annotations[behaviorAnnotation]; ok {
 		b := &autoscalingv2.HorizontalPodAutoscalerBehavior{}
-		if readsInto(raw, b) {
-			b.ScaleUp = withDefaults(b.ScaleUp, upRules(), false)
-			b.ScaleDown = withDefaults(b.ScaleDown, downRules(), false)
+		if readsInto(raw, b) && (b.ScaleUp != nil || b.ScaleDown != nil) {
 			out.Spec.Behavior = b
 		}
 	}

@@ -30,8 +30,8 @@ func autoscalerKind(least int32, counted bool) kind.Kind[*autoscaler] {
 	return kind.Kind[*autoscaler]{
 		Hub: v2.WithKind("HorizontalPodAutoscaler"), Namespaced: true,
 		Representation: kind.Typed[*autoscaler]{
-			MetadataOnUpdate: kind.MetadataChange,
-			Versions:         []kind.Version[*autoscaler]{former},
+			MetadataOnUpdate: kind.MetadataChange, LateDefaults: true,
+			Versions: []kind.Version[*autoscaler]{former},
 		},
 		Names: kind.Names{
 			Plural:     "horizontalpodautoscalers",
@@ -84,8 +84,8 @@ func defaultAutoscaler(a *autoscaler) {
 		a.Spec.Metrics = []autoscalingv2.MetricSpec{cpuMetric(80)}
 	}
 	if b := a.Spec.Behavior; b != nil {
-		b.ScaleUp = withDefaults(b.ScaleUp, upRules(), true)
-		b.ScaleDown = withDefaults(b.ScaleDown, downRules(), true)
+		b.ScaleUp = withDefaults(b.ScaleUp, upRules())
+		b.ScaleDown = withDefaults(b.ScaleDown, downRules())
 	}
 }
 
@@ -124,9 +124,8 @@ func downRules() *autoscalingv2.HPAScalingRules {
 	}
 }
 
-// withDefaults completes rules; those that come through annotations must bring
-// their own policies.
-func withDefaults(r, defaults *autoscalingv2.HPAScalingRules, policies bool) *autoscalingv2.HPAScalingRules {
+// withDefaults completes rules.
+func withDefaults(r, defaults *autoscalingv2.HPAScalingRules) *autoscalingv2.HPAScalingRules {
 	if r == nil {
 		return defaults
 	}
@@ -136,7 +135,7 @@ func withDefaults(r, defaults *autoscalingv2.HPAScalingRules, policies bool) *au
 	if r.SelectPolicy == nil {
 		r.SelectPolicy = defaults.SelectPolicy
 	}
-	if r.Policies == nil && policies {
+	if r.Policies == nil {
 		r.Policies = defaults.Policies
 	}
 	return r

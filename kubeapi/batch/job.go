@@ -33,8 +33,9 @@ func jobKind(o podspec.Options) kind.Kind[*batchv1.Job] {
 	return kind.Kind[*batchv1.Job]{
 		Hub: gvk("Job"), Namespaced: true,
 		// kube-apiserver generates labels of the template after it has set defaults, and stores the job without its own.
-		Representation: kind.Typed[*batchv1.Job]{OnRead: kind.OnRead[*batchv1.Job]{Fields: []string{"metadata.labels"}}},
-		Names:          kind.Names{Plural: "jobs", Categories: []string{"all"}},
+		Representation: kind.Typed[*batchv1.Job]{MetadataOnUpdate: kind.MetadataChange, LateDefaults: true,
+			OnRead: kind.OnRead[*batchv1.Job]{Fields: []string{"metadata.labels"}}},
+		Names: kind.Names{Plural: "jobs", Categories: []string{"all"}},
 		Write: kind.Write[*batchv1.Job]{
 			Default:                  defaultJob,
 			AllowUnconditionalUpdate: true,
@@ -44,14 +45,6 @@ func jobKind(o podspec.Options) kind.Kind[*batchv1.Job] {
 				if len(j.Labels) == 0 && labelled {
 					j.Labels = maps.Clone(j.Spec.Template.Labels)
 				}
-			},
-			// The labels of the template are those of a job that has none; the
-			// generated ones alone are validated where they came from.
-			BeginCreate: func(_ context.Context, j *batchv1.Job, _ bool) (func(context.Context, bool), error) {
-				if len(j.Labels) == 0 {
-					j.Labels = maps.Clone(j.Spec.Template.Labels)
-				}
-				return func(context.Context, bool) {}, nil
 			},
 			CountsGeneration: true,
 			Validate:         func(_ context.Context, j *batchv1.Job) field.ErrorList { return validateJob(o, j) },

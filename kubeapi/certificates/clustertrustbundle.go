@@ -79,7 +79,9 @@ func validateBundle(b *certificatesv1.ClusterTrustBundle) field.ErrorList {
 		errs = append(errs, check.Name(bundleName(b.Spec.SignerName, b.GenerateName, true), b.GenerateName,
 			meta.Child("generateName"))...)
 	}
-	errs = append(errs, check.Name(bundleName(b.Spec.SignerName, b.Name, false), b.Name, meta.Child("name"))...)
+	if b.Name != "" { // a missing one is reported for all kinds
+		errs = append(errs, check.Name(bundleName(b.Spec.SignerName, b.Name, false), b.Name, meta.Child("name"))...)
+	}
 	if b.Spec.SignerName != "" {
 		errs = append(errs, check.SignerName(b.Spec.SignerName, path.Child("signerName"))...)
 	}

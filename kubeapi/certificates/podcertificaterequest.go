@@ -31,7 +31,7 @@ func podRequestKind() kind.Kind[*podRequest] {
 	gv := certificatesv1beta1.SchemeGroupVersion
 	return kind.Kind[*podRequest]{
 		Hub: gv.WithKind("PodCertificateRequest"), Namespaced: true,
-		Representation: kind.Typed[*podRequest]{Versions: []kind.Version[*podRequest]{
+		Representation: kind.Typed[*podRequest]{MetadataOnUpdate: kind.MetadataChange, Versions: []kind.Version[*podRequest]{
 			kind.VersionOf(v1.WithKind("PodCertificateRequest"), podRequestFromV1, podRequestToV1),
 		}},
 		Names: kind.Names{Plural: "podcertificaterequests"},
@@ -57,14 +57,14 @@ func podRequestKind() kind.Kind[*podRequest] {
 					podRequestState(r), show.Labels(r.Spec.UnverifiedUserAnnotations)}
 			},
 		},
-		Select: kind.Select[*podRequest]{Fields: []kind.SelectableField[*podRequest]{
+		Select: kind.Select[*podRequest]{AnyNamespace: true, Fields: []kind.SelectableField[*podRequest]{
 			{Path: "spec.signerName", Get: func(r *podRequest) string { return r.Spec.SignerName }},
 			{Path: "spec.podName", Get: func(r *podRequest) string { return r.Spec.PodName }},
 			{Path: "spec.nodeName", Get: func(r *podRequest) string { return string(r.Spec.NodeName) }},
 		}},
 		Status: &kind.StatusSubresource[*podRequest]{
-			ValidateUpdate: func(_ context.Context, r,
-				old *podRequest) field.ErrorList {
+			Metadata: kind.ClientMetadata,
+			ValidateUpdate: func(_ context.Context, r, old *podRequest) field.ErrorList {
 				return validatePodRequestStatus(r, old)
 			},
 		},

@@ -20,8 +20,9 @@ func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 	spec := field.NewPath("spec")
 	return kind.Kind[pvc]{
 		Hub: gvk("PersistentVolumeClaim"), Namespaced: true,
-		Representation: kind.Typed[pvc]{OnRead: kind.OnRead[pvc]{Complete: func(c pvc) { copyDataSource(&c.Spec) }}},
-		Names:          kind.Names{Plural: "persistentvolumeclaims", ShortNames: []string{"pvc"}},
+		Representation: kind.Typed[pvc]{LateDefaults: true,
+			OnRead: kind.OnRead[pvc]{Complete: func(c pvc) { copyDataSource(&c.Spec) }}},
+		Names: kind.Names{Plural: "persistentvolumeclaims", ShortNames: []string{"pvc"}},
 		Write: kind.Write[pvc]{
 			AllowUnconditionalUpdate: true,
 			Default: func(c pvc) {
@@ -32,7 +33,7 @@ func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 				podspec.RoundResources(c.Status.Capacity)
 			},
 			PrepareForCreate: func(_ context.Context, c pvc) {
-				c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+				c.Status = corev1.PersistentVolumeClaimStatus{} // the phase is a default, which is not stored
 				bothDataSources(&c.Spec, nil)
 			},
 			Warnings:         claimWarnings,

@@ -19,9 +19,10 @@ func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 	const alpha3 = "resource.k8s.io/v1alpha3"
 	gv := resourcev1.SchemeGroupVersion
 	return kind.Kind[rule]{
-		Hub:            gv.WithKind("DeviceTaintRule"),
-		Representation: kind.Typed[rule]{Versions: kind.SameFields[rule]("DeviceTaintRule", beta2, alpha3)},
-		Names:          kind.Names{Plural: "devicetaintrules"},
+		Hub: gv.WithKind("DeviceTaintRule"),
+		Representation: kind.Typed[rule]{MetadataOnUpdate: kind.MetadataChange,
+			Versions: kind.SameFields[rule]("DeviceTaintRule", beta2, alpha3)},
+		Names: kind.Names{Plural: "devicetaintrules"},
 		Write: kind.Write[rule]{
 			Default: func(r rule) {
 				if r.Spec.Taint.TimeAdded == nil {

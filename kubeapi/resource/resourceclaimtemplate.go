@@ -24,12 +24,11 @@ func claimTemplateKind(stores *group.Stores) kind.Kind[*resourcev1.ResourceClaim
 			Validate: func(ctx context.Context, t template) field.ErrorList {
 				// Administrators' access is refused as in the claim that comes of it.
 				errs := validateAdminAccess(ctx, stores, &t.Spec.Spec, field.NewPath("spec"))
-				return check.Declared[resourcev1.ResourceClaimTemplateSpec]{Rules: resourcev1.Validate_ResourceClaimTemplateSpec,
-					Path:   field.NewPath("spec"),
-					Object: &t.Spec}.Add(ctx, append(errs, validateTemplate(t)...))
+				return declaredTemplate(t, nil).Add(ctx, append(errs, validateTemplate(t)...))
 			},
-			ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {
-				return append(validateTemplate(t), check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))...)
+			ValidateUpdate: func(ctx context.Context, t, old template) field.ErrorList {
+				errs := append(validateTemplate(t), check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))...)
+				return declaredTemplate(t, old).Add(ctx, errs)
 			},
 			AllowUnconditionalUpdate: true,
 		},
@@ -41,6 +40,16 @@ func claimTemplateKind(stores *group.Stores) kind.Kind[*resourcev1.ResourceClaim
 			},
 		},
 	}
+}
+
+// declaredTemplate is what the markers of the Go types declare about a template that replaces old, nil for a new one.
+func declaredTemplate(t, old *resourcev1.ResourceClaimTemplate) check.Declared[resourcev1.ResourceClaimTemplateSpec] {
+	d := check.Declared[resourcev1.ResourceClaimTemplateSpec]{Rules: resourcev1.Validate_ResourceClaimTemplateSpec,
+		Path: field.NewPath("spec"), Object: &t.Spec}
+	if old != nil {
+		d.Old = &old.Spec
+	}
+	return d
 }
 
 func validateTemplate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {

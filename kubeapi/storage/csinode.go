@@ -37,7 +37,7 @@ func csiNodeKind() kind.Kind[*storagev1.CSINode] {
 				return []any{n.Name, int64(len(n.Spec.Drivers)), since(n.CreationTimestamp)}
 			},
 		},
-		Status: &kind.StatusSubresource[*storagev1.CSINode]{},
+		Status: &kind.StatusSubresource[*storagev1.CSINode]{Metadata: kind.ClientMetadata},
 	}
 }
 

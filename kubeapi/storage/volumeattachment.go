@@ -71,7 +71,11 @@ func defaultAttachment(a *storagev1.VolumeAttachment) {
 // validateAttachment validates an attachment whose driver was old, or "" for a new one.
 func validateAttachment(a *storagev1.VolumeAttachment, old string) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := validateSource(&a.Spec.Source, path.Child("source"))
+	var errs field.ErrorList
+	if old != "" && a.Spec.Attacher != old { // which may be older than the rule
+		errs = append(errs, podspec.CSIDriverName(a.Spec.Attacher, path.Child("attacher"))...)
+	}
+	errs = append(errs, validateSource(&a.Spec.Source, path.Child("source"))...)
 	errs = append(errs, check.Subdomain(a.Spec.NodeName, path.Child("nodeName"))...)
 	status := field.NewPath("status")
 	errs = append(errs, validateAttachMetadata(a.Status.AttachmentMetadata, status.Child("attachmentMetadata"))...)
@@ -80,7 +84,7 @@ func validateAttachment(a *storagev1.VolumeAttachment, old string) field.ErrorLi
 	if n := a.Spec.Source.PersistentVolumeName; n != nil {
 		errs = append(errs, check.Subdomain(*n, path.Child("source", "persistentVolumeName"))...)
 	}
-	if old == "" || a.Spec.Attacher != old { // which may be older than the rule
+	if old == "" {
 		errs = append(errs, podspec.DeclaredDriverName(a.Spec.Attacher, path.Child("attacher"))...)
 	}
 	return errs

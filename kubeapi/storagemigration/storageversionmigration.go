@@ -41,6 +41,7 @@ func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 			},
 		},
 		Status: &kind.StatusSubresource[migration]{
+			Metadata: kind.ClientMetadata,
 			ValidateUpdate: func(_ context.Context, m, old migration) field.ErrorList {
 				return validateStatus(&m.Status, &old.Status)
 			},

@@ -149,6 +149,8 @@ type Select[T Object] struct {
 	// of the metadata, with the Path of the field that each means: for a kind whose
 	// served version names its fields in another way than the hub.
 	Labels map[string]string
+	// AnyNamespace says that selectors may not name metadata.namespace, though the kind has namespaces.
+	AnyNamespace bool
 	// Unknown is how other labels are refused, with %q for the label; "" is how
 	// most kinds do it.
 	Unknown string

@@ -85,7 +85,7 @@ func (k *Kind[T]) FieldLabel(label, value string) (string, string, error) {
 		}
 	}
 	own := len(k.Select.Fields) > 0 || !k.View().Typed()
-	if label == "metadata.name" || label == "metadata.namespace" && (k.Namespaced || !own) {
+	if label == "metadata.name" || label == "metadata.namespace" && (k.Namespaced && !k.Select.AnyNamespace || !own) {
 		return label, value, nil
 	}
 	for i := range k.Select.Fields {

@@ -38,6 +38,9 @@ type Typed[T Object] struct {
 	// OnRead completes objects of earlier releases beyond Default, which all objects
 	// that are read from storage get.
 	OnRead OnRead[T]
+	// LateDefaults says that some defaults are missing in what creations store, as kube-apiserver stores it. The
+	// response of a write has them, like those of reads.
+	LateDefaults bool
 	// Readable returns what is so wrong with a body of the hub version that it
 	// cannot be taken for the kind at all (an annotation that stands for a
 	// number): a bad request, not an invalid object. It comes after Default.
@@ -303,6 +306,9 @@ func (f *structs[T]) Fields(value []byte) (storage.Set, bool) {
 func (f *structs[T]) AsStored(obj T) {
 	if f.empties != nil {
 		f.empties.clear(reflect.ValueOf(obj).Elem())
+	}
+	if f.LateDefaults {
+		f.kind.Write.Default(obj)
 	}
 }
 
