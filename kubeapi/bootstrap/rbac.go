@@ -106,6 +106,9 @@ func groupSubject(name string) rbacv1.Subject {
 // Features reports which feature gates are on: rules about resources that a gate adds come with it.
 type Features func(gate string) bool
 
+// granularClaims is the feature that parts permissions for the status of ResourceClaims.
+const granularClaims = "DRAResourceClaimGranularStatusAuthorization"
+
 // with is a rule of a feature; while that is off it allows nothing, and roles are made without it.
 func (on Features) with(gate string, r rbacv1.PolicyRule) rbacv1.PolicyRule {
 	if !on(gate) {

@@ -85,9 +85,9 @@ func systemRoles(on Features) []*rbacv1.ClusterRole {
 			rule("get list patch update watch", "resource.k8s.io", "resourceclaims/status"),
 			rule("update", "core", "pods/finalizers"),
 			rule("get list watch", "resource.k8s.io", "resourceslices"),
-			rule("create delete", "resource.k8s.io", "resourceclaims"),
+			on.with("DRAExtendedResource", rule("create delete", "resource.k8s.io", "resourceclaims")),
 			on.with("DRADeviceTaintRules", rule("get list watch", "resource.k8s.io", "devicetaintrules")),
-			rule("patch update", "resource.k8s.io", "resourceclaims/binding"),
+			on.with(granularClaims, rule("patch update", "resource.k8s.io", "resourceclaims/binding")),
 			on.with("GenericWorkload", rule("get list watch", "scheduling.k8s.io", "podgroups")),
 			on.with("GenericWorkload", rule("patch update", "scheduling.k8s.io", "podgroups/status")),
 			on.with("CompositePodGroup", rule("get list watch", "scheduling.k8s.io", "compositepodgroups")),
@@ -100,7 +100,7 @@ func systemRoles(on Features) []*rbacv1.ClusterRole {
 			rule("*", "core", "nodes/configz nodes/healthz nodes/pods"),
 		),
 		clusterRole("system:monitoring",
-			paths("get", "/flagz /healthz /healthz/* /livez /livez/* /metrics /metrics/slis /readyz /readyz/* /statusz"),
+			paths("get", on.monitored()),
 			rule("get", "core", "nodes/metrics"),
 		),
 		clusterRole("system:node",
@@ -169,4 +169,16 @@ func systemRoles(on Features) []*rbacv1.ClusterRole {
 	}, onlyWith(on, "ClusterTrustBundle", clusterRole("system:cluster-trust-bundle-discovery",
 		rule("get list watch", "certificates.k8s.io", "clustertrustbundles"),
 	))...)
+}
+
+// monitored are the paths that say how a component is.
+func (on Features) monitored() string {
+	all := "/healthz /healthz/* /livez /livez/* /metrics /metrics/slis /readyz /readyz/*"
+	if on("ComponentFlagz") {
+		all = "/flagz " + all
+	}
+	if on("ComponentStatusz") {
+		all += " /statusz"
+	}
+	return all
 }
