@@ -125,8 +125,11 @@ func nodeKept(n, old *corev1.Node) field.ErrorList {
 			"node updates may not change podCIDR except from \"\" to valid"))
 	}
 	if old.Spec.ProviderID != "" && n.Spec.ProviderID != old.Spec.ProviderID {
-		errs = append(errs, field.Forbidden(spec.Child("providerID"),
-			"node updates may not change providerID except from \"\" to valid"))
+		change := "modified"
+		if n.Spec.ProviderID == "" {
+			change = "cleared"
+		}
+		errs = append(errs, field.Invalid(spec.Child("providerID"), nil, "field cannot be "+change+" once set"))
 	}
 	if n.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
 		errs = append(errs, field.Forbidden(spec.Child("externalID"), "may not be updated"))

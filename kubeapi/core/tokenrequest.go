@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -119,6 +120,10 @@ func sameAccount(req *authenticationv1.TokenRequest, account *corev1.ServiceAcco
 
 func validateTokenRequest(r *authenticationv1.TokenRequest) field.ErrorList {
 	var errs field.ErrorList
+	if at := field.NewPath("spec", "attestations"); len(r.Spec.Attestations) > 0 && !boundToWebhook(r) {
+		return field.ErrorList{field.Invalid(at, r.Spec.Attestations,
+			"attestations may only be specified with a webhook bound object reference")}
+	}
 	path := field.NewPath("spec", "expirationSeconds")
 	if *r.Spec.ExpirationSeconds < 600 {
 		errs = append(errs, field.Invalid(path, *r.Spec.ExpirationSeconds, "may not specify a duration less than 10 minutes"))
@@ -126,6 +131,45 @@ func validateTokenRequest(r *authenticationv1.TokenRequest) field.ErrorList {
 	if *r.Spec.ExpirationSeconds > 1<<32 {
 		errs = append(errs, field.Invalid(path, *r.Spec.ExpirationSeconds,
 			"may not specify a duration larger than 2^32 seconds"))
+	}
+	if boundToWebhook(r) {
+		errs = append(errs, validateAttestations(r.Spec.Attestations, field.NewPath("spec", "attestations"))...)
+	}
+	return errs
+}
+
+// boundToWebhook reports whether a token is to be for calls of a webhook.
+func boundToWebhook(r *authenticationv1.TokenRequest) bool {
+	ref := r.Spec.BoundObjectRef
+	return ref != nil && ref.APIVersion == "admissionregistration.k8s.io/v1" &&
+		(ref.Kind == "ValidatingWebhookConfiguration" || ref.Kind == "MutatingWebhookConfiguration")
+}
+
+// validateAttestations wants the one group whose reviews a webhook gets, or all of them.
+func validateAttestations(all map[string]authenticationv1.AttestationValue, path *field.Path) field.ErrorList {
+	const key = authenticationv1.AttestationAdmissionReviewAPIGroups
+	if len(all) != 1 {
+		return field.ErrorList{field.Invalid(path, all, "webhook bound requests require exactly one "+key+" attestation")}
+	}
+	for other := range all {
+		if other != key {
+			return field.ErrorList{field.NotSupported(path.Key(other), other, []string{key})}
+		}
+	}
+	groups := all[key]
+	if path = path.Key(key); len(groups) != 1 {
+		return field.ErrorList{field.Invalid(path, groups, "must specify a single value")}
+	}
+	path = path.Index(0)
+	if groups[0] == "" {
+		return field.ErrorList{field.Invalid(path, groups[0], "may not be an empty string")}
+	}
+	if groups[0] == "*" {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, msg := range validation.IsDNS1123Subdomain(groups[0]) {
+		errs = append(errs, field.Invalid(path, groups[0], "must specify a valid API Group: "+msg))
 	}
 	return errs
 }
@@ -207,7 +251,11 @@ func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequ
 		ask.Node = &serviceaccount.Ref{Name: n.Name, UID: string(n.UID)}
 		return same("Node", n.UID)
 	default:
-		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gvk.String()))
+		off := ""
+		if boundToWebhook(req) {
+			off = " (feature gate APIServerWebhookAuthenticationToken is disabled)"
+		}
+		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s%s", gvk.String(), off))
 	}
 }
 

@@ -138,7 +138,7 @@ func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *
 	addresses := path.Child("addresses")
 	switch n := len(e.Addresses); {
 	case n == 0:
-		errs = append(errs, field.Required(addresses, "must contain at least 1 address"))
+		errs = append(errs, field.Required(addresses, ""))
 	case n > maxAddresses:
 		errs = append(errs, field.TooMany(addresses, n, maxAddresses))
 	}

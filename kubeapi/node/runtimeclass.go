@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -48,7 +49,7 @@ func validate(c *nodev1.RuntimeClass, compared bool) field.ErrorList {
 	if handler := field.NewPath("handler"); c.Handler == "" {
 		errs = append(errs, field.Required(handler, ""))
 	} else {
-		errs = append(errs, check.Label(c.Handler, handler)...)
+		errs = append(errs, check.Name(content.IsDNS1123Label(c.Handler), c.Handler, handler)...)
 	}
 	if c.Overhead != nil {
 		// The overhead is validated as limits are.

@@ -53,13 +53,13 @@ func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
 	case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
-	case len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers):
-		return append(validate(o, p), field.Forbidden(spec.Child("containers"),
-			"containers may not be added or removed on resize"))
 	}
 	errs := validate(o, p)
 	if was := podspec.QOSClass(&old.Spec); was != podspec.QOSClass(&p.Spec) {
 		errs = append(errs, field.Invalid(spec, was, "Pod QOS Class may not change as a result of resizing"))
+	}
+	if len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers) {
+		return append(errs, field.Forbidden(spec.Child("containers"), "containers may not be added or removed on resize"))
 	}
 	if !nodeResizes(old) {
 		errs = append(errs, field.Forbidden(spec, "Pod running on node without support for resize"))

@@ -2,6 +2,7 @@ package pod
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -16,7 +17,7 @@ func validate(o podspec.Options, p pod) field.ErrorList {
 	_, o.Mirror = p.Annotations[corev1.MirrorPodAnnotationKey]
 	errs = append(errs, podspec.ValidatePodSpec(o, &p.Spec, field.NewPath("spec"))...)
 	errs = append(errs, accountTokens(p, field.NewPath("spec", "volumes"))...)
-	return append(errs, ephemeralClaims(p, field.NewPath("spec", "volumes"))...)
+	return ephemeralClaims(p, errs, field.NewPath("spec", "volumes"))
 }
 
 // accountTokens refuses tokens of the service account of a pod that has none.
@@ -41,18 +42,21 @@ func accountTokens(p pod, list *field.Path) field.ErrorList {
 	return errs
 }
 
-// ephemeralClaims validates the names of the claims that are made for a pod's
-// ephemeral volumes: the pod's and the volume's together.
-func ephemeralClaims(p pod, list *field.Path) field.ErrorList {
-	var errs field.ErrorList
+// ephemeralClaims adds what is wrong with the names of the claims that are made for a pod's ephemeral volumes, the
+// pod's and the volume's together, before what is wrong with the names of the volumes.
+func ephemeralClaims(p pod, errs field.ErrorList, list *field.Path) field.ErrorList {
 	for i := range p.Spec.Volumes {
 		v := &p.Spec.Volumes[i]
 		if v.Ephemeral == nil || p.Name == "" || v.Name == "" {
 			continue
 		}
-		name := p.Name + "-" + v.Name
+		path, name := list.Index(i).Child("name"), p.Name+"-"+v.Name
 		for _, msg := range validation.IsDNS1123Subdomain(name) {
-			errs = append(errs, field.Invalid(list.Index(i).Child("name"), v.Name, fmt.Sprintf("PVC name %q: %v", name, msg)))
+			at := slices.IndexFunc(errs, func(e *field.Error) bool { return e.Field == path.String() })
+			if at < 0 {
+				at = len(errs)
+			}
+			errs = slices.Insert(errs, at, field.Invalid(path, v.Name, fmt.Sprintf("PVC name %q: %v", name, msg)))
 		}
 	}
 	return errs
