@@ -63,6 +63,11 @@ func setDefaults(crd Object) {
 	if spec.Names.Singular == "" {
 		spec.Names.Singular = strings.ToLower(spec.Names.Kind)
 	}
+	for i := range spec.Versions {
+		if s := spec.Versions[i].Schema; s != nil {
+			schema.DropEmptyItems(s.OpenAPIV3Schema)
+		}
+	}
 	if len(crd.Status.StoredVersions) == 0 {
 		rememberStorageVersion(crd)
 	}

@@ -29,6 +29,39 @@ func CheckDefaults(ctx context.Context, path *field.Path, s *Schema, rules Defau
 	return c.errs, err
 }
 
+// DropEmptyItems removes "items" that are neither a schema nor a list of some from a schema and all within it.
+func DropEmptyItems(p *apiextensionsv1.JSONSchemaProps) {
+	if p == nil || !hasEmptyItems(p) {
+		return
+	}
+	if p.Items != nil && p.Items.Schema == nil && len(p.Items.JSONSchemas) == 0 {
+		p.Items = nil
+	}
+	if p.Items != nil {
+		DropEmptyItems(p.Items.Schema)
+	}
+	if p.AdditionalProperties != nil {
+		DropEmptyItems(p.AdditionalProperties.Schema)
+	}
+	for name, property := range p.Properties {
+		DropEmptyItems(&property)
+		p.Properties[name] = property
+	}
+	for _, list := range [][]apiextensionsv1.JSONSchemaProps{p.AllOf, p.AnyOf, p.OneOf} {
+		for i := range list {
+			DropEmptyItems(&list[i])
+		}
+	}
+	DropEmptyItems(p.Not)
+}
+
+func hasEmptyItems(p *apiextensionsv1.JSONSchemaProps) (found bool) {
+	Walk(p, func(p *apiextensionsv1.JSONSchemaProps) {
+		found = found || p.Items != nil && p.Items.Schema == nil && len(p.Items.JSONSchemas) == 0
+	})
+	return found
+}
+
 // TidyDefaults brings the metadata of embedded resources in the defaults of a schema into the form of
 // ObjectMeta. Schemas that are not structural, and metadata of wrong types, are left to validation.
 func TidyDefaults(props *apiextensionsv1.JSONSchemaProps) {
