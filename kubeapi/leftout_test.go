@@ -6,8 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	baseversion "k8s.io/component-base/version"
 
 	"triplane.dev/generic/api/openapi/models"
 	"triplane.dev/kubeapi"
@@ -69,6 +74,55 @@ func TestLibraryTypesAreServed(t *testing.T) {
 			t.Errorf("%s is left out, but k8s.io/api does not have it", version)
 		}
 	}
+}
+
+// withoutResource are the kinds with metadata in served versions of k8s.io/api that no resource has, with the reasons.
+var withoutResource = map[string]string{
+	"v1.PodStatusResult": "what old kubelets sent",
+	"v1.RangeAllocation": "how allocators store ranges, not served",
+}
+
+// TestLibraryKindsHaveResources: a version that the server has may get another kind, whose Go type the scheme then
+// knows. Each kind of an object is that of a resource or subresource, or listed with the reason.
+func TestLibraryKindsHaveResources(t *testing.T) {
+	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://triplane.test", Transport: startServer(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lists, err := client.ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := map[string]bool{}
+	for _, list := range lists {
+		for _, r := range list.APIResources {
+			version := list.GroupVersion
+			if r.Version != "" {
+				version = schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
+			}
+			served[version+"."+r.Kind] = true
+		}
+	}
+	for kind, of := range scheme.Scheme.AllKnownTypes() {
+		name := kind.GroupVersion().String() + "." + kind.Kind
+		_, object := reflect.New(of).Interface().(metav1.Object)
+		switch {
+		case !object || !strings.HasPrefix(of.PkgPath(), "k8s.io/api/") || leftOut[kind.GroupVersion().String()] != "",
+			removed(reflect.New(of).Interface()):
+		case served[name] == (withoutResource[name] != ""):
+			t.Errorf("%s is neither served nor listed as left out, or both", name)
+		}
+	}
+}
+
+// removed reports whether the release that the libraries are of does not serve a kind any more.
+func removed(obj any) bool {
+	lifecycle, ok := obj.(interface{ APILifecycleRemoved() (major, minor int) })
+	if !ok {
+		return false
+	}
+	major, minor := lifecycle.APILifecycleRemoved()
+	return version.MustParse(baseversion.DefaultKubeBinaryVersion).AtLeast(version.MajorMinor(uint(major), uint(minor)))
 }
 
 // wantDocumented requires that the model of a type has all fields, and those of their types.
