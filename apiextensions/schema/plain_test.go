@@ -1,9 +1,11 @@
 package schema
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -42,5 +44,23 @@ func TestPlainMetadata(t *testing.T) {
 		if err != nil || len(unknown) > 0 || !reflect.DeepEqual(any(through), v) {
 			t.Errorf("%s became %v (%v, %v)", text, through, unknown, err)
 		}
+	}
+}
+
+// A scalar is no schema for items, at any depth; a schema and a list of some are.
+func TestDropEmptyItems(t *testing.T) {
+	var p apiextensionsv1.JSONSchemaProps
+	const given = `{"items":"x","properties":{"a":{"type":"array","items":{"type":"string"}},"b":{"items":5,"not":{"items":true}},"c":{"items":[{"items":"y"}]}}}`
+	if err := json.Unmarshal([]byte(given), &p); err != nil {
+		t.Fatal(err)
+	}
+	DropEmptyItems(&p)
+	got, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"properties":{"a":{"type":"array","items":{"type":"string"}},"b":{"not":{}},"c":{"items":[{"items":null}]}}}`
+	if string(got) != want {
+		t.Errorf("%s", got)
 	}
 }

@@ -108,6 +108,10 @@ func TestNewForbidden(t *testing.T) {
 	if err := NewForbidden(a, errors.New("why")); err.Error() != `pods "a-" is forbidden: why` {
 		t.Error(err)
 	}
+	a.Object = &corev1.Pod{}
+	if err := NewForbidden(a, errors.New("why")); err.Error() != `pods "Unknown" is forbidden: why` {
+		t.Error(err)
+	}
 	status := apierrors.NewGone("gone")
 	if err := NewForbidden(a, status); !errors.Is(err, status) {
 		t.Error(err)

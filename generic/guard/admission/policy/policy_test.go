@@ -314,6 +314,20 @@ func TestMutations(t *testing.T) {
 	}
 }
 
+// A policy that cannot be evaluated for want of its parameters is Forbidden, one that fails is Invalid.
+func TestMutatingPolicyWithoutParams(t *testing.T) {
+	p := NewMutating(config(words{}))
+	policy := mutates("p", admissionv1.NeverReinvocationPolicy, "Fail", patch("[]"))
+	policy.Spec.ParamKind = &admissionv1.ParamKind{APIVersion: "x/v1", Kind: "Thing"}
+	all := []*admissionv1.MutatingAdmissionPolicy{policy}
+	p.Set(all, bindsAll(all))
+	err := admission.NewChain(nil, admission.Named{Plugin: p}).Admit(t.Context(), creation(map[string]string{"k": "v"}))
+	const want = `policy "p" denied request: failed to configure policy: failed to find resource referenced by paramKind: 'x/v1, Kind=Thing'`
+	if err == nil || err.Error() != want || apierrors.ReasonForError(err) != metav1.StatusReasonForbidden {
+		t.Errorf("%v", err)
+	}
+}
+
 // later is a plugin that changes the object after the policies.
 type later struct{}
 
