@@ -24,6 +24,7 @@ import (
 	"triplane.dev/generic/guard/admission/configuration"
 	"triplane.dev/generic/guard/admission/configured"
 	"triplane.dev/generic/guard/admission/lifecycle"
+	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
 )
 
@@ -114,7 +115,7 @@ func (p *plugins) follow() error {
 		Namespaces: p.namespace, Authorizer: p.config.Authorization, Metrics: p.metrics,
 		Params: configured.NewParams(configured.Mapped(mapper), client),
 	})
-	p.config.ReadyChecks = append(p.config.ReadyChecks, server.NamedCheck("admission-configurations",
+	p.config.ReadyChecks = append(p.config.ReadyChecks, healthz.NamedCheck("admission-configurations",
 		p.configured.Following))
 	return nil
 }
