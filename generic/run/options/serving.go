@@ -92,11 +92,10 @@ func (o *SecureServing) Listen(ctx context.Context) (net.Listener, error) {
 	return secureserving.Listen(ctx, address, o.PermitPortSharing, o.PermitAddressSharing)
 }
 
-// Serving combines listener and certificates. The default certificate is the one of the flags, otherwise the
+// Serving combines listener and certificates. The default certificate is the one of the flags, otherwise def, the
 // generated one.
 func (o *SecureServing) Serving(l net.Listener,
-	generated secureserving.CertificateFiles) (*secureserving.SecureServing, error) {
-	def := generated
+	def secureserving.CertificateFiles) (*secureserving.SecureServing, error) {
 	if o.CertFile != "" {
 		def = secureserving.CertificateFiles{CertFile: o.CertFile, KeyFile: o.KeyFile}
 	}
