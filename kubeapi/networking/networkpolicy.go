@@ -39,7 +39,9 @@ func networkPolicyKind(a check.Addresses) kind.Kind[*networkingv1.NetworkPolicy]
 			ValidateUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) field.ErrorList {
 				return validatePolicy(p, check.Addresses{Loose: a.Loose, Known: cidrsOf(old)})
 			},
-			Warnings:                 func(_ context.Context, p, _ *networkingv1.NetworkPolicy) []string { return policyWarnings(p) },
+			Warnings: func(_ context.Context, p, _ *networkingv1.NetworkPolicy) []string {
+				return policyWarnings(p)
+			},
 			AllowUnconditionalUpdate: true,
 		},
 		Show: kind.Show[*networkingv1.NetworkPolicy]{

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -86,7 +85,7 @@ func decodeApply(body []byte) (*unstructured.Unstructured, error) {
 	if err == nil {
 		return config, nil
 	}
-	if !bytes.HasPrefix(bytes.TrimLeftFunc(body, unicode.IsSpace), []byte("{")) && b == nil {
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) && b == nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
 	}
 	// The words of the error are the library's for the whole of it.

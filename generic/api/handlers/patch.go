@@ -78,8 +78,7 @@ func (p *patch) run(patchTypes []string) (_ runtime.Object, _ bool, err error) {
 	return p.update(rest.UpdateRequest{Change: p.change, ForceAllowCreate: p.needFields}, patchRetries)
 }
 
-// checkBody refuses a patch that is nested too deep, or is no JSON. The body of an apply may be YAML, which decodeApply
-// looks at.
+// checkBody refuses a patch that is nested too deep, or no JSON. decodeApply looks at the body of an apply.
 func (p *patch) checkBody() error {
 	if p.isApply() {
 		return nil

@@ -16,12 +16,8 @@ import (
 	"triplane.dev/generic/serve/server"
 )
 
-// servedVersion is the server's own release, that of the libraries, and emulatedBefore how many releases before it can
-// be emulated.
-const (
-	servedVersion  = baseversion.DefaultKubeBinaryVersion
-	emulatedBefore = 3
-)
+// servedVersion is the server's own release, that of the libraries. Three releases before it can be emulated.
+const servedVersion = baseversion.DefaultKubeBinaryVersion
 
 // Compatibility configures the emulated release of Kubernetes and its feature gates. Create it with
 // NewCompatibility. All flags must be set before the first use, which resolves them.
@@ -43,7 +39,7 @@ type Compatibility struct {
 
 // NewCompatibility returns the defaults: the server's own release with its default feature gates.
 func NewCompatibility() *Compatibility {
-	oldest := version.MustParse(servedVersion).SubtractMinor(emulatedBefore).String()
+	oldest := version.MustParse(servedVersion).SubtractMinor(3).String()
 	c := &Compatibility{
 		registry: compatibility.NewComponentGlobalsRegistry(),
 		version:  compatibility.NewEffectiveVersionFromString(servedVersion, oldest, oldest),
