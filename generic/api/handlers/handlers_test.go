@@ -78,7 +78,6 @@ func TestRequests(t *testing.T) {
 		{name: "update", method: "PUT", path: "/configmaps/a", body: `{"metadata":{"name":"a"},"data":{"k":"w"}}`, code: 200, contains: `"data":{"k":"w"}`},
 		{name: "update of another name", method: "PUT", path: "/configmaps/a", body: `{"metadata":{"name":"b"}}`, code: 400, contains: "the name of the object (b) does not match the name on the URL (a)"},
 		{name: "update without a name", method: "PUT", path: "/configmaps/a", body: `{}`, code: 400, contains: "was undeterminable: name must be provided"},
-
 		{name: "merge patch", method: "PATCH", path: "/configmaps/a", body: `{"data":{"l":"1"}}`, headers: []string{"Content-Type", mergePatch}, code: 200, contains: `"data":{"k":"v","l":"1"}`},
 		{name: "merge patch to another name", method: "PATCH", path: "/configmaps/a", body: `{"metadata":{"name":"x"}}`, headers: []string{"Content-Type", mergePatch}, code: 400, contains: "does not match the name on the URL"},
 		{name: "merge patch with unknown fields", method: "PATCH", path: "/configmaps/a", body: `{"zeta":1,"alpha":2}`, headers: []string{"Content-Type", mergePatch}, code: 200,
@@ -98,7 +97,6 @@ func TestRequests(t *testing.T) {
 		{name: "apply without manager", method: "PATCH", path: "/configmaps/a", body: "{}", headers: []string{"Content-Type", applyPatch}, code: 422, contains: "fieldManager: Required value: is required for apply patch"},
 		{name: "apply of another version", method: "PATCH", path: "/configmaps/a?fieldManager=m", body: "apiVersion: v2\nkind: ConfigMap\n", headers: []string{"Content-Type", applyPatch}, code: 400},
 		{name: "force is for apply", method: "PATCH", path: "/configmaps/a?force=true", body: "{}", headers: []string{"Content-Type", mergePatch}, code: 422, contains: "force: Forbidden: may not be specified for non-apply patch"},
-
 		{name: "delete", method: "DELETE", path: "/configmaps/a", code: 200, contains: `"status":"Success","details":{"name":"a","kind":"ConfigMap"}`},
 		{name: "delete in the old way", method: "DELETE", path: "/configmaps/a?orphanDependents=false", code: 202},
 		{name: "delete with a wrong policy", method: "DELETE", path: "/configmaps/a", body: `{"propagationPolicy":"Never"}`, code: 422, contains: "propagationPolicy: Unsupported value"},
