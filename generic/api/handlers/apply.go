@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,10 +44,7 @@ func (p *patch) serverSideApply(ctx context.Context, old runtime.Object, exists 
 	if err != nil {
 		return nil, err
 	}
-	if !p.wantsStrict() || p.kind == types.ApplyCBORPatchType { // CBOR has no duplicate keys
-		return obj, nil
-	}
-	if distinct {
+	if distinct || !p.wantsStrict() || p.kind == types.ApplyCBORPatchType { // CBOR has no duplicate keys
 		return obj, nil
 	}
 	// A body with duplicate keys is reported after a conflict, as kube-apiserver does.
@@ -88,10 +86,7 @@ func decodeApply(body []byte) (*unstructured.Unstructured, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) && b == nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
 	}
-	// The words of the error are the library's for the whole of it.
-	if whole := yaml.Unmarshal(body, &map[string]any{}); whole != nil {
-		err = whole
-	}
+	err = cmp.Or(yaml.Unmarshal(body, &map[string]any{}), err) // the library's words for the whole of it
 	return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 }
 
