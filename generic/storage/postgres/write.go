@@ -100,6 +100,7 @@ type written struct {
 // writer executes the writes of a process. Writes that arrive during a transaction share the next one.
 type writer struct {
 	backend *Backend
+	timeout time.Duration // of a transaction
 	batches batchCounts
 
 	mu      sync.Mutex
@@ -186,7 +187,7 @@ func (w *writer) next() []*write {
 // execute runs a transaction and sets the results of its writes.
 func (w *writer) execute(batch []*write) error {
 	b := w.backend
-	ctx, cancel := context.WithTimeout(b.ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(b.ctx, b.writer.timeout)
 	defer cancel()
 	conn, err := b.pool.Acquire(ctx)
 	if err != nil {
@@ -198,6 +199,7 @@ func (w *writer) execute(batch []*write) error {
 	for i, op := range batch {
 		keys[i], values[i], expected[i], ttls[i] = []byte(op.key), op.value, op.expected, op.ttl.Seconds()
 	}
+	protect(conn.Conn(), true)
 	rows, err := conn.Query(ctx, writeSQL, keys, values, expected, ttls)
 	n, last := 0, int64(0)
 	if err == nil {
@@ -213,6 +215,9 @@ func (w *writer) execute(batch []*write) error {
 		}
 		rows.Close() // reads the result of the commit
 		err = firstError(rows.Err(), err)
+	}
+	if !broken(err) {
+		protect(conn.Conn(), false)
 	}
 	w.batches.transactions.Add(1)
 	w.batches.writes.Add(int64(len(batch)))
