@@ -145,8 +145,7 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 			"group/resource#servers, where servers are URLs separated by semicolons. All etcd clusters use the same "+
 			"certificate and key files. Only for built-in resources.")
 	fs.StringVar(&o.EncryptionConfig, "encryption-provider-config", o.EncryptionConfig,
-		"File with an EncryptionConfiguration, which configures the encryption of resources in the store, etcd or "+
-			"PostgreSQL.")
+		"File with an EncryptionConfiguration, which configures the encryption of resources in the store.")
 	fs.BoolVar(&o.EncryptionReload, "encryption-provider-config-automatic-reload", o.EncryptionReload,
 		"Reload --encryption-provider-config when it changes. All KMS plugins then share one health check.")
 	fs.BoolVar(&o.WatchCache, "watch-cache", o.WatchCache,
@@ -157,8 +156,7 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 			"application/yaml. CustomResourceDefinitions, custom resources and APIServices are stored as JSON. "+
 			"Objects in other encodings remain readable, and are re-encoded when they change.")
 	fs.DurationVar(&o.CompactionInterval, "etcd-compaction-interval", o.CompactionInterval,
-		"How often old revisions are compacted, in etcd or PostgreSQL; one to two intervals of history remain. 0 "+
-			"disables compaction.")
+		"How often old revisions are compacted; one to two intervals of history remain. 0 disables compaction.")
 	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout,
 		"The timeout of health checks of the store, etcd or PostgreSQL. 0 means the default.")
 	fs.DurationVar(&o.ReadyCheckTimeout, "etcd-readycheck-timeout", o.ReadyCheckTimeout,

@@ -58,8 +58,8 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 	return tx.Commit(ctx)
 }
 
-// existsSQL reports whether the schema exists. It reads the catalog: to_regclass can return what the session found before
-// it waited for the lock.
+// existsSQL reports whether the schema exists. It reads the catalog: to_regclass can return what the session found
+// before it waited for the lock.
 const existsSQL = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = 'triplane' AND c.relname = 'store')`
 

@@ -25,8 +25,8 @@ const (
 	maxFlights   = 2
 	late         = 250 * time.Millisecond
 	writeTimeout = 10 * time.Second
-	// maxGather limits how long a transaction waits for the writes that are expected, as does a share of the duration of the
-	// last transaction.
+	// maxGather limits how long a transaction waits for the writes that are expected, as does a share of the duration of
+	// the last transaction.
 	maxGather   = 2 * time.Millisecond
 	gatherShare = 4
 
