@@ -24,12 +24,12 @@ type Peers struct {
 
 func (o *Peers) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.CAFile, "peer-ca-file", o.CAFile,
-		"The CAs of the serving certificates of other API servers on the same etcd. If set, requests for "+
+		"The CAs of the serving certificates of other API servers on the same store. If set, requests for "+
 			"resources that only another server serves are proxied to it. If blank, they are not.")
 	fs.StringVar(&o.AdvertiseIP, "peer-advertise-ip", o.AdvertiseIP,
-		"The IP address of this server for other API servers on the same etcd. If blank, --advertise-address.")
+		"The IP address of this server for other API servers on the same store. If blank, --advertise-address.")
 	fs.StringVar(&o.AdvertisePort, "peer-advertise-port", o.AdvertisePort,
-		"The port of this server for other API servers on the same etcd. If blank, --secure-port.")
+		"The port of this server for other API servers on the same store. If blank, --secure-port.")
 }
 
 // Validate returns an error for each invalid value.

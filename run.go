@@ -204,7 +204,7 @@ func (s *Server) printStart(out io.Writer, took time.Duration) {
 			fmt.Fprintf(&b, "  etcd        %s\n", peer)
 		}
 	} else {
-		fmt.Fprintf(&b, "  etcd        %v\n", o.Etcd.Servers)
+		fmt.Fprintf(&b, "  store       %v\n", o.Etcd.Servers)
 	}
 	if o.console() {
 		fmt.Fprintf(&b, "  console     %s%s\n", s.url(), console.Path)

@@ -4,7 +4,8 @@
 # the server runs no controllers. PARITY names the folder of the recordings and
 # their runner; the arguments are the runner's (-only core/configmap -v). The recordings
 # are those of the release that is served, or with EMULATE=1.36 those of v1.36, beside a
-# server that emulates it. STORE is the URL of an empty store, of etcd or PostgreSQL, in place of the embedded etcd.
+# server that emulates it. STORE is the URL of an empty store, of etcd or PostgreSQL, in place of the embedded etcd;
+# "go run ./e2e/postgres/beside e2e/parity.sh …" plays them on a PostgreSQL.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 parity=$(cd "${PARITY:-$root/../shared/parity}" && pwd)

@@ -186,7 +186,7 @@ func (s *statusReport) metrics(ctx context.Context) error {
 		sum(families["triplane_embedded_etcd_quota_bytes"]); quota > 0 {
 		s.line("store", "%.1f MiB of %.0f MiB in use", used/(1<<20), quota/(1<<20))
 	} else if size := sum(families["apiserver_storage_size_bytes"]); size > 0 {
-		s.line("store", "%.1f MiB in etcd", size/(1<<20))
+		s.line("store", "%.1f MiB in the store", size/(1<<20))
 	}
 	s.line("memory", "%.0f MiB", sum(families["process_resident_memory_bytes"])/(1<<20))
 	if begun := sum(families["process_start_time_seconds"]); begun > 0 {

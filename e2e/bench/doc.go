@@ -8,6 +8,10 @@
 //	go run ./e2e/bench -rounds 1 -scale 0.1 -only create,get -servers embedded
 //	go run ./e2e/bench -kubeconfig FILE -pids 1,2
 //	                                       # only load, against any API server
+//	make bench BENCH="-servers PostgreSQL -rounds 3 -out e2e/bench/POSTGRESQL.md"
+//	                                       # on PostgreSQL, without and with kine
+//	go run ./e2e/bench -rounds 0 -long -only "in PostgreSQL"
+//	                                       # a million objects of 1 KB in PostgreSQL
 //	go run ./e2e/bench -rounds 1 -servers Triplane -profiles DIR
 //	                                       # profiles of the CPU, a second each, for go tool pprof DIR/*
 //
@@ -31,6 +35,6 @@
 //
 // main.go runs the servers (target.go) in turn; phases.go has the rows of load,
 // fanout.go those of watches, controllers.go those of deletions that controllers
-// carry out, fairness.go those beside a flood, first.go those of a server that has read nothing yet, crds.go those of large CRDs, memory.go and scaling*.go what grows, etcd.go the
-// floor below all of them, profile.go the profiles, yardstick.go kube-apiserver's numbers and the aims.
+// carry out, fairness.go those beside a flood, first.go those of a server that has read nothing yet, crds.go those of large CRDs, memory.go and scaling*.go what grows, postgres.go the comparison with kine,
+// etcd.go the floor below all of them, profile.go the profiles, yardstick.go kube-apiserver's numbers and the aims.
 package main

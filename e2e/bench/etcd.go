@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// rawCreate is the row of etcd's own transactions.
+// rawCreate is the row of the transactions of a store without an API server.
 const rawCreate = "raw etcd, create transaction"
 
 // measureEtcd measures the transactions that an API server makes to create
@@ -29,28 +29,28 @@ func measureEtcd(res *results, name string, t *target) error {
 		defer func() { _ = c.Close() }()
 		connections[i] = c
 	}
-	n := max(1, int(20000**scale))
-	m, err := transactions(connections[:], n, t.pids)
-	if err == nil {
-		res.add("key of 0.5 KB", rawCreate, name, m)
-	}
-	return err
+	return creations(res, name, t, func(ctx context.Context, client int, key, value string) error {
+		_, err := connections[client].Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", 0)).
+			Then(clientv3.OpPut(key, value)).Else(clientv3.OpGet(key)).Commit()
+		return err
+	})
 }
 
-func transactions(connections []*clientv3.Client, n int, pids []int) (measured, error) {
-	value := strings.Repeat("v", 512)
+// creations enters the row of the transactions that create keys of 0.5 KB.
+func creations(res *results, server string, t *target,
+	create func(ctx context.Context, client int, key, value string) error) error {
+	value, n := strings.Repeat("v", 512), max(1, int(20000**scale))
 	latencies := make([]time.Duration, n)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	var once sync.Once
 	var failure error
-	before, start := cpuTime(pids), time.Now()
-	for _, c := range connections {
+	before, start := cpuTime(t.pids), time.Now()
+	for client := range clients {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				key, t := "/registry/configmaps/default/"+name("o", i), time.Now()
-				_, err := c.Txn(context.Background()).If(clientv3.Compare(clientv3.ModRevision(key), "=", 0)).
-					Then(clientv3.OpPut(key, value)).Else(clientv3.OpGet(key)).Commit()
+				err := create(context.Background(), client, key, value)
 				latencies[i] = time.Since(t)
 				if err != nil {
 					once.Do(func() { failure = err })
@@ -60,8 +60,11 @@ func transactions(connections []*clientv3.Client, n int, pids []int) (measured, 
 		})
 	}
 	wg.Wait()
-	m := measured{ops: n, elapsed: time.Since(start), cpu: cpuTime(pids) - before}
+	m := measured{ops: n, elapsed: time.Since(start), cpu: cpuTime(t.pids) - before}
 	slices.Sort(latencies)
 	m.p50, m.p99 = latencies[n/2], latencies[n*99/100]
-	return m, failure
+	if failure == nil {
+		res.add("key of 0.5 KB", rawCreate, server, m)
+	}
+	return failure
 }

@@ -51,10 +51,23 @@ func restarted(p harness.Programs) kind {
 
 // again ends the server and starts it anew on what it stored.
 func (t *target) again(p harness.Programs) error {
-	dir := t.dir
-	t.close()
-	*t = target{}
-	return t.triplane(p, dir, "", true)
+	return t.betweenStarts(p, func() error { return nil })
+}
+
+// betweenStarts is again that calls f while there is no server.
+func (t *target) betweenStarts(p harness.Programs, f func() error) error {
+	last := len(t.stop) - 1
+	if *profiles != "" {
+		t.stop[last]()
+		last--
+	}
+	t.stop[last]()
+	dir, store := t.dir, t.store
+	*t = target{database: t.database, pids: t.pids[:len(t.pids)-1], stop: t.stop[:last]}
+	if err := f(); err != nil {
+		return err
+	}
+	return t.triplane(p, dir, store, true)
 }
 
 func storePods(t *target) error {

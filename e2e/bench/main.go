@@ -145,7 +145,7 @@ func measureServer(start func(dir string) (*target, error), resources []resource
 		err := withTarget(start, func(t *target) error {
 			time.Sleep(idleAfter)
 			res.addStart(name, t.ready, residentBytes(t.pids))
-			return measure(res, name, t, resources, phases())
+			return errors.Join(measure(res, name, t, resources, phases()), res.addDatabase(name, t))
 		})
 		if err != nil || !wanted(memoryPhase) || !slices.ContainsFunc(resources, func(r resource) bool { return r.name == pods.name }) {
 			return err

@@ -61,11 +61,21 @@ func get(query string) func(*bench, resource) (measured, error) {
 // update replaces objects, which are read beforehand: some kinds demand the
 // resourceVersion.
 func update(b *bench, r resource) (measured, error) {
-	objects, err := b.objects(r, "o")
+	var objects map[string]map[string]any
+	bodies, reads := make([][]byte, b.n(present)), 0
+	err := b.target.wait(func() (err error) {
+		if objects, err = b.objects(r, "o"); err == nil && len(objects) < len(bodies) {
+			err = fmt.Errorf("a list has %d of %d objects", len(objects), len(bodies))
+		}
+		reads++
+		return err
+	})
 	if err != nil {
 		return measured{}, err
 	}
-	bodies := make([][]byte, b.n(present))
+	if reads > 1 {
+		progress("  the first %d consistent lists lacked objects that had been created before", reads-1)
+	}
 	for i := range bodies {
 		o := objects[name("o", i)]
 		meta, ok := o["metadata"].(map[string]any)

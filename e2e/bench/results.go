@@ -19,6 +19,7 @@ type results struct {
 	cells   map[rowKey]map[string][]measured
 	starts  map[string][]startCost
 	loaded  map[string][]int64
+	stored  map[string][]int64 // bytes of databases
 	kept    map[string][]int64 // resident bytes for each of something, by what it is
 	curves  []*curve
 }
@@ -31,7 +32,8 @@ type startCost struct {
 }
 
 func newResults() *results {
-	return &results{cells: map[rowKey]map[string][]measured{}, starts: map[string][]startCost{}, loaded: map[string][]int64{}, kept: map[string][]int64{}}
+	return &results{cells: map[rowKey]map[string][]measured{}, starts: map[string][]startCost{}, loaded: map[string][]int64{}, stored: map[string][]int64{},
+		kept: map[string][]int64{}}
 }
 
 func (r *results) server(name string) {
@@ -160,9 +162,15 @@ func (r *results) write(w io.Writer) error {
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	fmt.Fprintf(&b, "# Results\n\nCommit %s, %s, %d CPUs (%s), %d rounds, medians. Written by `make bench`; see doc.go there for what is measured.\n",
 		strings.TrimSpace(string(commit)), runtime.Version(), runtime.NumCPU(), cpuModel(), *rounds)
+	if load := loadAverage(); load != "" {
+		fmt.Fprintf(&b, "The load of the machine was %s at the end.\n", load)
+	}
 	if len(r.servers) > 0 {
-		r.writeLimits(&b)
+		if slices.Contains(r.servers, embeddedName) {
+			r.writeLimits(&b)
+		}
 		r.writeAims(&b)
+		r.writeDatabases(&b)
 		r.writeMemory(&b)
 		r.writeRows(&b)
 	}
@@ -186,7 +194,7 @@ func (r *results) writeAims(w *bytes.Buffer) {
 }
 
 func (r *results) writeMemory(w *bytes.Buffer) {
-	fmt.Fprintln(w, "\n## Start and memory\n\n| server | exec to ready | resident, idle | after 3,000 pods and 6,000 ConfigMaps with 3 revisions |\n| --- | --- | --- | --- |")
+	fmt.Fprintln(w, "\n## Start and memory\n\n| server | exec to ready | resident, idle | after 3,000 pods and 6,000 ConfigMaps with 3 revisions | PostgreSQL's database after all rows |\n| --- | --- | --- | --- | --- |")
 	for _, s := range r.servers {
 		ready, ok := r.readyMillis(s)
 		if !ok {
@@ -197,7 +205,11 @@ func (r *results) writeMemory(w *bytes.Buffer) {
 		if n, ok := r.loadedMB(s); ok {
 			loaded = fmt.Sprintf("%.0f MB", n)
 		}
-		fmt.Fprintf(w, "| %s | %.0f ms | %.0f MB | %s |\n", s, ready, idle, loaded)
+		stored := "–"
+		if n, ok := r.storedMB(s); ok {
+			stored = fmt.Sprintf("%.0f MB", n)
+		}
+		fmt.Fprintf(w, "| %s | %.0f ms | %.0f MB | %s | %s |\n", s, ready, idle, loaded, stored)
 	}
 }
 
@@ -234,6 +246,15 @@ func (r *results) base(key rowKey) float64 {
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// loadAverage is how many tasks ran or waited for a processor in the last five minutes, those of others too.
+func loadAverage() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if f := strings.Fields(string(b)); err == nil && len(f) > 1 {
+		return f[1]
+	}
+	return ""
+}
 
 func cpuModel() string {
 	b, err := os.ReadFile("/proc/cpuinfo")

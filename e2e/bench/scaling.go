@@ -13,23 +13,29 @@ import (
 // scaling measures how memory and time grow with what there is much of. Each
 // curve has a server of its own.
 func scaling(res *results, p harness.Programs) error {
-	start := func(dir string) (*target, error) { return startTriplane(p, dir) }
+	embedded := func(dir string) (*target, error) { return startTriplane(p, dir) }
 	for _, c := range []struct {
 		name    string
 		measure func(b *bench, c *curve) error
+		start   func(dir string) (*target, error) // nil: with the embedded etcd
 	}{
-		{"objects", objectsCurve(p)},
-		{"watchers", watchersCurve},
-		{"namespaces", namespacesCurve},
-		{"role bindings", bindingsCurve},
-		{"custom resource definitions", definitionsCurve},
-		{"custom resource definitions of 47 KB", largeDefinitionsCurve(p)},
-		{"bindings in 1,000 namespaces", rolesCurve},
-		{"overwritten objects of 1 MB", overwritesCurve},
-		{"replicas on three etcd members", replicasCurve(p)},
+		{"objects", objectsCurve(p), nil},
+		{postgresCurve, databaseCurve(p, res), func(dir string) (*target, error) { return startWithPostgres(p, dir) }},
+		{"watchers", watchersCurve, nil},
+		{"namespaces", namespacesCurve, nil},
+		{"role bindings", bindingsCurve, nil},
+		{"custom resource definitions", definitionsCurve, nil},
+		{"custom resource definitions of 47 KB", largeDefinitionsCurve(p), nil},
+		{"bindings in 1,000 namespaces", rolesCurve, nil},
+		{"overwritten objects of 1 MB", overwritesCurve, nil},
+		{"replicas on three etcd members", replicasCurve(p), nil},
 	} {
 		if !wanted(c.name) {
 			continue
+		}
+		start := embedded
+		if c.start != nil {
+			start = c.start
 		}
 		curve := res.curve(c.name)
 		err := withTarget(start, func(t *target) error {

@@ -28,6 +28,8 @@ type target struct {
 	kubeconfig string
 	pids       []int         // what is measured
 	dir        string        // of Triplane's data
+	store      string        // its URL; "" for the embedded etcd
+	database   *database     // with PostgreSQL
 	replicas   []endpoint    // the servers, where there are several
 	ready      time.Duration // from the start of the process to /readyz 200
 	stop       []func()
@@ -46,9 +48,10 @@ const (
 	externalName = "Triplane + etcd process"
 	sampleName   = "sample-apiserver + etcd process"
 	etcdName     = "etcd alone"
-	// The CPU and memory of PostgreSQL, whose sessions are processes that come and go, are not counted.
-	postgresName = "Triplane + PostgreSQL (not counted)"
-	kineName     = "Triplane + kine + PostgreSQL (not counted)"
+	postgresName = "Triplane + PostgreSQL"
+	kineName     = "Triplane + kine + PostgreSQL"
+	rawPostgres  = "PostgreSQL backend alone"
+	rawKine      = "kine + PostgreSQL alone"
 )
 
 func kinds(p harness.Programs) []kind {
@@ -62,6 +65,14 @@ func kinds(p harness.Programs) []kind {
 		}},
 		{postgresName, measureServer(func(dir string) (*target, error) { return startWithPostgres(p, dir) }, own)},
 		{kineName, measureServer(func(dir string) (*target, error) { return startWithKine(p, dir) }, own)},
+		{rawPostgres, func(res *results, name string) error {
+			return withTarget(func(string) (*target, error) { return startPostgres() },
+				func(t *target) error { return measurePostgres(res, name, t) })
+		}},
+		{rawKine, func(res *results, name string) error {
+			return withTarget(func(string) (*target, error) { return startKine() },
+				func(t *target) error { return measureEtcd(res, name, t) })
+		}},
 		largeDefinitions(p),
 		restarted(p),
 	}
@@ -131,7 +142,7 @@ func (t *target) triplane(p harness.Programs, dir, etcd string, counted bool, fl
 	if err := t.run(p.Triplane, counted, args...); err != nil {
 		return err
 	}
-	t.url, t.dir = fmt.Sprintf("https://127.0.0.1:%d", port), dir
+	t.url, t.dir, t.store = fmt.Sprintf("https://127.0.0.1:%d", port), dir, etcd
 	t.kubeconfig = filepath.Join(dir, "admin.kubeconfig")
 	if err := t.wait(func() error {
 		config, err := clientcmd.BuildConfigFromFlags("", t.kubeconfig)

@@ -7,7 +7,8 @@
 //
 // Kills, power failures, informers, writers beside the server on one etcd, and lack of disk, memory and
 // descriptors use package oracle; reads and writes over several replicas are checked for linearizability
-// by porcupine while a proxy between server and etcd (proxy.go) delays, cuts and swallows what passes.
+// by porcupine while a proxy between server and etcd (proxy.go) delays, cuts and swallows what passes. On PostgreSQL
+// (postgres_test.go) the database is killed, or fails over to a standby, or replicas are killed besides.
 // Bounds of memory are numbers that tests fail above. Nothing takes privileges: disks and clocks are
 // those of package harness.
 //

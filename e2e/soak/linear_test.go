@@ -30,58 +30,71 @@ func TestLinearizable(t *testing.T) {
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprintf("Replicas%d", replicas), func(t *testing.T) {
 			together(t)
-			linearizable(t, replicas, strings.TrimPrefix(harness.StartEtcd(t), "http://"), "http://%s")
+			r := newRecorder(t, replicas, "http://%s", strings.TrimPrefix(harness.StartEtcd(t), "http://"))
+			r.linearizable(t, r.proxyFaults(), nil)
 		})
 	}
 }
 
-// TestLinearizableOnPostgres is TestLinearizable with PostgreSQL, which is killed and restarted as well.
-func TestLinearizableOnPostgres(t *testing.T) {
-	together(t)
-	store := harness.StartPostgres(t)
-	crashing, stop := context.WithCancel(t.Context())
-	var crasher sync.WaitGroup
-	defer crasher.Wait()
-	defer stop()
-	crasher.Go(func() {
-		for ; crashing.Err() == nil; time.Sleep(epochTime) {
-			store.Kill()
-			if err := store.Start(); err != nil {
-				t.Error(err)
-				return
-			}
-		}
-	})
-	linearizable(t, 3, store.Host(), "postgres://postgres@%s/postgres?sslmode=disable")
-}
-
-// linearizable is TestLinearizable with replicas of a store at an address. url has the address of a proxy.
-func linearizable(t *testing.T, replicas int, address, url string) {
+// newRecorder starts replicas of a store at some addresses, each behind a proxy of its own. url has those of the
+// proxies.
+func newRecorder(t *testing.T, replicas int, url string, addresses ...string) *recorder {
 	r := &recorder{began: time.Now()}
-	var proxies []*proxy
 	for range replicas {
-		p, err := newProxy(t.Context(), address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := p.close(); err != nil {
-				t.Error(err)
+		var proxies []*proxy
+		var behind []string
+		for _, address := range addresses {
+			p, err := newProxy(t.Context(), address)
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
-		s := harness.Start(t, "--etcd-servers="+fmt.Sprintf(url, p.address()), "--etcd-compaction-interval=2s")
-		proxies = append(proxies, p)
+			t.Cleanup(func() {
+				if err := p.close(); err != nil {
+					t.Error(err)
+				}
+			})
+			proxies, behind = append(proxies, p), append(behind, p.address())
+		}
+		s := harness.Start(t, "--etcd-servers="+fmt.Sprintf(url, strings.Join(behind, ",")), "--etcd-compaction-interval=2s")
+		r.proxies, r.servers = append(r.proxies, proxies), append(r.servers, s)
 		r.replicas = append(r.replicas, kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default"))
 	}
+	return r
+}
+
+// proxyFaults are those between the replicas and their store.
+func (r *recorder) proxyFaults() []func() {
+	at := func(fault func(*proxy)) func() {
+		return func() {
+			for _, p := range r.proxies[rand.IntN(len(r.proxies))] {
+				fault(p)
+			}
+		}
+	}
+	return []func(){
+		at((*proxy).cut),
+		at(func(p *proxy) { p.swallow(time.Duration(rand.IntN(int(epochTime)))) }),
+		at(func(p *proxy) { p.slow(time.Duration(rand.IntN(int(50 * time.Millisecond)))) }),
+	}
+}
+
+// linearizable has clients use objects beside faults, and checks what they have seen. also, if any, is called when they
+// have ended, and returns what else has happened.
+func (r *recorder) linearizable(t *testing.T, faulty []func(), also func() string) {
 	faults, began := 0, time.Now()
-	epochs := rounds(t, 1, func(epoch int) { faults += r.epoch(t, epoch, proxies) })
+	epochs := rounds(t, 1, func(epoch int) { faults += r.epoch(t, epoch, faulty) })
 	rate := float64(faults) / time.Since(began).Minutes()
 	if rate < faultsAMinute {
 		t.Errorf("%.0f faults a minute are too few to mean something", rate)
 	}
+	more := ""
+	if also != nil {
+		more = ", " + also()
+	}
 	operations, undecided := r.check(t)
 	note(t, fmt.Sprintf("no history is impossible, with %d faults a minute at least", faultsAMinute),
-		"%d operations in %d histories, %d faults (%.0f a minute), %d not decided in time", operations, epochs*objects, faults, rate, undecided)
+		"%d operations in %d histories, %d faults (%.0f a minute)%s, %d not decided in time", operations, epochs*objects, faults,
+		rate, more, undecided)
 }
 
 const (
@@ -106,6 +119,8 @@ type outcome struct {
 // recorder notes what clients do.
 type recorder struct {
 	replicas []clientv1.ConfigMapInterface
+	servers  []*harness.Server
+	proxies  [][]*proxy // of each server, one for each address of the store
 	began    time.Time
 
 	mu         sync.Mutex
@@ -113,7 +128,7 @@ type recorder struct {
 }
 
 // epoch makes objects and has clients use them while there are faults, whose number it returns.
-func (r *recorder) epoch(t *testing.T, epoch int, proxies []*proxy) (faults int) {
+func (r *recorder) epoch(t *testing.T, epoch int, faulty []func()) (faults int) {
 	var names []string
 	for i := range objects {
 		name := fmt.Sprintf("e%d-%d", epoch, i)
@@ -128,21 +143,15 @@ func (r *recorder) epoch(t *testing.T, epoch int, proxies []*proxy) (faults int)
 	for client := range clients {
 		all.Go(func() { r.use(ctx, client, names) })
 	}
-	for ctx.Err() == nil {
-		p := proxies[rand.IntN(len(proxies))]
-		switch faults++; rand.IntN(3) {
-		case 0:
-			p.cut()
-		case 1:
-			p.swallow(time.Duration(rand.IntN(int(epochTime))))
-		case 2:
-			p.slow(time.Duration(rand.IntN(int(50 * time.Millisecond))))
-		}
+	for ; ctx.Err() == nil; faults++ {
+		faulty[rand.IntN(len(faulty))]()
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Duration(rand.IntN(int(epochTime / 3)))):
 		}
-		p.slow(0)
+		for _, p := range slices.Concat(r.proxies...) {
+			p.slow(0)
+		}
 	}
 	all.Wait()
 	return faults

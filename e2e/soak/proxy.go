@@ -11,10 +11,10 @@ import (
 // proxy passes connections on to an address, and does them harm when it is asked to.
 type proxy struct {
 	listener net.Listener
-	target   string
 
-	mu    sync.Mutex
-	conns map[net.Conn]bool
+	mu     sync.Mutex
+	target string
+	conns  map[net.Conn]bool
 	// until is when bytes pass again; delay is how late each piece of them is.
 	until time.Time
 	delay time.Duration
@@ -55,12 +55,19 @@ func (p *proxy) accept() {
 
 func (p *proxy) dial() (net.Conn, error) {
 	p.mu.Lock()
-	refused := p.refused
+	refused, target := p.refused, p.target
 	p.mu.Unlock()
 	if refused {
 		return nil, net.ErrClosed
 	}
-	return net.Dial("tcp", p.target)
+	return net.Dial("tcp", target)
+}
+
+// aim passes further connections on to another address.
+func (p *proxy) aim(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
 }
 
 // refuse ends all connections and takes no more, or takes them again.

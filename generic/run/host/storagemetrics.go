@@ -15,11 +15,11 @@ import (
 )
 
 // storageMetrics collects object counts, cache statistics and database sizes when /metrics is read. It caches the
-// responses of etcd.
+// responses of the store.
 type storageMetrics struct {
 	objects  *objects
 	clusters []*cluster
-	// countsHold and sizesHold are how long responses of etcd are cached; 0 disables these metrics.
+	// countsHold and sizesHold are how long responses of the store are cached; 0 disables these metrics.
 	countsHold, sizesHold time.Duration
 
 	mu              sync.Mutex // serializes collections
@@ -28,7 +28,7 @@ type storageMetrics struct {
 	counted, sizeAt time.Time
 }
 
-// collectTimeout bounds all etcd requests of a collection.
+// collectTimeout bounds all requests of a collection to the store.
 const collectTimeout = 2 * time.Second
 
 // cacheMetric is a metric of each resource with a cache.
@@ -54,7 +54,7 @@ var (
 		[]string{"group", "resource", "index"}, nil)
 
 	consistentReads = prometheus.NewDesc("apiserver_watch_cache_consistent_read_total",
-		"Consistent reads, of the cache or, where that did not become as new in time, of etcd (fallback).",
+		"Consistent reads, of the cache or, where that did not become as new in time, of the store (fallback).",
 		[]string{"group", "resource", "success", "fallback"}, nil)
 	readWaits = prometheus.NewDesc("apiserver_watch_cache_read_wait_seconds",
 		"Seconds that reads waited until the cache was as new as they asked for.", []string{"group", "resource"}, nil)
@@ -71,7 +71,7 @@ var (
 			func(s cache.Stats) float64 { return float64(s.Events) }),
 		newCacheMetric("apiserver_init_events_total", "Events that watches began with.", prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Initial) }),
-		newCacheMetric("apiserver_storage_events_received_total", "Events that etcd has sent.", prometheus.CounterValue,
+		newCacheMetric("apiserver_storage_events_received_total", "Events that the store has sent.", prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Events) }),
 		newCacheMetric("apiserver_watch_cache_initializations_total", "Times that the cache was filled.",
 			prometheus.CounterValue,
@@ -142,7 +142,7 @@ func collectCache(ch chan<- prometheus.Metric, r schema.GroupResource, c cacheBe
 	}
 }
 
-// refresh requests missing and expired values from etcd. It omits values whose requests fail. Counts have no
+// refresh requests missing and expired values from the store. It omits values whose requests fail. Counts have no
 // separate series: scrapes would make them for resources that no client requests.
 func (m *storageMetrics) refresh(ctx context.Context, caches map[schema.GroupResource]cacheBelow) {
 	now := time.Now()

@@ -18,7 +18,7 @@ type Egress struct {
 func (o *Egress) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ConfigFile, "egress-selector-config-file", o.ConfigFile,
 		"File with an EgressSelectorConfiguration: the proxies for connections to nodes and webhooks (cluster, "+
-			"controlplane) and to etcd. If blank, connections are direct.")
+			"controlplane) and to the store (etcd), which can be PostgreSQL. If blank, connections are direct.")
 }
 
 // Load reads the file; it returns nil without one.

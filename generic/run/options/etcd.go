@@ -139,13 +139,13 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.CertFile, "etcd-certfile", o.CertFile, "File with the client certificate for etcd.")
 	fs.StringVar(&o.KeyFile, "etcd-keyfile", o.KeyFile, "File with the key of --etcd-certfile.")
 	fs.StringVar(&o.Prefix, "etcd-prefix", o.Prefix,
-		"The prefix of all keys in etcd.")
+		"The prefix of all keys in the store, etcd or PostgreSQL.")
 	fs.StringSliceVar(&o.Overrides, "etcd-servers-overrides", o.Overrides,
-		"Resources that are stored in other etcd clusters, comma separated: group/resource#servers, where "+
-			"servers are URLs separated by semicolons. All clusters use the same certificate and key files. Only for "+
-			"built-in resources.")
+		"Resources that are stored in other etcd clusters or PostgreSQL databases, comma separated: "+
+			"group/resource#servers, where servers are URLs separated by semicolons. All etcd clusters use the same "+
+			"certificate and key files. Only for built-in resources.")
 	fs.StringVar(&o.EncryptionConfig, "encryption-provider-config", o.EncryptionConfig,
-		"File with an EncryptionConfiguration, which configures the encryption of resources in etcd.")
+		"File with an EncryptionConfiguration, which configures the encryption of resources in the store.")
 	fs.BoolVar(&o.EncryptionReload, "encryption-provider-config-automatic-reload", o.EncryptionReload,
 		"Reload --encryption-provider-config when it changes. All KMS plugins then share one health check.")
 	fs.BoolVar(&o.WatchCache, "watch-cache", o.WatchCache,
@@ -158,19 +158,19 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.CompactionInterval, "etcd-compaction-interval", o.CompactionInterval,
 		"How often old revisions are compacted; one to two intervals of history remain. 0 disables compaction.")
 	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout,
-		"The timeout of health checks of etcd. 0 means the default.")
+		"The timeout of health checks of the store, etcd or PostgreSQL. 0 means the default.")
 	fs.DurationVar(&o.ReadyCheckTimeout, "etcd-readycheck-timeout", o.ReadyCheckTimeout,
-		"The timeout of readiness checks of etcd. 0 means the default.")
+		"The timeout of readiness checks of the store, etcd or PostgreSQL. 0 means the default.")
 	fs.Int64Var(&o.LeaseReuseSeconds, "lease-reuse-duration-seconds", o.LeaseReuseSeconds,
-		"For how many seconds new objects with a TTL share a lease.")
+		"For how many seconds new objects with a TTL share a lease of etcd. PostgreSQL has no leases.")
 	fs.IntVar(&o.DeleteCollectionWorkers, "delete-collection-workers", o.DeleteCollectionWorkers,
 		"How many objects a deletion of a collection deletes concurrently.")
 	fs.DurationVar(&o.CountPollPeriod, "etcd-count-metric-poll-period", o.CountPollPeriod,
 		"How long /metrics caches the object counts of resources that are not cached. 0 omits these counts.")
 	fs.DurationVar(&o.SizePollInterval, "etcd-db-metric-poll-interval", o.SizePollInterval,
-		"How long /metrics caches the sizes of etcd's databases. 0 omits them.")
+		"How long /metrics caches the sizes of the databases, of etcd or PostgreSQL. 0 omits them.")
 	fs.DurationVar(&o.InitializationTimeout, "storage-initialization-timeout", o.InitializationTimeout,
-		"How long to retry the connection to etcd at start.")
+		"How long to retry the connection to the store, etcd or PostgreSQL, at start.")
 	fs.Int64Var(&o.EmbeddedQuotaBytes, "embedded-etcd-quota-bytes", o.EmbeddedQuotaBytes,
 		"How many bytes the embedded etcd may use. Near the limit it compacts old revisions, and at the limit it "+
 			"rejects writes.")

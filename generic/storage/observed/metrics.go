@@ -9,7 +9,7 @@ import (
 	"triplane.dev/generic/base/metrics"
 )
 
-// Metrics has the metrics of requests to etcd.
+// Metrics has the metrics of requests to the store. They have the names of kube-apiserver, whose store is etcd.
 type Metrics struct {
 	requests, errors *prometheus.CounterVec
 	duration         *prometheus.HistogramVec
@@ -24,11 +24,11 @@ func NewMetrics(r *metrics.Registry) *Metrics {
 	labels := []string{"operation", "group", "resource"}
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
-			Help: "Requests to etcd, by operation and resource."}, labels),
+			Help: "Requests to the store, etcd or PostgreSQL, by operation and resource."}, labels),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
-			Help: "Requests to etcd that failed, by operation and resource."}, labels),
+			Help: "Requests to the store, etcd or PostgreSQL, that failed, by operation and resource."}, labels),
 		duration: prometheus.NewHistogramVec(r.MayBeNative(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
-			Help: "Seconds that requests to etcd took, by operation and resource.",
+			Help: "Seconds that requests to the store, etcd or PostgreSQL, took, by operation and resource.",
 			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
 				60}}), labels),
 	}

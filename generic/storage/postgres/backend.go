@@ -54,7 +54,7 @@ func Open(ctx context.Context, c Config) (*Backend, error) {
 		b.cancel()
 		return nil, err
 	}
-	b.writer = &writer{backend: b}
+	b.writer = &writer{backend: b, timeout: writeTimeout}
 	b.poller = newPoller(b)
 	b.running.Keep(b.ctx, b.poller.run)
 	b.running.Keep(b.ctx, func(ctx context.Context) { b.listen(ctx, config.ConnConfig) })

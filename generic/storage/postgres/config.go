@@ -93,10 +93,11 @@ func parse(c Config) (*pgxpool.Config, error) {
 			conn.RuntimeParams[name] = value
 		}
 	}
-	conn.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
-	if c.Dial != nil {
-		conn.DialFunc = c.Dial
+	dial := c.Dial
+	if dial == nil {
+		dial = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
 	}
+	conn.DialFunc = pgconn.DialFunc(connections(dial))
 	return config, nil
 }
 

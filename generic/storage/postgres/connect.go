@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -58,4 +61,55 @@ func prepare(ctx context.Context, conn *pgx.Conn) error {
 		klog.InfoS("PostgreSQL was promoted or restored, continuing after a gap of revisions: all clients list again")
 	}
 	return err
+}
+
+// dialer connects to a server.
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// connection is a connection to a server. The driver asks the server, at its remote address, to cancel the statement of
+// a connection that fails.
+type connection struct {
+	net.Conn
+	committing atomic.Bool // a statement writes: do not cancel it
+}
+
+// nowhere is the remote address while a statement writes.
+type nowhere struct{}
+
+func (nowhere) Network() string { return "none" }
+
+func (nowhere) String() string { return "none" }
+
+// RemoteAddr implements net.Conn.
+func (c *connection) RemoteAddr() net.Addr {
+	if c.committing.Load() {
+		return nowhere{}
+	}
+	return c.Conn.RemoteAddr()
+}
+
+// connections wraps the connections of a dialer.
+func connections(dial dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if network == (nowhere{}).Network() {
+			return nil, errors.New("a write is not cancelled")
+		}
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &connection{Conn: conn}, nil
+	}
+}
+
+// protect sets whether the statement of a connection writes. While the commit waits for a synchronous standby, a
+// cancellation makes the transaction visible without that standby: a failover would lose what readers have seen.
+func protect(conn *pgx.Conn, writes bool) {
+	under := conn.PgConn().Conn()
+	if secure, is := under.(*tls.Conn); is {
+		under = secure.NetConn()
+	}
+	if c, is := under.(*connection); is {
+		c.committing.Store(writes)
+	}
 }

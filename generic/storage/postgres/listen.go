@@ -59,7 +59,9 @@ func (b *Backend) listenOnce(ctx context.Context, config *pgx.ConnConfig) (heard
 		switch {
 		case err == nil:
 			revision, _ := strconv.ParseInt(n.Payload, 10, 64) // 0 for a payload of another program
-			b.poller.notify(revision)
+			if !b.writer.executes(n.PID) {
+				b.poller.notify(revision)
+			}
 		case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && !conn.IsClosed():
 			if err := check(ctx, conn); err != nil {
 				return true, err

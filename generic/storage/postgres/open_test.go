@@ -1,12 +1,64 @@
 package postgres
 
 import (
+	"context"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"triplane.dev/generic/storage"
 )
+
+// Replicas that start together create the schema once: each waits for the lock of migrations, and all serve then.
+func TestOneReplicaMigrates(t *testing.T) {
+	_, url := database(t)
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	must := func(sql string, into ...any) {
+		t.Helper()
+		if err := conn.QueryRow(ctx, sql).Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(strings.Replace(lockMigrations, "_xact", "", 1), nil)
+	const replicas = 4
+	var running sync.WaitGroup
+	for range replicas {
+		running.Go(func() {
+			b, err := Open(context.WithoutCancel(ctx), Config{URL: url})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			b.Close()
+		})
+	}
+	var waiting, stores int
+	for end := time.Now().Add(30 * time.Second); waiting < replicas; time.Sleep(10 * time.Millisecond) {
+		must(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND
+			database = (SELECT oid FROM pg_database WHERE datname = current_database())`, &waiting)
+		if time.Now().After(end) {
+			t.Fatalf("%d of %d replicas wait", waiting, replicas)
+		}
+	}
+	var absent bool
+	if must("SELECT to_regclass('triplane.store') IS NULL", &absent); !absent {
+		t.Error("a replica migrates without the lock")
+	}
+	must("SELECT pg_advisory_unlock_all()", nil)
+	running.Wait()
+	if must("SELECT count(*) FROM triplane.store", &stores); stores != 1 {
+		t.Errorf("%d stores", stores)
+	}
+}
 
 // Open explains what an administrator has to do.
 func TestOpenFailsClearly(t *testing.T) {
@@ -45,7 +97,8 @@ func TestLeastPrivileges(t *testing.T) {
 	server, url := database(t)
 	open(t, url)
 	name := url[strings.LastIndex(url, "/")+1 : strings.Index(url, "?")]
-	if err := server.Exec(t.Context(), name, append([]string{"CREATE ROLE least LOGIN"}, grants("least")...)...); err != nil {
+	if err := server.Exec(t.Context(), name, append([]string{"CREATE ROLE least LOGIN"},
+		documented(t, "server", "least")...)...); err != nil {
 		t.Fatal(err)
 	}
 	b := open(t, strings.Replace(url, "postgres@", "least@", 1))
@@ -68,11 +121,51 @@ func TestLeastPrivileges(t *testing.T) {
 	}
 }
 
-// grants are the statements of docs/postgresql.md.
-func grants(user string) []string {
-	return []string{
-		"GRANT USAGE ON SCHEMA triplane TO " + user,
-		"GRANT SELECT, INSERT, DELETE ON triplane.kv, triplane.expiring TO " + user,
-		"GRANT SELECT, UPDATE ON triplane.store TO " + user,
+// A role for reports reads the view of objects, and nothing else.
+func TestReportsPrivileges(t *testing.T) {
+	server, url := database(t)
+	b := open(t, url)
+	name := url[strings.LastIndex(url, "/")+1 : strings.Index(url, "?")]
+	if err := server.Exec(t.Context(), name, append([]string{"CREATE ROLE viewer LOGIN"},
+		documented(t, "reports", "viewer")...)...); err != nil {
+		t.Fatal(err)
 	}
+	value := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"gear"}}`
+	if _, err := b.Create(t.Context(), "/registry/widgets/gear", []byte(value), 0); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), strings.Replace(url, "postgres@", "viewer@", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	var kind, object string
+	if err := conn.QueryRow(t.Context(), "SELECT kind, name FROM triplane.objects").Scan(&kind, &object); err != nil ||
+		kind != "Widget" || object != "gear" {
+		t.Errorf("the view has %s %s, %v", kind, object, err)
+	}
+	for _, sql := range []string{"SELECT FROM triplane.kv", "SELECT triplane.latest()", "DELETE FROM triplane.objects"} {
+		if _, err := conn.Exec(t.Context(), sql); !hasCode(err, codeNoPrivilege, codeWrongState) {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}
+
+// documented returns the privileges of a role in docs/postgresql.md, for another role.
+func documented(t *testing.T, role, to string) (statements []string) {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/postgresql.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(page)) {
+		statement, is := strings.CutSuffix(strings.TrimSpace(line), " TO "+role+";")
+		if is && strings.HasPrefix(statement, "GRANT ") {
+			statements = append(statements, statement+" TO "+to)
+		}
+	}
+	if statements == nil {
+		t.Fatalf("the page has no privileges of %s", role)
+	}
+	return statements
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -92,6 +93,24 @@ func (p *poller) run(ctx context.Context) {
 			interval = blindInterval
 		}
 		timer.Reset(interval)
+	}
+}
+
+// committed adds the changes of a transaction of this process to the log. If there are other revisions between them and
+// the latest one that was seen, a poll reads them all.
+func (p *poller) committed(changes []logged) {
+	if len(changes) == 0 {
+		return
+	}
+	last := changes[len(changes)-1].Revision
+	p.mu.Lock()
+	next := changes[0].Revision == p.seen+1
+	if next {
+		p.extend(changes, last)
+	}
+	p.mu.Unlock()
+	if !next {
+		p.notify(last)
 	}
 }
 
@@ -204,44 +223,67 @@ func (p *poller) report(ctx context.Context, err error) {
 	}
 }
 
-// add appends the result of a poll to the log and wakes the streams. It reports whether there are more changes.
+// add appends the result of a poll to the log and wakes the streams. It reports whether there are more changes. The
+// process may have added the first of the changes itself since the poll began.
 func (p *poller) add(from int64, limit int, state state, changes []logged) (more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.compacted = state.compacted
 	switch {
-	case state.latest < from, from < state.compacted && p.streams > 0:
+	case state.latest < from, p.seen < state.compacted && p.streams > 0:
 		p.epoch++
-		fallthrough
-	case limit == 0:
-		p.log, p.seen = changeLog{floor: state.latest}, state.latest
-	case len(changes) == 0:
-		p.seen = state.latest
-	default:
-		p.seen = changes[len(changes)-1].Revision
-		more = p.seen < state.latest
-		size := 0
-		for i := range changes {
-			size += len(changes[i].Key) + len(changes[i].Value)
-		}
+		p.restart(state.latest)
+	case limit == 0 && state.latest > p.seen:
+		p.restart(state.latest)
+	case limit > 0 && len(changes) > 0:
+		size := bytesOf(changes)
 		p.limit = max(1, min(2*limit, pollLimit, pollBytes*len(changes)/max(1, size)))
-		p.log.changes, p.log.bytes = append(p.log.changes, changes...), p.log.bytes+size
-		p.log.trim()
+		seen := sort.Search(len(changes), func(i int) bool { return changes[i].Revision > p.seen })
+		p.extend(changes[seen:], changes[len(changes)-1].Revision)
+		more = p.seen < state.latest
 	}
-	if p.changed != nil && p.seen != from {
+	return more
+}
+
+// extend appends changes up to the revision last to the log, unless no stream reads it. The caller holds p.mu.
+func (p *poller) extend(changes []logged, last int64) {
+	if p.streams == 0 {
+		p.restart(max(p.seen, last))
+		return
+	}
+	p.log.changes, p.log.bytes = append(p.log.changes, changes...), p.log.bytes+bytesOf(changes)
+	p.log.trim()
+	p.progressTo(max(p.seen, last))
+}
+
+// restart begins an empty log after a revision. The caller holds p.mu.
+func (p *poller) restart(after int64) {
+	p.log = changeLog{floor: after}
+	p.progressTo(after)
+}
+
+// progressTo sets the revision that has been seen, and wakes what waits for it. The caller holds p.mu.
+func (p *poller) progressTo(revision int64) {
+	if p.changed != nil && p.seen != revision {
 		close(p.changed)
 		p.changed = nil
 	}
-	return more
+	p.seen = revision
+}
+
+// bytesOf returns the size of the keys and values of changes.
+func bytesOf(changes []logged) (size int) {
+	for i := range changes {
+		size += len(changes[i].Key) + len(changes[i].Value)
+	}
+	return size
 }
 
 // trim drops the oldest half of a log that is too long.
 func (l *changeLog) trim() {
 	for len(l.changes) > maxLog || l.bytes > maxLogBytes && len(l.changes) > 1 {
 		n := len(l.changes) / 2
-		for i := range l.changes[:n] {
-			l.bytes -= len(l.changes[i].Key) + len(l.changes[i].Value)
-		}
+		l.bytes -= bytesOf(l.changes[:n])
 		l.floor = l.changes[n-1].Revision
 		l.changes = slices.Clone(l.changes[n:])
 	}

@@ -58,10 +58,15 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 	return tx.Commit(ctx)
 }
 
+// existsSQL reports whether the schema exists. It reads the catalog: to_regclass can return what the session found
+// before it waited for the lock.
+const existsSQL = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = 'triplane' AND c.relname = 'store')`
+
 // schemaVersion returns the version of the schema, 0 if it does not exist.
 func schemaVersion(ctx context.Context, conn *pgx.Conn) (version int, err error) {
-	err = conn.QueryRow(ctx, "SELECT CASE WHEN to_regclass('triplane.store') IS NULL THEN 0 ELSE -1 END").Scan(&version)
-	if err != nil || version == 0 {
+	var exists bool
+	if err := conn.QueryRow(ctx, existsSQL).Scan(&exists); err != nil || !exists {
 		return 0, explained(conn, err)
 	}
 	if err := conn.QueryRow(ctx, "SELECT version FROM triplane.store").Scan(&version); err != nil {

@@ -8,7 +8,8 @@ CREATE TABLE triplane.kv (
     created  bigint NOT NULL  -- revision that created the key, 0 if the row is a deletion
 );
 CREATE UNIQUE INDEX kv_key ON triplane.kv (key, revision DESC) INCLUDE (created);
-ALTER TABLE triplane.kv SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
+ALTER TABLE triplane.kv SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05,
+    toast.autovacuum_vacuum_scale_factor = 0.05);
 
 -- Keys with a time to live. A row is deleted when it expires, or when the key has another revision by then.
 CREATE TABLE triplane.expiring (

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,9 +20,15 @@ const (
 	// maxBatch and maxBatchBytes limit the writes of one transaction.
 	maxBatch      = 256
 	maxBatchBytes = 8 << 20
-	// maxFlights is the number of transactions of a process. While one is committed, the next waits for the lock.
+	// maxFlights is the number of transactions of a process. The second one begins if the first is late, because its
+	// connection may be broken.
 	maxFlights   = 2
+	late         = 250 * time.Millisecond
 	writeTimeout = 10 * time.Second
+	// maxGather limits how long a transaction waits for the writes that are expected, as does a share of the duration of
+	// the last transaction.
+	maxGather   = 2 * time.Millisecond
+	gatherShare = 4
 
 	writeSQL = `SELECT done, revision, value FROM triplane.write($1, $2, $3, $4)`
 )
@@ -100,11 +107,17 @@ type written struct {
 // writer executes the writes of a process. Writes that arrive during a transaction share the next one.
 type writer struct {
 	backend *Backend
+	timeout time.Duration // of a transaction
 	batches batchCounts
 
-	mu      sync.Mutex
-	queue   []*write
-	flights int
+	mu       sync.Mutex
+	queue    []*write
+	flights  int
+	begun    time.Time     // when the last transaction began
+	took     time.Duration // how long it took
+	expected int           // writes of the next transaction
+	gathered chan struct{} // closed when the queue has the expected writes; nil if no flight waits for them
+	busy     []uint32      // the sessions of the flights, processes of the server
 }
 
 // batchCounts counts the transactions and the writes in them.
@@ -125,7 +138,11 @@ func (w *writer) do(ctx context.Context, op *write) (written, error) {
 		return written{}, storage.ErrStopped
 	}
 	w.queue = append(w.queue, op)
-	if w.flights < maxFlights {
+	if w.gathered != nil && len(w.queue) >= w.expected {
+		close(w.gathered)
+		w.gathered = nil
+	}
+	if w.flights == 0 || w.flights < maxFlights && time.Since(w.begun) > late {
 		w.flights++
 		w.backend.running.Go(w.run)
 	}
@@ -145,11 +162,14 @@ func (w *writer) do(ctx context.Context, op *write) (written, error) {
 // run executes transactions until no write waits.
 func (w *writer) run() {
 	for {
+		w.gather()
 		batch := w.next()
 		if batch == nil {
 			return
 		}
+		begun := time.Now()
 		err := worker.Try(func() error { return w.execute(batch) })
+		w.executed(len(batch), time.Since(begun))
 		for i, op := range batch {
 			op.err = err
 			if errors.Is(err, storage.ErrTooLarge) && len(batch) > 1 { // one key was too long, and nothing was written
@@ -157,6 +177,38 @@ func (w *writer) run() {
 			}
 			close(op.finished)
 		}
+	}
+}
+
+// executed records a transaction. The callers of its writes, which are about to return, may soon write again: with
+// those that wait already, their number is the one that the next transaction expects. Without this, the first caller
+// would get a transaction for itself, and the others would wait for two.
+func (w *writer) executed(writes int, took time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.took, w.expected = took, min(writes+len(w.queue), maxBatch)
+}
+
+// gather waits a short time for the writes that the next transaction expects.
+func (w *writer) gather() {
+	w.mu.Lock()
+	if len(w.queue) >= w.expected || w.gathered != nil {
+		w.mu.Unlock()
+		return
+	}
+	gathered := make(chan struct{})
+	w.gathered = gathered
+	timer := time.NewTimer(min(w.took/gatherShare, maxGather))
+	w.mu.Unlock()
+	defer timer.Stop()
+	select {
+	case <-gathered:
+	case <-timer.C:
+		w.mu.Lock()
+		if w.gathered == gathered {
+			w.gathered = nil
+		}
+		w.mu.Unlock()
 	}
 }
 
@@ -177,8 +229,10 @@ func (w *writer) next() []*write {
 		}
 	}
 	w.queue = append(w.queue[:0:0], w.queue[n:]...)
+	w.begun = time.Now()
 	if batch == nil {
 		w.flights--
+		w.expected = 0
 	}
 	return batch
 }
@@ -186,7 +240,7 @@ func (w *writer) next() []*write {
 // execute runs a transaction and sets the results of its writes.
 func (w *writer) execute(batch []*write) error {
 	b := w.backend
-	ctx, cancel := context.WithTimeout(b.ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(b.ctx, b.writer.timeout)
 	defer cancel()
 	conn, err := b.pool.Acquire(ctx)
 	if err != nil {
@@ -198,8 +252,11 @@ func (w *writer) execute(batch []*write) error {
 	for i, op := range batch {
 		keys[i], values[i], expected[i], ttls[i] = []byte(op.key), op.value, op.expected, op.ttl.Seconds()
 	}
+	protect(conn.Conn(), true)
+	defer w.begin(conn.Conn().PgConn().PID())()
 	rows, err := conn.Query(ctx, writeSQL, keys, values, expected, ttls)
-	n, last := 0, int64(0)
+	n := 0
+	var changes []logged
 	if err == nil {
 		for rows.Next() && n < len(batch) {
 			r := &batch[n].result
@@ -207,12 +264,15 @@ func (w *writer) execute(batch []*write) error {
 				break
 			}
 			if r.done {
-				last = r.revision
+				changes = append(changes, batch[n].change())
 			}
 			n++
 		}
 		rows.Close() // reads the result of the commit
 		err = firstError(rows.Err(), err)
+	}
+	if !broken(err) {
+		protect(conn.Conn(), false)
 	}
 	w.batches.transactions.Add(1)
 	w.batches.writes.Add(int64(len(batch)))
@@ -221,12 +281,41 @@ func (w *writer) execute(batch []*write) error {
 		if broken(err) {
 			b.pool.Reset()
 		}
+		b.poller.kick() // it may have been committed
 		return b.translateWrite(true, err)
 	case n != len(batch):
 		return fmt.Errorf("%w: %d results of %d writes", storage.ErrUnavailable, n, len(batch))
 	}
-	b.poller.notify(last)
+	b.poller.committed(changes)
 	return nil
+}
+
+// begin records that a session executes writes, until end is called.
+func (w *writer) begin(session uint32) (end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy = append(w.busy, session)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		i := slices.Index(w.busy, session)
+		w.busy = slices.Delete(w.busy, i, i+1)
+	}
+}
+
+// executes reports whether a session executes writes of this process, whose changes need no poll.
+func (w *writer) executes(session uint32) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Contains(w.busy, session)
+}
+
+// change returns the change of a write that was done.
+func (w *write) change() logged {
+	return logged{
+		Change:   storage.Change{Key: w.key, Value: w.value, Revision: w.result.revision},
+		previous: max(0, w.expected),
+	}
 }
 
 func firstError(errs ...error) error {

@@ -231,6 +231,9 @@ func (s *Server) Close() error {
 	return os.RemoveAll(s.dir)
 }
 
+// PID returns the process that started all others of the server.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
 // Host returns the address of the server.
 func (s *Server) Host() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
@@ -277,6 +280,27 @@ func (s *Server) Standby() (*Server, error) {
 		return nil, errors.Join(err, standby.Close())
 	}
 	return standby, nil
+}
+
+// Synchronize makes commits wait for a standby, and waits until one follows synchronously. What a server without a
+// standby commits then waits for one.
+func (s *Server) Synchronize(ctx context.Context) error {
+	err := s.Exec(ctx, "postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+	for end := time.Now().Add(patience); err == nil; time.Sleep(20 * time.Millisecond) {
+		err := s.Exec(ctx, "postgres", "SELECT 1 / count(*) FROM pg_stat_replication WHERE sync_state = 'sync'")
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("no standby follows: %w\n%s", err, s.Log())
+		}
+	}
+	return err
+}
+
+// Alone makes commits wait for no standby.
+func (s *Server) Alone(ctx context.Context) error {
+	return s.Exec(ctx, "postgres", "ALTER SYSTEM SET synchronous_standby_names = ''", "SELECT pg_reload_conf()")
 }
 
 // Promote makes a standby accept writes.
