@@ -85,7 +85,7 @@ func newServers(f *foundation, g *guards) (*server.GenericAPIServer, error) {
 func newExtensions(f *foundation, g *guards, shared *server.Config) (*apiextensions.Server, error) {
 	generic := *shared
 	generic.EnableDiscovery = false // core serves the documents of both
-	return (&apiextensions.Config{Generic: &generic, Models: f.kinds.schemas,
+	return (&apiextensions.Config{Generic: &generic, Types: f.kinds.definitions,
 		ServiceResolver: g.services}).Complete().New(server.EmptyDelegate())
 }
 
@@ -100,6 +100,8 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 	config := &kubeapi.Config{
 		Generic:                   &generic,
 		Groups:                    groups,
+		Outline:                   f.outline,
+		SharedDefaults:            f.nested != nil,
 		AdvertisePort:             f.advertisedPort,
 		Peer:                      f.peer,
 		Replicas:                  kube.replicas(),
@@ -208,6 +210,7 @@ func newAggregator(f *foundation, g *guards, shared *server.Config, local localS
 	generic.Discovery, generic.EnableDiscovery = discovery.NewGroups(), false
 	return (&aggregator.Config{
 		Generic:         &generic,
+		Scheme:          f.kinds.registration,
 		TypeConverter:   f.kinds.converter,
 		Local:           shared.Discovery,
 		LocalComplete:   local.complete,

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"triplane.dev/aggregator"
+	"triplane.dev/apiextensions"
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/api/openapi/models"
 	"triplane.dev/generic/base/egress"
@@ -20,6 +22,7 @@ import (
 	"triplane.dev/generic/base/tracing"
 	"triplane.dev/generic/guard/admission/configuration"
 	"triplane.dev/generic/run/host"
+	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/run/pki"
 	"triplane.dev/generic/serve/requestmetrics"
 	"triplane.dev/generic/serve/server"
@@ -67,6 +70,8 @@ type foundation struct {
 	process *process
 	// nested is what distinguishes the chain of a workspace; nil for the root chain.
 	nested *workspaces.Inputs
+	// outline are the groups of the root chain; nil for the root chain itself.
+	outline *group.Outline
 	// multiplexers are those of the chain's keys, the default one first.
 	multiplexers []*cache.Multiplexer
 }
@@ -77,6 +82,8 @@ type process struct {
 	kubelets, anonymous *kubelet.Client
 	// admission is the configuration of admission plugins in workspaces, which the root chain reads.
 	admission *configuration.Plugins
+	// defaults returns the default objects that all workspaces share; nil if workspaces are disabled.
+	defaults func() (*options.Defaults, error)
 	// workspaces runs the chains of workspaces; nil if they are disabled.
 	workspaces *workspaces.Manager
 }
@@ -159,6 +166,9 @@ type kinds struct {
 	scheme    *runtime.Scheme
 	schemas   *models.Source
 	converter func() (managedfields.TypeConverter, error) // created when a managed field is first written
+	// registration is the scheme of APIServices.
+	registration *runtime.Scheme
+	definitions  *apiextensions.Types
 }
 
 // builder returns the builder of OpenAPI documents. Each service needs one.
@@ -179,6 +189,13 @@ func newKinds(o *Options) (kinds, error) {
 		if err := add(k.scheme); err != nil {
 			return kinds{}, err
 		}
+	}
+	var err error
+	if k.registration, err = aggregator.NewScheme(); err != nil {
+		return kinds{}, err
+	}
+	if k.definitions, err = apiextensions.NewTypes(k.schemas); err != nil {
+		return kinds{}, err
 	}
 	k.converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		return openapi.NewTypeConverter(k.schemas, k.scheme), nil

@@ -24,6 +24,14 @@ type Config struct {
 	// the admission plugins read from.
 	Groups group.Deps
 
+	// Outline makes the groups be built when they are needed; nil builds all at once. It is that of the stores of a
+	// chain with the same groups.
+	Outline *group.Outline
+
+	// SharedDefaults is set if the storage shows the default policy, priority classes and objects of flow control, which
+	// the server then neither creates nor repairs.
+	SharedDefaults bool
+
 	// AdvertiseAddress and AdvertisePort are this replica's endpoint of the
 	// kubernetes Service; a nil address adds none.
 	AdvertiseAddress net.IP

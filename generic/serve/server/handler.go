@@ -55,11 +55,7 @@ func newAPIServerHandler(name string, notFound http.Handler) *APIServerHandler {
 
 // ListedPaths returns the root paths of the container's services and the listed paths of the mux.
 func (h *APIServerHandler) ListedPaths() []string {
-	var paths []string
-	for _, ws := range h.GoRestfulContainer.RegisteredWebServices() {
-		paths = append(paths, ws.RootPath())
-	}
-	return append(paths, h.NonGoRestfulMux.ListedPaths()...)
+	return append(h.router.paths(h.GoRestfulContainer), h.NonGoRestfulMux.ListedPaths()...)
 }
 
 // ServeHTTP serves a request through the filters.

@@ -10,6 +10,8 @@ import (
 
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+
+	"triplane.dev/internal/worker"
 )
 
 // HookContext is the argument of a post-start hook.
@@ -18,8 +20,10 @@ type HookContext struct {
 	context.Context
 	// LoopbackClientConfig is privileged and calls the handler chain without a socket.
 	LoopbackClientConfig *restclient.Config
-	// Go is GenericAPIServer.Go of the outermost server: work may outlive the hook, and shutdown waits for it.
+	// Go and Start are the methods of the outermost GenericAPIServer: work may outlive the hook, and shutdown waits for
+	// it.
 	Go        func(work func(context.Context))
+	Start     func(worker.Runner)
 	HooksDone <-chan struct{} // closed when all post-start hooks have succeeded
 }
 
@@ -94,7 +98,7 @@ func (p *PreparedServer) startHooks(fail func(error)) {
 	}
 	for _, h := range hooks {
 		p.life.start(func(ctx context.Context) {
-			err := h.run(HookContext{ctx, p.LoopbackClientConfig, p.Go, p.hooksDone})
+			err := h.run(HookContext{ctx, p.LoopbackClientConfig, p.Go, p.Start, p.hooksDone})
 			switch {
 			case err == nil && left.Add(-1) == 0:
 				close(p.hooksDone)

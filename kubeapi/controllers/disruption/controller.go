@@ -13,6 +13,7 @@ import (
 	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
 	"k8s.io/client-go/tools/record"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -34,7 +35,7 @@ type controller struct {
 }
 
 // New returns the controller.
-func New(e *control.Env) (func(context.Context), error) {
+func New(e *control.Env) (worker.Runner, error) {
 	config := e.As(serviceAccount)
 	client, err := policyv1client.NewForConfig(config)
 	if err != nil {
@@ -44,15 +45,11 @@ func New(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := e.Recorder(serviceAccount, serviceAccount)
-	if err != nil {
-		return nil, err
-	}
-	c := &controller{env: e, client: client, dynamic: anything, events: events, now: time.Now}
-	c.queue = control.NewQueue(e, "disruption", c.sync)
+	c := &controller{env: e, client: client, dynamic: anything, events: e.Recorder(serviceAccount, serviceAccount), now: time.Now}
+	c.queue = control.NewQueue(e, "disruption", workers, c.sync)
 	e.Feed.On(e.Stores.PodDisruptionBudgets().Resource(), c.budgetChanged)
 	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) { c.podChanged(o.Namespace) })
-	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+	return c.queue, nil
 }
 
 func (c *controller) budgetChanged(o *control.Object) {
