@@ -100,8 +100,6 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 	config := &kubeapi.Config{
 		Generic:                   &generic,
 		Groups:                    groups,
-		Outline:                   f.outline,
-		SharedDefaults:            f.nested != nil,
 		AdvertisePort:             f.advertisedPort,
 		Peer:                      f.peer,
 		Replicas:                  kube.replicas(),

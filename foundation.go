@@ -70,8 +70,6 @@ type foundation struct {
 	process *process
 	// nested is what distinguishes the chain of a workspace; nil for the root chain.
 	nested *workspaces.Inputs
-	// outline are the groups of the root chain; nil for the root chain itself.
-	outline *group.Outline
 	// multiplexers are those of the chain's keys, the default one first.
 	multiplexers []*cache.Multiplexer
 }

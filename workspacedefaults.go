@@ -72,6 +72,7 @@ func makeDefaults(f *foundation, g *guards) (*options.Defaults, error) {
 	}
 	prefix := f.options.Etcd.AbsolutePrefix()
 	backend := memory.New()
+	defer func() { _ = backend.Close() }() // nothing is kept
 	mux := cache.NewMultiplexer(backend, prefix)
 	running.Go(func() { _ = mux.Run(ctx) }) // ends with ctx
 	stores, err := writeDefaults(ctx, f, g, options.Store{Backend: backend, Multiplexer: mux})
@@ -98,23 +99,22 @@ func makeDefaults(f *foundation, g *guards) (*options.Defaults, error) {
 }
 
 // writeDefaults creates the default objects in a storage. It returns their stores.
-func writeDefaults(ctx context.Context, f *foundation, g *guards, in options.Store) (map[schema.GroupResource]registry.AnyStore,
-	error) {
+func writeDefaults(ctx context.Context, f *foundation, g *guards,
+	in options.Store) (map[schema.GroupResource]registry.AnyStore, error) {
 	storages := f.options.Etcd.RESTOptionsGetter(options.Stores{Default: in})
 	w := *f
-	w.stores, w.config = group.NewStores(), (&workspaces.Inputs{}).ServerConfig(f.config, storages, nil)
+	w.stores, w.config = group.NewStoresLike(f.stores.Outline()), (&workspaces.Inputs{}).ServerConfig(f.config, storages, nil)
 	deps, err := newGroupDeps(&w, g.authn)
 	if err != nil {
 		return nil, err
 	}
-	built, err := kubeapi.WriteDefaults(ctx, &kubeapi.Config{Generic: w.config, Groups: deps, Outline: f.stores.Outline(),
-		SimulateWorkloads: f.options.Controllers.SimulateWorkloads})
-	if err != nil {
+	if err := kubeapi.WriteDefaults(ctx, &kubeapi.Config{Generic: w.config, Groups: deps,
+		SimulateWorkloads: f.options.Controllers.SimulateWorkloads}); err != nil {
 		return nil, err
 	}
 	stores := map[schema.GroupResource]registry.AnyStore{}
 	for _, gr := range sharedResources {
-		if store := built.Store(gr); store != nil {
+		if store := w.stores.Store(gr); store != nil {
 			stores[gr] = store
 		}
 	}
@@ -124,7 +124,8 @@ func writeDefaults(ctx context.Context, f *foundation, g *guards, in options.Sto
 			local = slices.Delete(local, i, i+1)
 		}
 	}
-	stores[apiregistrationv1.Resource("apiservices")], err = aggregator.WriteLocal(ctx, f.kinds.registration, storages, local)
+	services, err := aggregator.WriteLocal(ctx, f.kinds.registration, storages, local)
+	stores[apiregistrationv1.Resource("apiservices")] = services
 	return stores, err
 }
 

@@ -108,7 +108,7 @@ func (f *foundation) workspace(in workspaces.Inputs) (*foundation, error) {
 		return nil, err
 	}
 	w := *f
-	w.stores, w.outline, w.peer = group.NewStores(), f.stores.Outline(), nil
+	w.stores, w.peer = group.NewStoresLike(f.stores.Outline()), nil
 	storage, multiplexers := f.store.Below(in.Path, defaults)
 	w.nested, w.multiplexers = &in, multiplexers
 	w.config = in.ServerConfig(f.config, f.process.workspaces.Quotas(&in, storage, multiplexers[0]),

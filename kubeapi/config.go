@@ -21,16 +21,10 @@ type Config struct {
 	Generic *server.Config
 	// Groups is what the API groups are built from. New sets its RESTOptions,
 	// Authorizer, RuleResolver and Served, and Stores where it is nil: give the one that
-	// the admission plugins read from.
+	// the admission plugins read from. With those of group.NewStoresLike, groups are built when they are needed, and
+	// the server neither creates nor repairs the default policy, priority classes and objects of flow control, which
+	// the storage shows (WriteDefaults).
 	Groups group.Deps
-
-	// Outline makes the groups be built when they are needed; nil builds all at once. It is that of the stores of a
-	// chain with the same groups.
-	Outline *group.Outline
-
-	// SharedDefaults is set if the storage shows the default policy, priority classes and objects of flow control, which
-	// the server then neither creates nor repairs.
-	SharedDefaults bool
 
 	// AdvertiseAddress and AdvertisePort are this replica's endpoint of the
 	// kubernetes Service; a nil address adds none.

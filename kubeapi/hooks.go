@@ -31,7 +31,7 @@ func (s *Server) addHooks() error {
 		return work
 	}
 	defaults := func(work func(context.Context) error) func(context.Context) error {
-		if s.config.SharedDefaults {
+		if s.Stores.Like() != nil {
 			return func(context.Context) error { return nil }
 		}
 		return work

@@ -59,7 +59,7 @@ func (s *Server) makeEndpoint() error {
 }
 
 func (s *Server) installGroups() error {
-	if s.config.Outline != nil {
+	if s.Stores.Like() != nil {
 		return s.installLater()
 	}
 	for _, build := range groups() {
@@ -99,7 +99,7 @@ func (s *Server) buildLater() ([]*server.APIGroupInfo, error) {
 	}
 	all := groups()
 	built := make([]*server.APIGroupInfo, len(all))
-	s.Stores.Later(s.config.Outline, options.Prefix+"/", func(group int) (err error) {
+	s.Stores.Later(options.Prefix+"/", func(group int) (err error) {
 		built[group], err = all[group](s.config.Groups)
 		return err
 	})
@@ -112,7 +112,7 @@ func (s *Server) installLater() error {
 	if err != nil {
 		return err
 	}
-	for group, served := range s.config.Outline.Versions {
+	for group, served := range s.Stores.Like().Versions {
 		if len(served) > 0 {
 			s.GenericAPIServer.InstallLater(served, func() (*server.APIGroupInfo, error) {
 				err := s.Stores.Build(group)

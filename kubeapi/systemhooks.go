@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	eventsv1client "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/tools/events"
@@ -65,21 +64,15 @@ func (s *Server) repairEvents() allocator.Recorders {
 			return nil
 		}
 	})
-	return allocator.Recorders{IPs: repairRecorder{open, allocator.IPRepair},
-		Ports: repairRecorder{open, allocator.PortRepair}}
-}
-
-// repairRecorder records events with a broadcaster that exists from the first event.
-type repairRecorder struct {
-	open func() events.EventBroadcaster // nil if it cannot be created
-	name string
-}
-
-// Eventf implements events.EventRecorder.
-func (r repairRecorder) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
-	if b := r.open(); b != nil {
-		b.NewRecorder(clientscheme.Scheme, r.name).Eventf(regarding, related, kind, reason, action, note, args...)
+	recorder := func(name string) func() events.EventRecorder {
+		return func() events.EventRecorder {
+			if b := open(); b != nil {
+				return b.NewRecorder(clientscheme.Scheme, name)
+			}
+			return nil
+		}
 	}
+	return allocator.Recorders{IPs: recorder(allocator.IPRepair), Ports: recorder(allocator.PortRepair)}
 }
 
 // repairHook puts the allocation of cluster IPs and node ports in order.

@@ -142,8 +142,8 @@ const (
 // deletedPrefix is that of the keys that mark deleted workspaces by the last segment of their paths.
 func (m *Manager) deletedPrefix() string { return m.config.Prefix + "/" + directory + "/.deleted/" }
 
-// eraseDeleted deletes the keys that other replicas wrote after a workspace was deleted, or that a replica did not delete
-// before it ended.
+// eraseDeleted deletes the keys that other replicas wrote after a workspace was deleted, or that a replica did not
+// delete before it ended.
 func (m *Manager) eraseDeleted(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := m.eraseMarked(ctx); err != nil && ctx.Err() == nil {

@@ -224,7 +224,7 @@ func (q *Queue[K]) process() {
 	}
 }
 
-// one processes a key. The caller holds q.mu, which is released meanwhile.
+// one processes a key. The caller holds q.mu, which is released during the work.
 func (q *Queue[K]) one(key K, i *queued) {
 	begun := time.Now()
 	q.metrics.begun(begun.Sub(i.since))

@@ -45,10 +45,10 @@ type later struct {
 	prefix string         // of all keys of the chain, with a trailing slash
 }
 
-// Later makes the stores build groups on demand: build builds a group by its index in Versions. prefix is that of the
-// keys of the chain, with a trailing slash.
-func (s *Stores) Later(o *Outline, prefix string, build func(group int) error) {
-	l := &later{Outline: o, prefix: prefix, builds: make([]func() error, len(o.Versions))}
+// Later makes the stores of NewStoresLike build groups on demand: build builds a group by its index in Versions. prefix
+// is that of the keys of the chain, with a trailing slash.
+func (s *Stores) Later(prefix string, build func(group int) error) {
+	l := &later{Outline: s.like, prefix: prefix, builds: make([]func() error, len(s.like.Versions))}
 	for i := range l.builds {
 		l.builds[i] = sync.OnceValue(func() error { return build(i) })
 	}
@@ -78,8 +78,8 @@ func (s *Stores) needType(t reflect.Type) {
 	}
 }
 
-// KeyPrefix returns the prefix of the keys of a stored resource, with a trailing slash; false if there is none. It builds
-// no group.
+// KeyPrefix returns the prefix of the keys of a stored resource, with a trailing slash; false if there is none. It
+// builds no group.
 func (s *Stores) KeyPrefix(gr schema.GroupResource) (string, bool) {
 	if s.later != nil {
 		below, ok := s.later.prefixes[gr]

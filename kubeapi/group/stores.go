@@ -18,8 +18,9 @@ import (
 // admission plugins share one. Its resources are added while the groups are built, and
 // its handles find them during requests. It is safe for concurrent use.
 type Stores struct {
-	outline *Outline
-	later   *later // nil if all groups are built
+	outline *Outline // as recorded
+	like    *Outline // nil if all groups are built at once
+	later   *later   // nil before Later
 
 	mu        sync.RWMutex
 	resources map[schema.GroupResource]*rest.Resource
@@ -38,12 +39,23 @@ func NewStores() *Stores {
 	}
 }
 
+// NewStoresLike returns an empty directory whose groups are built when they are needed, as another chain of the process
+// has recorded them.
+func NewStoresLike(o *Outline) *Stores {
+	s := NewStores()
+	s.like = o
+	return s
+}
+
+// Like returns the outline of NewStoresLike, nil without one.
+func (s *Stores) Like() *Outline { return s.like }
+
 // Put enters a resource.
 func (s *Stores) Put(gr schema.GroupResource, r *rest.Resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.resources[gr] = r
-	if s.later == nil {
+	if s.like == nil {
 		s.outline.record(gr)
 	}
 }
@@ -57,7 +69,7 @@ func (s *Stores) add(gr schema.GroupResource, store registry.AnyStore, prefix st
 	s.stores[gr] = store
 	t := reflect.TypeOf(r.New())
 	s.types[t] = store
-	if s.later == nil {
+	if s.like == nil {
 		s.outline.types[t] = s.outline.of[gr]
 		s.outline.prefixes[gr] = strings.TrimPrefix(store.KeyPrefix(), prefix+"/")
 	}

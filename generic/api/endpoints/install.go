@@ -22,7 +22,7 @@ const (
 	metaKind   = "x-kubernetes-group-version-kind"
 )
 
-// Install registers the routes of the group version in the container, and returns what discovery shows of its resources.
+// Install registers the routes of the group version in the container and returns its resources as in discovery.
 func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIResource, error) {
 	ws, resources, err := g.Service()
 	if err == nil {

@@ -170,7 +170,8 @@ func (s *Service) webServices() []WebService {
 	if s.parent != nil {
 		s.parent.mu.Lock()
 		defer s.parent.mu.Unlock()
-		return slices.DeleteFunc(s.parent.webServices(), func(ws WebService) bool { return !s.has(strings.Trim(ws.Path, "/")) })
+		return slices.DeleteFunc(s.parent.webServices(),
+			func(ws WebService) bool { return !s.has(strings.Trim(ws.Path, "/")) })
 	}
 	var all []WebService
 	for _, f := range s.services {

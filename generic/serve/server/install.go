@@ -110,8 +110,8 @@ func (s *GenericAPIServer) groupVersion(root string, info *APIGroupInfo,
 	}
 }
 
-// InstallLater installs an API group that build builds for its first request: once, and without post-start hooks. served
-// are its versions, which another chain of the process serves with the same resources.
+// InstallLater installs an API group that build builds for its first request: once, and without post-start hooks.
+// served are its versions, which another chain of the process serves with the same resources.
 func (s *GenericAPIServer) InstallLater(served []discovery.Version, build func() (*APIGroupInfo, error)) {
 	group, root := served[0].GroupVersion.Group, "/apis"
 	document := func() (*restful.WebService, error) { return s.config.Discovery.GroupWebService(group), nil }

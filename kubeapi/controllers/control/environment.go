@@ -55,8 +55,8 @@ func Reading(ctx context.Context) context.Context {
 }
 
 // Recorder returns a recorder of a controller's events, with its service account. It needs memory from its first event.
-func (e *Env) Recorder(component, serviceAccount string) record.EventRecorder {
-	return &recorder{open: sync.OnceValues(func() (record.EventRecorder, error) {
+func (e *Env) Recorder(component, serviceAccount string) *Recorder {
+	return &Recorder{open: sync.OnceValues(func() (record.EventRecorder, error) {
 		client, err := corev1client.NewForConfig(e.As(serviceAccount))
 		if err != nil {
 			return nil, err
@@ -73,30 +73,19 @@ func (e *Env) Recorder(component, serviceAccount string) record.EventRecorder {
 	})}
 }
 
-// recorder is a recorder that is created for the first event.
-type recorder struct {
+// Recorder records events. It is created for the first one.
+type Recorder struct {
 	open func() (record.EventRecorder, error)
 }
 
-// Event implements record.EventRecorder.
-func (r *recorder) Event(object runtime.Object, kind, reason, message string) {
-	r.AnnotatedEventf(object, nil, kind, reason, "%s", message)
-}
-
-// Eventf implements record.EventRecorder.
-func (r *recorder) Eventf(object runtime.Object, kind, reason, message string, args ...any) {
-	r.AnnotatedEventf(object, nil, kind, reason, message, args...)
-}
-
-// AnnotatedEventf implements record.EventRecorder.
-func (r *recorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, kind, reason, message string,
-	args ...any) {
+// Eventf is that of record.EventRecorder.
+func (r *Recorder) Eventf(object runtime.Object, kind, reason, message string, args ...any) {
 	opened, err := r.open()
 	if err != nil {
 		klog.ErrorS(err, "Failed to record an event", "reason", reason)
 		return
 	}
-	opened.AnnotatedEventf(object, annotations, kind, reason, message, args...)
+	opened.Eventf(object, kind, reason, message, args...)
 }
 
 // Close releases the resources of the environment.

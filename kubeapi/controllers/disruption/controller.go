@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
-	"k8s.io/client-go/tools/record"
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
@@ -28,7 +27,7 @@ type controller struct {
 	env     *control.Env
 	client  policyv1client.PodDisruptionBudgetsGetter
 	dynamic dynamic.Interface
-	events  record.EventRecorder
+	events  *control.Recorder
 	queue   *control.Queue[control.Key]
 	now     func() time.Time
 	known   control.Keys // budgets
@@ -45,7 +44,8 @@ func New(e *control.Env) (worker.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &controller{env: e, client: client, dynamic: anything, events: e.Recorder(serviceAccount, serviceAccount), now: time.Now}
+	c := &controller{env: e, client: client, dynamic: anything, events: e.Recorder(serviceAccount, serviceAccount),
+		now: time.Now}
 	c.queue = control.NewQueue(e, "disruption", workers, c.sync)
 	e.Feed.On(e.Stores.PodDisruptionBudgets().Resource(), c.budgetChanged)
 	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) { c.podChanged(o.Namespace) })
@@ -86,7 +86,7 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 		return failure
 	}
 	if outlook.unmanaged {
-		c.events.Event(b, corev1.EventTypeWarning, "UnmanagedPods",
+		c.events.Eventf(b, corev1.EventTypeWarning, "UnmanagedPods",
 			"pods without a controller are not counted, since nothing says how many there should be; "+
 				"they are where .spec.minAvailable is a number")
 	}

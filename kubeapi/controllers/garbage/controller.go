@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/internal/worker"
@@ -27,7 +26,7 @@ type controller struct {
 	env      *control.Env
 	graph    *graph
 	client   metadata.Interface
-	events   record.EventRecorder
+	events   *control.Recorder
 	toCheck  *control.Queue[ident]
 	toOrphan *control.Queue[ident]
 }
