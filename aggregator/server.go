@@ -21,6 +21,7 @@ import (
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
 )
 
@@ -293,7 +294,7 @@ func (s *Server) addHooks() error {
 	if err := s.addPeerHook(); err != nil {
 		return err
 	}
-	s.GenericAPIServer.AddHealthChecks(server.NamedCheck("autoregister-completion", s.register.check))
+	s.GenericAPIServer.AddHealthChecks(healthz.NamedCheck("autoregister-completion", s.register.check))
 	return nil
 }
 

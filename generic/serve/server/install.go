@@ -11,7 +11,6 @@ import (
 
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/api/endpoints"
-	"triplane.dev/generic/api/openapi"
 )
 
 // EndpointOptions is how the resources of API groups are served.
@@ -106,7 +105,7 @@ func (s *GenericAPIServer) groupVersion(root string, info *APIGroupInfo,
 		SchemeName:    info.SchemeName,
 		TypeConverter: info.TypeConverter,
 		Shared:        s.Endpoints(),
-		Routes:        s.Handler.router.deferRoutes,
+		Routes:        s.Handler.DeferRoutes,
 	}
 }
 
@@ -122,11 +121,11 @@ func (s *GenericAPIServer) InstallLater(served []discovery.Version, build func()
 			return s.config.Discovery.LegacyWebService(root, s.config.ExternalAddress), nil
 		}
 	}
-	s.Handler.router.addLater(path, document)
+	s.Handler.AddLater(path, document)
 	for i := range served {
 		gv := served[i].GroupVersion
 		s.config.Discovery.Set(served[i])
-		s.Handler.router.addLater(path+"/"+gv.Version, func() (*restful.WebService, error) {
+		s.Handler.AddLater(path+"/"+gv.Version, func() (*restful.WebService, error) {
 			info, err := build()
 			if err != nil {
 				return nil, err
@@ -163,18 +162,3 @@ func (s *GenericAPIServer) announce(gv schema.GroupVersion, resources []metav1.A
 		Resources:       resources,
 	})
 }
-
-// WebServices returns the services of the container, for documents.
-func (h *APIServerHandler) WebServices() (all []openapi.WebService) {
-	for _, ws := range h.GoRestfulContainer.RegisteredWebServices() {
-		all = append(all, openapi.WebService{
-			Path: ws.RootPath(), Parameters: ws.PathParameters(),
-			Routes: func() []restful.Route { return h.router.routesOf(ws, true) },
-		})
-	}
-	return all
-}
-
-// Refresh makes the Director see services that were added to, or removed from,
-// the container after it began to answer.
-func (h *APIServerHandler) Refresh() { h.router.invalidate() }
