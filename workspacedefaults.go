@@ -103,7 +103,8 @@ func writeDefaults(ctx context.Context, f *foundation, g *guards,
 	in options.Store) (map[schema.GroupResource]registry.AnyStore, error) {
 	storages := f.options.Etcd.RESTOptionsGetter(options.Stores{Default: in})
 	w := *f
-	w.stores, w.config = group.NewStoresLike(f.stores.Outline()), (&workspaces.Inputs{}).ServerConfig(f.config, storages, nil)
+	w.stores = group.NewStoresLike(f.stores.Outline())
+	w.config = (&workspaces.Inputs{}).ServerConfig(f.config, storages, nil)
 	deps, err := newGroupDeps(&w, g.authn)
 	if err != nil {
 		return nil, err
