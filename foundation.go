@@ -22,13 +22,13 @@ import (
 	"triplane.dev/generic/base/tracing"
 	"triplane.dev/generic/guard/admission/configuration"
 	"triplane.dev/generic/run/host"
-	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/run/pki"
 	"triplane.dev/generic/serve/requestmetrics"
 	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/etcd"
+	"triplane.dev/generic/storage/overlay"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/group"
@@ -82,7 +82,7 @@ type process struct {
 	// admission is the configuration of admission plugins in workspaces, which the root chain reads.
 	admission *configuration.Plugins
 	// defaults returns the default objects that all workspaces share; nil if workspaces are disabled.
-	defaults func() (*options.Defaults, error)
+	defaults func() (*overlay.Defaults, error)
 	// workspaces runs the chains of workspaces; nil if they are disabled.
 	workspaces *workspaces.Manager
 }
@@ -203,7 +203,9 @@ func newKinds(o *Options) (kinds, error) {
 }
 
 // lookups returns what authenticators read.
-func (f *foundation) lookups() lookups { return newLookups(f.stores, f.config.LoopbackClientConfig) }
+func (f *foundation) lookups() kubeapi.Lookups {
+	return kubeapi.NewLookups(f.stores, f.config.LoopbackClientConfig)
+}
 
 func (f *foundation) storageHealth(ctx context.Context) error {
 	o := f.options.Etcd

@@ -22,8 +22,8 @@ func Every(first, interval time.Duration, f func(context.Context)) *Periodic {
 	p := &Periodic{first: first, interval: interval, ended: make(chan struct{})}
 	p.work = NewDemand(func() {
 		if ctx := p.running(); ctx != nil {
+			defer p.again() // after a panic, too
 			f(ctx)
-			p.again()
 		}
 	})
 	return p

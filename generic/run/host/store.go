@@ -26,6 +26,7 @@ import (
 	"triplane.dev/generic/storage/encryption"
 	"triplane.dev/generic/storage/memory"
 	"triplane.dev/generic/storage/observed"
+	"triplane.dev/generic/storage/overlay"
 	"triplane.dev/internal/worker"
 )
 
@@ -280,7 +281,7 @@ func (s *Store) Multiplexers() []*cache.Multiplexer {
 
 // Below returns the storage options of resources below a path of two segments, ".DIRECTORY/NAME", with default objects
 // and the multiplexers of their keys, as of Multiplexers. It must be called after InstallIn. DropBelow ends them.
-func (s *Store) Below(path string, defaults *options.Defaults) (*options.RESTOptions, []*cache.Multiplexer) {
+func (s *Store) Below(path string, defaults *overlay.Defaults) (*options.RESTOptions, []*cache.Multiplexer) {
 	var children []*cache.Multiplexer
 	for _, c := range s.clusters() {
 		children = append(children, c.mux.Child(path))

@@ -54,15 +54,9 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) *RESTOptions {
 	}}
 }
 
-// Defaults are default objects that are not stored, and their resources.
-type Defaults struct {
-	*overlay.Defaults
-	Resources map[schema.GroupResource]bool
-}
-
 // Below returns the storage options of a second set of resources, whose keys are below a path of two segments,
 // ".DIRECTORY/NAME", with default objects; nil is none. Both share the budget of encoded forms.
-func (o *RESTOptions) Below(path string, defaults *Defaults) *RESTOptions {
+func (o *RESTOptions) Below(path string, defaults *overlay.Defaults) *RESTOptions {
 	below := *o
 	below.defaults = defaults
 	below.stores = o.stores.below(path)
@@ -76,7 +70,7 @@ type RESTOptions struct {
 	stores    Stores
 	common    registry.RESTOptions
 	overrides map[schema.GroupResource]StorageOverride
-	defaults  *Defaults
+	defaults  *overlay.Defaults
 }
 
 // GetRESTOptions implements registry.RESTOptionsGetter.
@@ -95,7 +89,7 @@ func (o *RESTOptions) GetRESTOptions(resource schema.GroupResource) (registry.RE
 		config.View = o.stores.Encryption.View(opts.Backend, resource)
 		opts.Backend = config.View
 	}
-	if d := o.defaults; d != nil && d.Resources[resource] {
+	if d := o.defaults; d.Has(resource) {
 		config.View = d.Over(opts.Backend, opts.Prefix+"/")
 		opts.Backend, opts.Decoded = config.View, d.Decoded
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
@@ -23,9 +24,10 @@ var mark = []byte("\x00deleted")
 
 // Defaults are the default objects. They are safe for concurrent use, and can be shared.
 type Defaults struct {
-	keys    []string // sorted
-	values  map[string][]byte
-	objects map[*byte]*object // by the first byte of the value
+	keys      []string // sorted
+	values    map[string][]byte
+	objects   map[*byte]*object // by the first byte of the value
+	resources map[schema.GroupResource]bool
 }
 
 // object is a decoded default.
@@ -36,9 +38,9 @@ type object struct {
 }
 
 // New returns defaults. The keys of values are relative: "clusterroles/admin". The caller must not change values, none
-// of which may be empty.
-func New(values map[string][]byte) *Defaults {
-	d := &Defaults{values: values, objects: make(map[*byte]*object, len(values))}
+// of which may be empty. resources are those of the keys.
+func New(values map[string][]byte, resources map[schema.GroupResource]bool) *Defaults {
+	d := &Defaults{values: values, resources: resources, objects: make(map[*byte]*object, len(values))}
 	for key, value := range values {
 		d.keys = append(d.keys, key)
 		d.objects[&value[0]] = &object{}
@@ -46,6 +48,9 @@ func New(values map[string][]byte) *Defaults {
 	slices.Sort(d.keys)
 	return d
 }
+
+// Has reports whether a resource has defaults, or may have some. Nil has none.
+func (d *Defaults) Has(resource schema.GroupResource) bool { return d != nil && d.resources[resource] }
 
 // Decoded returns the object of a value that a Backend or its cache returned: the same one to all callers if it is a
 // default, which they must not change, and otherwise the result of decode.

@@ -20,7 +20,7 @@ func defaults() *Defaults {
 	for i := range 6 {
 		values[fmt.Sprintf("roles/d%d", i)] = fmt.Appendf(nil, "default %d", i)
 	}
-	return New(values)
+	return New(values, nil)
 }
 
 // model is what a view must show: a map of values.
