@@ -86,7 +86,7 @@ func newServers(f *foundation, g *guards) (*server.GenericAPIServer, error) {
 func newExtensions(f *foundation, g *guards, shared *server.Config) (*apiextensions.Server, error) {
 	generic := *shared
 	generic.EnableDiscovery = false // core serves the documents of both
-	return (&apiextensions.Config{Generic: &generic, Models: f.kinds.schemas,
+	return (&apiextensions.Config{Generic: &generic, Types: f.kinds.definitions,
 		ServiceResolver: g.services}).Complete().New(server.EmptyDelegate())
 }
 
@@ -209,6 +209,7 @@ func newAggregator(f *foundation, g *guards, shared *server.Config, local localS
 	generic.Discovery, generic.EnableDiscovery = discovery.NewGroups(), false
 	return (&aggregator.Config{
 		Generic:         &generic,
+		Scheme:          f.kinds.registration,
 		TypeConverter:   f.kinds.converter,
 		Local:           shared.Discovery,
 		LocalComplete:   local.complete,

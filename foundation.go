@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"triplane.dev/aggregator"
+	"triplane.dev/apiextensions"
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/api/openapi/models"
 	"triplane.dev/generic/base/egress"
@@ -26,6 +28,7 @@ import (
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/etcd"
+	"triplane.dev/generic/storage/overlay"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/group"
@@ -78,6 +81,8 @@ type process struct {
 	kubelets, anonymous *kubelet.Client
 	// admission is the configuration of admission plugins in workspaces, which the root chain reads.
 	admission *configuration.Plugins
+	// defaults returns the default objects that all workspaces share; nil if workspaces are disabled.
+	defaults func() (*overlay.Defaults, error)
 	// workspaces runs the chains of workspaces; nil if they are disabled.
 	workspaces *workspaces.Manager
 }
@@ -160,6 +165,9 @@ type kinds struct {
 	scheme    *runtime.Scheme
 	schemas   *models.Source
 	converter func() (managedfields.TypeConverter, error) // created when a managed field is first written
+	// registration is the scheme of APIServices.
+	registration *runtime.Scheme
+	definitions  *apiextensions.Types
 }
 
 // builder returns the builder of OpenAPI documents. Each service needs one.
@@ -181,6 +189,13 @@ func newKinds(o *Options) (kinds, error) {
 			return kinds{}, err
 		}
 	}
+	var err error
+	if k.registration, err = aggregator.NewScheme(); err != nil {
+		return kinds{}, err
+	}
+	if k.definitions, err = apiextensions.NewTypes(k.schemas); err != nil {
+		return kinds{}, err
+	}
 	k.converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		return openapi.NewTypeConverter(k.schemas, k.scheme), nil
 	})
@@ -188,7 +203,9 @@ func newKinds(o *Options) (kinds, error) {
 }
 
 // lookups returns what authenticators read.
-func (f *foundation) lookups() lookups { return newLookups(f.stores, f.config.LoopbackClientConfig) }
+func (f *foundation) lookups() kubeapi.Lookups {
+	return kubeapi.NewLookups(f.stores, f.config.LoopbackClientConfig)
+}
 
 func (f *foundation) storageHealth(ctx context.Context) error {
 	o := f.options.Etcd

@@ -192,7 +192,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Egress.AddFlags(sets.FlagSet("egress selector"))
 	o.Tracing.AddFlags(sets.FlagSet("traces"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
-	o.Kube.addKubeletFlags(sets.FlagSet("kubelet"))
+	o.Kube.Kubelet.AddFlags(sets.FlagSet("kubelet"))
 	o.Workspaces.AddFlags(sets.FlagSet("workspaces"))
 	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	o.Ignored.AddFlags(sets.FlagSet("ignored"))
@@ -290,7 +290,7 @@ func (k *Kube) Validate() []error {
 		errs = append(errs, fmt.Errorf("--kubernetes-service-node-port %d is not in the range %v", k.ServiceNodePort,
 			k.ServiceNodePorts))
 	}
-	errs = append(errs, k.validateKubelet()...)
+	errs = append(errs, k.Kubelet.Validate()...)
 	errs = append(errs, k.Peers.Validate()...)
 	errs = append(errs, k.Leadership.Validate()...)
 	errs = append(errs, k.RuntimeConfig.Validate(kubeapi.ServesGroup, kubeapi.KnowsVersion)...)

@@ -1,7 +1,6 @@
 package triplane
 
 import (
-	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/guard/authentication"
 	authz "triplane.dev/generic/guard/authorization"
 	authzconfig "triplane.dev/generic/guard/authorization/configuration"
@@ -19,7 +18,7 @@ func newWorkspaceManager(o *Options, in opened) *workspaces.Manager {
 	}
 	return workspaces.NewManager(workspaces.Config{
 		IdleTimeout: o.Workspaces.IdleTimeout, Backend: in.store.Backend(), Prefix: o.Etcd.AbsolutePrefix(),
-		Drop: func(name string) { in.store.DropBelow(workspaces.Path(name)) },
+		Drop: in.store.DropBelow,
 	})
 }
 
@@ -64,6 +63,7 @@ func serveWorkspaces(f *foundation, g *guards, outermost *server.GenericAPIServe
 	if m == nil {
 		return nil
 	}
+	f.process.defaults = newDefaults(f, g)
 	m.SetCreate(func(in workspaces.Inputs) (*workspaces.Chain, error) { return newWorkspace(f, g, in) })
 	return outermost.AddPostStartHook("start-workspaces", func(hook server.HookContext) error {
 		hook.Go(m.Run)
@@ -78,7 +78,10 @@ func serveWorkspaces(f *foundation, g *guards, outermost *server.GenericAPIServe
 
 // newWorkspace creates the chain of a workspace with the constructors of the root chain.
 func newWorkspace(root *foundation, shared *guards, in workspaces.Inputs) (*workspaces.Chain, error) {
-	f := root.workspace(in)
+	f, err := root.workspace(in)
+	if err != nil {
+		return nil, err
+	}
 	g, err := newWorkspaceGuards(f, shared)
 	if err != nil {
 		return nil, err
@@ -99,14 +102,18 @@ func newWorkspace(root *foundation, shared *guards, in workspaces.Inputs) (*work
 }
 
 // workspace returns the foundation of a workspace's chain.
-func (f *foundation) workspace(in workspaces.Inputs) *foundation {
+func (f *foundation) workspace(in workspaces.Inputs) (*foundation, error) {
+	defaults, err := f.process.defaults()
+	if err != nil {
+		return nil, err
+	}
 	w := *f
-	w.stores, w.peer = group.NewStores(), nil
-	storage, multiplexers := f.store.Below(workspaces.Path(in.Name))
+	w.stores, w.peer = group.NewStoresLike(f.stores.Outline()), nil
+	storage, multiplexers := f.store.Below(in.Path, defaults)
 	w.nested, w.multiplexers = &in, multiplexers
-	w.config = in.ServerConfig(f.config, f.process.workspaces.Quotas(in.Name, storage, multiplexers[0]),
-		openapi.NewService(f.kinds.builder(f.config.Version)))
-	return &w
+	w.config = in.ServerConfig(f.config, f.process.workspaces.Quotas(&in, storage, multiplexers[0]),
+		f.config.OpenAPI.Nested(workspaces.Documents))
+	return &w, nil
 }
 
 // newWorkspaceGuards creates the guards of a workspace. None of the root's authorizers decides in it: webhooks and

@@ -48,7 +48,6 @@ func TestLearn(t *testing.T) {
 			b, stop := newTestBackends(t, []runtime.Object{service(nil), endpointSlice("a", "https", true)}...)
 			defer stop()
 			a, client := newTestAvailability(t, b, remote.Listener.Addr().String(), remoteService(apiregistrationv1.ConditionUnknown))
-			defer a.queue.ShutDown()
 			got := "nothing"
 			a.setDiscovery = func(_ *apiregistrationv1.APIService, l remoteDiscovery) {
 				if l.current {

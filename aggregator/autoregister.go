@@ -38,7 +38,10 @@ type autoregister struct {
 	client   apiregistrationclient.APIServicesGetter
 	services apiregistrationlisters.APIServiceLister
 	servedVersions
-	queue workqueue.TypedRateLimitingInterface[schema.GroupVersion]
+	queue     *worker.Queue[schema.GroupVersion]
+	following *discovery.Following // of local
+	stale     worker.Group
+	begun     bool // the queue was started; only the follower of local uses it
 	// synced has the group versions that were registered once. Built-in ones are not changed afterwards, so that
 	// administrators can change them.
 	synced sync.Map // of struct{} by schema.GroupVersion
@@ -63,43 +66,43 @@ type servedVersions struct {
 
 func newAutoregister(client apiregistrationclient.APIServicesGetter, services apiregistrationlisters.APIServiceLister,
 	served servedVersions, m workqueue.MetricsProvider) *autoregister {
-	return &autoregister{
-		client: client, services: services, servedVersions: served,
-		done: make(chan struct{}),
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[schema.GroupVersion](5*time.Millisecond, time.Minute),
-			workqueue.TypedRateLimitingQueueConfig[schema.GroupVersion]{Name: "autoregister", MetricsProvider: m}),
-	}
+	a := &autoregister{client: client, services: services, servedVersions: served, done: make(chan struct{})}
+	a.queue = worker.NewQueue(worker.QueueConfig[schema.GroupVersion]{Name: "autoregister", Metrics: m,
+		Workers: autoregisterWorkers, FirstRetry: 5 * time.Millisecond, LastRetry: time.Minute, Failed: failedRegistration},
+		a.sync)
+	return a
 }
 
-// run works until ctx is done. The lister must be synced.
-func (a *autoregister) run(ctx context.Context) {
-	sub := a.local.Subscribe()
-	defer sub.Stop()
+func failedRegistration(gv schema.GroupVersion, _ int, err error) {
+	klog.V(2).InfoS("Failed to register local APIService, will retry", "groupVersion", gv, "err", err)
+}
+
+// Start implements worker.Runner. The lister must be synced.
+func (a *autoregister) Start(ctx context.Context) {
 	a.findAll()
-	if first, err := sub.Next(ctx); err == nil {
-		a.expect(first)
-		a.registerAll(ctx, first)
-	}
-	var wg worker.Group
-	for range autoregisterWorkers {
-		wg.Keep(ctx, func(ctx context.Context) {
-			for a.work(ctx) {
-			}
-		})
-	}
-	wg.Keep(ctx, a.enqueueStale)
-	for {
-		changed, err := sub.Next(ctx)
-		if err != nil {
-			break
+	a.following = a.local.Following(func(ctx context.Context, changed []schema.GroupVersion) {
+		if !a.begun {
+			a.begun = true
+			a.expect(changed)
+			a.registerAll(ctx, changed)
+			a.queue.Start(ctx)
+			a.stale.Go(func() { a.enqueueStale(ctx) })
+			return
 		}
 		for _, gv := range changed {
 			a.queue.Add(gv)
 		}
+	})
+	a.following.Start(ctx)
+}
+
+// Wait implements worker.Runner.
+func (a *autoregister) Wait() {
+	a.following.Wait()
+	a.stale.Wait()
+	if a.begun {
+		a.queue.Wait()
 	}
-	a.queue.ShutDown()
-	wg.Wait()
 }
 
 func (a *autoregister) findAll() {
@@ -144,7 +147,7 @@ func (a *autoregister) registerAll(ctx context.Context, all []schema.GroupVersio
 		wg.Go(func() {
 			defer func() { <-slots }()
 			if err := worker.Try(func() error { return a.sync(ctx, gv) }); err != nil {
-				a.queue.AddRateLimited(gv)
+				a.queue.Add(gv)
 			}
 		})
 	}
@@ -174,23 +177,6 @@ func (a *autoregister) changed(s *apiregistrationv1.APIService) {
 	if _, served := a.local.Get(gv); served || s.Labels[automanagedLabel] != "" {
 		a.queue.Add(gv)
 	}
-}
-
-func (a *autoregister) work(ctx context.Context) bool {
-	gv, shutdown := a.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer a.queue.Done(gv)
-	if err := a.sync(ctx, gv); err != nil {
-		if ctx.Err() == nil {
-			klog.V(2).InfoS("Failed to register local APIService, will retry", "groupVersion", gv, "err", err)
-		}
-		a.queue.AddRateLimited(gv)
-		return true
-	}
-	a.queue.Forget(gv)
-	return true
 }
 
 // sync reconciles the APIService of a group version with what is served.

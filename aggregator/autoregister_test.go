@@ -60,7 +60,7 @@ func startRegistrar(t *testing.T, local *discovery.Groups, existing ...*apiregis
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	ended := make(chan struct{})
-	go func() { defer close(ended); a.run(ctx) }()
+	go func() { defer close(ended); a.Start(ctx); <-ctx.Done(); a.Wait() }()
 	r.stop = func() { cancel(); <-ended; factory.Shutdown() }
 	r.until("everything is registered", func() error { return a.check() })
 	return r

@@ -36,7 +36,7 @@ type availability struct {
 	availabilitySources
 	availabilityReports
 	client apiregistrationclient.APIServicesGetter
-	queue  workqueue.TypedRateLimitingInterface[string]
+	queue  *worker.Queue[string]
 	// found has the last condition of each APIService. An event with the same condition needs no further check.
 	found sync.Map // of apiregistrationv1.APIServiceCondition by name
 }
@@ -70,48 +70,28 @@ func backendIndex(obj any) ([]string, error) {
 
 func newAvailability(client apiregistrationclient.APIServicesGetter, sources availabilitySources,
 	reports availabilityReports, m workqueue.MetricsProvider) *availability {
-	return &availability{
-		client: client, availabilitySources: sources, availabilityReports: reports,
-		// Few servers are checked, and users wait for them: failed checks are retried quickly at first.
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, recheck),
-			workqueue.TypedRateLimitingQueueConfig[string]{Name: "remote_available_controller", MetricsProvider: m}),
+	a := &availability{client: client, availabilitySources: sources, availabilityReports: reports}
+	// Few servers are checked, and users wait for them: failed checks are retried quickly at first.
+	a.queue = worker.NewQueue(worker.QueueConfig[string]{Name: "remote_available_controller", Metrics: m,
+		Workers: availabilityWorkers, FirstRetry: 50 * time.Millisecond, LastRetry: recheck, Failed: failedCheck}, a.work)
+	return a
+}
+
+// errAgain retries a check that did not fail.
+var errAgain = errors.New("the check is repeated soon")
+
+func failedCheck(name string, _ int, err error) {
+	if !errors.Is(err, errAgain) && !apierrors.IsConflict(err) {
+		klog.ErrorS(err, "Failed to update the availability of APIService", "apiService", name)
 	}
 }
 
-// run works until ctx is done.
-func (a *availability) run(ctx context.Context) {
-	var wg worker.Group
-	for range availabilityWorkers {
-		wg.Keep(ctx, func(ctx context.Context) {
-			for a.work(ctx) {
-			}
-		})
-	}
-	<-ctx.Done()
-	a.queue.ShutDown()
-	wg.Wait()
-}
-
-func (a *availability) work(ctx context.Context) bool {
-	name, shutdown := a.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer a.queue.Done(name)
+func (a *availability) work(ctx context.Context, name string) error {
 	again, err := a.sync(ctx, name)
-	switch {
-	case err != nil:
-		if ctx.Err() == nil && !apierrors.IsConflict(err) {
-			klog.ErrorS(err, "Failed to update the availability of APIService", "apiService", name)
-		}
-		a.queue.AddRateLimited(name)
-	case again:
-		a.queue.AddRateLimited(name)
-	default:
-		a.queue.Forget(name)
+	if err == nil && again {
+		return errAgain
 	}
-	return true
+	return err
 }
 
 // sync checks one APIService. again requests a retry soon, because no event reports the change that is waited for.

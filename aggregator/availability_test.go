@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"triplane.dev/internal/worker"
 
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
@@ -116,7 +117,6 @@ func TestConditions(t *testing.T) {
 			b, stop := newTestBackends(t, tt.objects...)
 			defer stop()
 			a, client := newTestAvailability(t, b, tt.host, remoteService(apiregistrationv1.ConditionUnknown))
-			defer a.queue.ShutDown()
 			code = tt.code
 			again, err := a.sync(t.Context(), "v1.ext.example.com")
 			if err != nil || again != tt.again {
@@ -140,7 +140,6 @@ func TestOwnChangesAreNoReason(t *testing.T) {
 	defer stop()
 	first := remoteService(apiregistrationv1.ConditionUnknown)
 	a, client := newTestAvailability(t, b, "", first)
-	defer a.queue.ShutDown()
 	if _, err := a.sync(t.Context(), first.Name); err != nil {
 		t.Fatal(err)
 	}
@@ -165,10 +164,7 @@ func TestOwnChangesAreNoReason(t *testing.T) {
 		if got := a.queue.Len(); got != tt.want {
 			t.Errorf("%s: %d checks, want %d", tt.name, got, tt.want)
 		}
-		for a.queue.Len() > 0 {
-			name, _ := a.queue.Get()
-			a.queue.Done(name)
-		}
+		a.queue = worker.NewQueue(worker.QueueConfig[string]{}, a.work)
 	}
 }
 
@@ -186,7 +182,7 @@ func TestAvailabilityFollowsBackends(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
-	go func() { defer close(ended); a.run(ctx) }()
+	go func() { defer close(ended); a.queue.Run(ctx) }()
 	reason := func(want string) {
 		t.Helper()
 		deadline := time.Now().Add(10 * time.Second)

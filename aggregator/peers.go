@@ -55,7 +55,7 @@ type peers struct {
 	config   Peers
 	cert     ClientCertificate
 	metrics  *peermetrics.Metrics
-	queue    workqueue.TypedRateLimitingInterface[string]
+	queue    *worker.Queue[string]
 	onChange func([]schema.GroupVersion)
 	// requested is closed when the discovery of all peers that existed at first was requested.
 	requested     chan struct{}
@@ -76,26 +76,20 @@ type peer struct {
 // newPeers returns peers that call onChange with the group versions whose resources have changed.
 func newPeers(config Peers, cert ClientCertificate, m *peermetrics.Metrics, queues workqueue.MetricsProvider,
 	onChange func([]schema.GroupVersion)) *peers {
-	return &peers{
-		config: config, cert: cert, metrics: m, onChange: onChange, requested: make(chan struct{}),
-		known: map[string]*peer{},
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second),
-			workqueue.TypedRateLimitingQueueConfig[string]{Name: "peer-discovery-cache-sync",
-				MetricsProvider: queues}),
-	}
+	p := &peers{config: config, cert: cert, metrics: m, onChange: onChange, requested: make(chan struct{}),
+		known: map[string]*peer{}}
+	p.queue = worker.NewQueue(worker.QueueConfig[string]{Name: "peer-discovery-cache-sync", Metrics: queues,
+		FirstRetry: 100 * time.Millisecond, LastRetry: 30 * time.Second, Failed: p.failed}, p.work)
+	return p
 }
 
 // run follows the peers until ctx is done.
 func (p *peers) run(ctx context.Context) {
+	p.queue.Start(ctx)
 	var running worker.Group
-	running.Keep(ctx, func(ctx context.Context) {
-		for p.work(ctx) {
-		}
-	})
 	running.Keep(ctx, func(ctx context.Context) { p.config.Follow(ctx, p.seen, func() { p.queue.Add(allListed) }) })
 	<-ctx.Done()
-	p.queue.ShutDown()
+	p.queue.Wait()
 	running.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,24 +126,17 @@ func (p *peers) transports() *target {
 	return to
 }
 
-func (p *peers) work(ctx context.Context) bool {
-	identity, shutdown := p.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer p.queue.Done(identity)
+func (p *peers) work(ctx context.Context, identity string) error {
 	if identity == allListed { // all peers queued before were requested
 		p.requestedOnce.Do(func() { close(p.requested) })
-		return true
+		return nil
 	}
-	if err := p.sync(ctx, identity); err != nil && ctx.Err() == nil {
-		p.metrics.SyncFailed("fetch_discovery")
-		klog.V(2).InfoS("Failed to read the discovery of peer, will retry", "peer", identity, "err", err)
-		p.queue.AddRateLimited(identity)
-		return true
-	}
-	p.queue.Forget(identity)
-	return true
+	return p.sync(ctx, identity)
+}
+
+func (p *peers) failed(identity string, _ int, err error) {
+	p.metrics.SyncFailed("fetch_discovery")
+	klog.V(2).InfoS("Failed to read the discovery of peer, will retry", "peer", identity, "err", err)
 }
 
 // sync requests the discovery of a peer.

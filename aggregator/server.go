@@ -18,6 +18,8 @@ import (
 	"triplane.dev/aggregator/peermetrics"
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/api/informers"
+	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/egress"
 	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
@@ -27,6 +29,8 @@ import (
 type Config struct {
 	// Generic is the configuration of the server. The aggregator maintains its Discovery, which clients see.
 	Generic *server.Config
+	// Scheme has the types of APIServices (NewScheme).
+	Scheme *runtime.Scheme
 	// TypeConverter returns the schema of APIServices for managed fields.
 	TypeConverter func() (managedfields.TypeConverter, error)
 	// Local is the discovery of the delegates.
@@ -107,14 +111,10 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 
 // install serves apiregistration.k8s.io.
 func (s *Server) install() error {
-	scheme, err := newScheme()
-	if err != nil {
-		return err
-	}
 	gv := apiregistrationv1.SchemeGroupVersion
 	b := server.NewGroupBuilder(server.APIGroupInfo{
 		PrioritizedVersions: []schema.GroupVersion{gv},
-		Scheme:              scheme,
+		Scheme:              s.config.Scheme,
 		SchemeName:          "pkg/runtime/scheme.go:111",
 		TypeConverter:       s.config.TypeConverter,
 	}, s.config.Generic.RESTOptionsGetter)
@@ -130,6 +130,24 @@ func (s *Server) install() error {
 		s.config.generic.Discovery.Set(v)
 	}
 	return err
+}
+
+// WriteLocal creates in an empty storage the APIServices of local group versions. It returns their store.
+func WriteLocal(ctx context.Context, scheme *runtime.Scheme, storages registry.RESTOptionsGetter,
+	local []discovery.Version) (registry.AnyStore, error) {
+	b := server.NewGroupBuilder(server.APIGroupInfo{PrioritizedVersions: []schema.GroupVersion{
+		apiregistrationv1.SchemeGroupVersion}, Scheme: scheme}, storages)
+	store, err := server.AddKind(b, apiServiceKind(), b.Versions())
+	if err != nil {
+		return nil, err
+	}
+	for i := range local {
+		s := localAPIService(&local[i])
+		if _, err := store.Create(ctx, rest.CreateRequest{Name: s.Name, Object: s}); err != nil {
+			return nil, err
+		}
+	}
+	return store, nil
 }
 
 // build creates the controllers and registers their event handlers.
@@ -223,9 +241,9 @@ func (s *Server) setDiscovery(a *apiregistrationv1.APIService, l remoteDiscovery
 	}
 }
 
-// newScheme returns the scheme of APIServices. The old version is not served, but known, so that a body with it is
+// NewScheme returns the scheme of APIServices. The old version is not served, but known, so that a body with it is
 // rejected with an error that names it.
-func newScheme() (*runtime.Scheme, error) {
+func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme,
 		apiregistrationv1beta1.AddToScheme} {
@@ -250,11 +268,11 @@ func (s *Server) addHooks() error {
 		{"start-kube-aggregator-informers", s.startInformers},
 		{"apiservice-status-local-available-controller", s.awaitRegistered},
 		{"apiservice-status-remote-available-controller", func(ctx server.HookContext) error {
-			ctx.Go(s.available.run)
+			ctx.Start(s.available.queue)
 			return s.awaitDelivered(ctx)
 		}},
 		{"apiservice-registration-controller", func(ctx server.HookContext) error {
-			ctx.Go(s.followLocal)
+			ctx.Start(s.config.Local.Following(s.localChanged))
 			return s.awaitDelivered(ctx)
 		}},
 		// The directory and the documents are event handlers of APIServices.
@@ -263,7 +281,7 @@ func (s *Server) addHooks() error {
 			if err := s.awaitDelivered(ctx); err != nil {
 				return err
 			}
-			ctx.Go(s.register.run)
+			ctx.Start(s.register)
 			return s.awaitRegistered(ctx)
 		}},
 		{"apiservice-openapi-controller", s.awaitDelivered},
@@ -292,13 +310,22 @@ func (s *Server) addPeerHook() error {
 
 // startInformers starts watching APIServices, and returns when they are synced.
 func (s *Server) startInformers(ctx server.HookContext) error {
-	ctx.Go(func(ctx context.Context) {
-		s.services.RunWithContext(ctx)
-		s.stop()
-		s.config.Services.stop()
-		s.directory.close()
-	})
+	ctx.Start(following{s})
 	return await(ctx, s.services.HasSyncedChecker().Done(), "APIServices could not be listed")
+}
+
+// following is the informer of APIServices as a runner, which releases at its end what the handlers need.
+type following struct{ *Server }
+
+// Start implements worker.Runner.
+func (f following) Start(ctx context.Context) { f.services.Start(ctx) }
+
+// Wait implements worker.Runner.
+func (f following) Wait() {
+	f.services.Wait()
+	f.stop()
+	f.config.Services.stop()
+	f.directory.close()
 }
 
 // awaitDelivered returns when the directory, the documents and the controllers' queues contain all APIServices
@@ -321,17 +348,9 @@ func await(ctx context.Context, done <-chan struct{}, otherwise string) error {
 	}
 }
 
-// followLocal updates discovery when that of the delegates changes.
-func (s *Server) followLocal(ctx context.Context) {
-	sub := s.config.Local.Subscribe()
-	defer sub.Stop()
-	for {
-		changed, err := sub.Next(ctx)
-		if err != nil {
-			return
-		}
-		for _, gv := range changed {
-			s.directory.localChanged(gv)
-		}
+// localChanged updates discovery when that of the delegates changes.
+func (s *Server) localChanged(_ context.Context, changed []schema.GroupVersion) {
+	for _, gv := range changed {
+		s.directory.localChanged(gv)
 	}
 }

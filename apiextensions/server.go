@@ -33,9 +33,8 @@ import (
 // Config is what the server of CustomResourceDefinitions is made of.
 type Config struct {
 	Generic *server.Config
-	// Models describe the types of the API machinery; the servers of a process
-	// share one Source. Nil makes one.
-	Models *models.Source
+	// Types are the Go types and schemas, which the servers of a process share. Nil makes them.
+	Types *Types
 	// ServiceResolver finds where conversion webhooks that are named by a
 	// service listen. Nil resolves to the service's DNS name.
 	ServiceResolver ServiceResolver
@@ -44,10 +43,33 @@ type Config struct {
 // ServiceResolver finds and dials conversion webhooks.
 type ServiceResolver = conversion.ServiceResolver
 
+// Types are the Go types and schemas of CustomResourceDefinitions, and of the API machinery in custom resources. They
+// are safe for concurrent use.
+type Types struct {
+	models    *models.Source
+	scheme    *runtime.Scheme
+	converter func() (managedfields.TypeConverter, error) // created on the first write
+}
+
+// NewTypes returns the types. m describes those of the API machinery.
+func NewTypes(m *models.Source) (*Types, error) {
+	t := &Types{models: m, scheme: runtime.NewScheme()}
+	for _, add := range []func(*runtime.Scheme) error{apiextensionsv1.AddToScheme, apiextensionsv1beta1.AddToScheme} {
+		if err := add(t.scheme); err != nil {
+			return nil, err
+		}
+	}
+	metav1.AddToGroupVersion(t.scheme, schema.GroupVersion{Version: "v1"})
+	t.converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
+		return openapi.NewTypeConverter(m, t.scheme), nil
+	})
+	return t, nil
+}
+
 // CompletedConfig is a configuration that New accepts.
 type CompletedConfig struct {
 	generic  server.CompletedConfig
-	models   *models.Source
+	types    *Types
 	resolver ServiceResolver
 }
 
@@ -68,11 +90,7 @@ type Server struct {
 
 // Complete fills in what was left open, on a copy.
 func (c *Config) Complete() CompletedConfig {
-	m := c.Models
-	if m == nil {
-		m = &models.Source{}
-	}
-	return CompletedConfig{generic: c.Generic.Complete(), models: m, resolver: c.ServiceResolver}
+	return CompletedConfig{generic: c.Generic.Complete(), types: c.Types, resolver: c.ServiceResolver}
 }
 
 // New makes the server in front of a delegate. CRDs are served from the time
@@ -82,24 +100,21 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	scheme := runtime.NewScheme()
-	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		return nil, err
+	if c.types == nil {
+		if c.types, err = NewTypes(&models.Source{}); err != nil {
+			return nil, err
+		}
 	}
-	if err := apiextensionsv1beta1.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	s := &Server{GenericAPIServer: generic, catalogue: newCatalogue(), settled: customresourcedefinition.NewSettled(),
 		known: make(chan struct{}), whole: make(chan struct{})}
 	config := generic.Config()
-	if err := s.installDefinitions(config, scheme, c.models); err != nil {
+	if err := s.installDefinitions(config, c.types); err != nil {
 		return nil, err
 	}
-	s.handler = newHandler(generic, s.catalogue, c.models, c.resolver)
+	s.handler = newHandler(generic, s.catalogue, c.types.models, c.resolver)
 	s.handler.delegate = s.onceKnown(delegate.UnprotectedHandler())
 	publisher := &publisher{catalogue: s.catalogue, discovery: config.Discovery,
-		openapi: publishOpenAPI(config.OpenAPI, c.models)}
+		openapi: publishOpenAPI(config.OpenAPI, c.types.models)}
 	s.catalogue.listeners = append(s.catalogue.listeners, s.handler.changed, publisher.changed)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", s.handler)
 	// All three are over when the CRDs that exist are served; probes may ask for
@@ -148,7 +163,8 @@ func (s *Server) waitKnown(ctx server.HookContext) error {
 // until the CRD is readable or deleted: its resources are unknown.
 func (s *Server) CRDsKnown() <-chan struct{} { return s.whole }
 
-func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Scheme, m *models.Source) error {
+func (s *Server) installDefinitions(config *server.Config, t *Types) error {
+	scheme := t.scheme
 	kind := customresourcedefinition.Kind(customresourcedefinition.Storage{})
 	opts, err := config.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: kind.Hub.Group,
 		Resource: kind.Names.Plural})
@@ -167,11 +183,8 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 	s.prefix = opts.Prefix + "/" + kind.Prefix + "/"
 	gv := apiextensionsv1.SchemeGroupVersion
 	all := customresourcedefinition.Resources(s.definitions, gv, s.settled)
-	types := sync.OnceValues(func() (managedfields.TypeConverter, error) {
-		return openapi.NewTypeConverter(m, scheme), nil
-	})
 	status, err := (&endpoints.APIGroupVersion{GroupVersion: gv, Resources: all, Scheme: scheme,
-		TypeConverter: types}).Resource(kind.Names.Plural + "/status")
+		TypeConverter: t.converter}).Resource(kind.Names.Plural + "/status")
 	if err != nil {
 		return err
 	}
@@ -181,7 +194,7 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 		VersionedResourcesStorageMap: map[string]map[string]*rest.Resource{gv.Version: all},
 		Scheme:                       scheme,
 		SchemeName:                   schemeName,
-		TypeConverter:                types,
+		TypeConverter:                t.converter,
 	})
 }
 

@@ -21,7 +21,9 @@ type Config struct {
 	Generic *server.Config
 	// Groups is what the API groups are built from. New sets its RESTOptions,
 	// Authorizer, RuleResolver and Served, and Stores where it is nil: give the one that
-	// the admission plugins read from.
+	// the admission plugins read from. With those of group.NewStoresLike, groups are built when they are needed, and
+	// the server neither creates nor repairs the default policy, priority classes and objects of flow control, which
+	// the storage shows (WriteDefaults).
 	Groups group.Deps
 
 	// AdvertiseAddress and AdvertisePort are this replica's endpoint of the

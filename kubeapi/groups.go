@@ -10,6 +10,7 @@ import (
 	"triplane.dev/kubeapi/batch"
 	"triplane.dev/kubeapi/certificates"
 	"triplane.dev/kubeapi/coordination"
+	"triplane.dev/kubeapi/core"
 	"triplane.dev/kubeapi/discovery"
 	"triplane.dev/kubeapi/events"
 	"triplane.dev/kubeapi/flowcontrol"
@@ -25,10 +26,11 @@ import (
 	"triplane.dev/kubeapi/storagemigration"
 )
 
-// groups are the API groups at /apis, in the order in which kube-apiserver installs
-// them. The core group is at /api.
+// groups are the API groups in the order in which kube-apiserver installs them: the core group at /api, and those at
+// /apis.
 func groups() []group.Func {
 	return []group.Func{
+		core.Group,
 		apiserverinternal.Group,
 		authentication.Group,
 		authorization.Group,

@@ -15,6 +15,7 @@ import (
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage"
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/controllers/leadership"
 	"triplane.dev/kubeapi/flowcontrol"
@@ -26,6 +27,12 @@ func (s *Server) addHooks() error {
 	process := func(work func(context.Context) error) func(context.Context) error {
 		if s.GenericAPIServer.Config().Nested {
 			return nil // the outer chain does it for the process
+		}
+		return work
+	}
+	defaults := func(work func(context.Context) error) func(context.Context) error {
+		if s.Stores.Like() != nil {
+			return func(context.Context) error { return nil }
 		}
 		return work
 	}
@@ -44,15 +51,15 @@ func (s *Server) addHooks() error {
 			return bootstrap.LegacyTokenTracking(ctx, s.Stores)
 		})},
 		{"start-service-ip-repair-controllers", s.repairHook},
-		{bootstrap.RBACHook, s.kept("the default roles and bindings", func(ctx context.Context) error {
+		{bootstrap.RBACHook, defaults(s.kept("the default roles and bindings", func(ctx context.Context) error {
 			return bootstrap.RBAC(ctx, s.Stores, s.feature, s.config.PolicyInForce)
-		})},
-		{bootstrap.PriorityClassesHook, s.kept("the system's priority classes", func(ctx context.Context) error {
+		}))},
+		{bootstrap.PriorityClassesHook, defaults(s.kept("the system's priority classes", func(ctx context.Context) error {
 			return bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses())
-		})},
-		{bootstrap.FlowControlHook, s.kept("the default objects of flow control", func(ctx context.Context) error {
+		}))},
+		{bootstrap.FlowControlHook, defaults(s.kept("the default objects of flow control", func(ctx context.Context) error {
 			return bootstrap.FlowControl(ctx, s.Stores)
-		})},
+		}))},
 		{bootstrap.ServiceHook, s.serviceHook},
 		{bootstrap.ServiceCIDRHook, s.kept("the default ServiceCIDR", func(ctx context.Context) error {
 			return bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs)
@@ -106,13 +113,24 @@ func (s *Server) kept(what string, work func(context.Context) error) func(contex
 		if err := begin(ctx, what, work); err != nil {
 			return err
 		}
-		self := request.UserFrom(ctx)
-		s.GenericAPIServer.Go(func(ctx context.Context) {
-			bootstrap.Keep(request.WithUser(ctx, self), s.config.RepairEvery, what, work)
-		})
+		s.start(ctx, bootstrap.Keep(s.config.RepairEvery, what, work))
 		return nil
 	}
 }
+
+// start starts work of the server with the user of ctx.
+func (s *Server) start(ctx context.Context, r worker.Runner) {
+	s.GenericAPIServer.Start(asUser{r, request.UserFrom(ctx)})
+}
+
+// asUser is a runner whose context has a user.
+type asUser struct {
+	worker.Runner
+	user *user.Info
+}
+
+// Start implements worker.Runner.
+func (u asUser) Start(ctx context.Context) { u.Runner.Start(request.WithUser(ctx, u.user)) }
 
 // beginFor is for how long work is tried again that fails at the start.
 const beginFor = 3 * time.Second

@@ -1,13 +1,11 @@
 package kubeapi
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi/bootstrap"
-	"triplane.dev/kubeapi/core"
 	"triplane.dev/kubeapi/group"
 )
 
@@ -61,25 +59,65 @@ func (s *Server) makeEndpoint() error {
 }
 
 func (s *Server) installGroups() error {
-	info, err := core.Group(s.config.Groups)
-	if err != nil {
-		return fmt.Errorf("core group: %w", err)
-	}
-	if len(info.PrioritizedVersions) > 0 {
-		if err := s.GenericAPIServer.InstallLegacyAPIGroup("/api", info); err != nil {
-			return err
-		}
+	if s.Stores.Like() != nil {
+		return s.installLater()
 	}
 	for _, build := range groups() {
 		info, err := build(s.config.Groups)
 		if err != nil {
 			return err
 		}
-		if len(info.PrioritizedVersions) == 0 {
-			continue
-		}
-		if err := s.GenericAPIServer.InstallAPIGroups(info); err != nil {
+		if err := s.installGroup(info); err != nil {
 			return err
+		}
+		var served []discovery.Version
+		for _, gv := range info.PrioritizedVersions {
+			if v, ok := s.GenericAPIServer.Config().Discovery.Get(gv); ok {
+				served = append(served, v)
+			}
+		}
+		s.Stores.Built(served)
+	}
+	return nil
+}
+
+func (s *Server) installGroup(info *server.APIGroupInfo) error {
+	switch {
+	case len(info.PrioritizedVersions) == 0:
+		return nil
+	case info.PrioritizedVersions[0].Group == "":
+		return s.GenericAPIServer.InstallLegacyAPIGroup("/api", info)
+	}
+	return s.GenericAPIServer.InstallAPIGroups(info)
+}
+
+// buildLater makes groups be built when they are needed. The result has those that are built.
+func (s *Server) buildLater() ([]*server.APIGroupInfo, error) {
+	options, err := s.config.Groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "namespaces"})
+	if err != nil {
+		return nil, err
+	}
+	all := groups()
+	built := make([]*server.APIGroupInfo, len(all))
+	s.Stores.Later(options.Prefix+"/", func(group int) (err error) {
+		built[group], err = all[group](s.config.Groups)
+		return err
+	})
+	return built, nil
+}
+
+// installLater installs groups that are built when they are needed.
+func (s *Server) installLater() error {
+	built, err := s.buildLater()
+	if err != nil {
+		return err
+	}
+	for group, served := range s.Stores.Like().Versions {
+		if len(served) > 0 {
+			s.GenericAPIServer.InstallLater(served, func() (*server.APIGroupInfo, error) {
+				err := s.Stores.Build(group)
+				return built[group], err
+			})
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -9,7 +10,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/base/request"
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/core/service/allocator"
 )
@@ -40,30 +40,39 @@ const repairInterval = 3 * time.Minute
 
 // repairEvents returns what writes Events about the allocation of IPs and ports, while the server
 // runs.
-func (s *Server) repairEvents(ctx context.Context) (allocator.Recorders, error) {
-	client, err := eventsv1client.NewForConfig(s.GenericAPIServer.LoopbackClientConfig)
-	if err != nil {
-		return allocator.Recorders{}, err
-	}
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client})
-	started := make(chan struct{}) // before that, events are lost
-	s.GenericAPIServer.Go(func(ctx context.Context) {
-		defer broadcaster.Shutdown()
-		if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-			klog.ErrorS(err, "There are no events about the allocation of IPs and ports")
+func (s *Server) repairEvents() allocator.Recorders {
+	open := sync.OnceValue(func() events.EventBroadcaster {
+		client, err := eventsv1client.NewForConfig(s.GenericAPIServer.LoopbackClientConfig)
+		if err != nil {
+			klog.ErrorS(err, "Failed to record events about the allocation of IPs and ports")
+			return nil
 		}
-		close(started)
-		<-ctx.Done()
+		broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client})
+		started := make(chan struct{}) // before that, events are lost
+		s.GenericAPIServer.Go(func(ctx context.Context) {
+			defer broadcaster.Shutdown()
+			if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+				klog.ErrorS(err, "Failed to record events about the allocation of IPs and ports")
+			}
+			close(started)
+			<-ctx.Done()
+		})
+		select {
+		case <-started:
+			return broadcaster
+		case <-s.GenericAPIServer.Terminating():
+			return nil
+		}
 	})
-	select {
-	case <-started:
-	case <-ctx.Done():
-		return allocator.Recorders{}, ctx.Err()
+	recorder := func(name string) func() events.EventRecorder {
+		return func() events.EventRecorder {
+			if b := open(); b != nil {
+				return b.NewRecorder(clientscheme.Scheme, name)
+			}
+			return nil
+		}
 	}
-	return allocator.Recorders{
-		IPs:   broadcaster.NewRecorder(clientscheme.Scheme, allocator.IPRepair),
-		Ports: broadcaster.NewRecorder(clientscheme.Scheme, allocator.PortRepair),
-	}, nil
+	return allocator.Recorders{IPs: recorder(allocator.IPRepair), Ports: recorder(allocator.PortRepair)}
 }
 
 // repairHook puts the allocation of cluster IPs and node ports in order.
@@ -72,17 +81,12 @@ func (s *Server) repairHook(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	recorders, err := s.repairEvents(ctx)
-	if err != nil {
-		return err
-	}
-	repair := allocator.NewRepair(s.Stores, s.clusterIPs(), ports, recorders)
+	repair := allocator.NewRepair(s.Stores, s.clusterIPs(), ports, s.repairEvents())
 	if err := begin(ctx, "the allocation of IPs and ports", repair.Pass); err != nil {
 		return err
 	}
-	self := request.UserFrom(ctx)
-	s.GenericAPIServer.Go(func(ctx context.Context) { repair.Keep(request.WithUser(ctx, self), repairInterval) })
-	s.GenericAPIServer.Go(func(ctx context.Context) { repair.Follow(request.WithUser(ctx, self)) })
+	s.start(ctx, repair.Periodic(repairInterval))
+	s.start(ctx, repair.Following())
 	return nil
 }
 
@@ -117,20 +121,20 @@ func (s *Server) authenticationInfoHook(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	self := request.UserFrom(ctx)
-	s.GenericAPIServer.Go(func(ctx context.Context) {
-		bootstrap.Keep(request.WithUser(ctx, self), authoritiesEvery, what, func(ctx context.Context) error {
-			now := s.authenticationInfo()
-			if now.SameAuthorities(published) {
-				return nil
-			}
-			if err := now.Publish(ctx, s.Stores); err != nil {
-				return err
-			}
-			published = now
+	if s.GenericAPIServer.Config().Nested {
+		return nil // what is kept suffices: no server accepts the identities that it could present
+	}
+	s.start(ctx, bootstrap.Keep(authoritiesEvery, what, func(ctx context.Context) error {
+		now := s.authenticationInfo()
+		if now.SameAuthorities(published) {
 			return nil
-		})
-	})
+		}
+		if err := now.Publish(ctx, s.Stores); err != nil {
+			return err
+		}
+		published = now
+		return nil
+	}))
 	return nil
 }
 

@@ -16,11 +16,11 @@ import (
 type Config struct {
 	// IdleTimeout is how long a workspace without requests stays awake.
 	IdleTimeout time.Duration
-	// Backend stores the keys of workspaces below Prefix + "/" + Path(NAME).
+	// Backend stores the keys of workspaces below Prefix + "/" + Path(NAME, UID).
 	Backend storage.Backend
 	Prefix  string
-	// Drop releases the caches of a workspace that has stopped.
-	Drop func(name string)
+	// Drop releases the caches of a workspace that has stopped, whose keys are below a path.
+	Drop func(path string)
 }
 
 // Chain is the chain of servers of a workspace.
@@ -43,6 +43,8 @@ type Chain struct {
 // Inputs are what the chain of a workspace is created from.
 type Inputs struct {
 	Name string
+	// Path is that of its keys.
+	Path string
 	// Mark marks the context of a request as one of the chain's own clients. It reaches the chain before it is ready,
 	// and does not keep it awake.
 	Mark func(context.Context) context.Context

@@ -17,7 +17,8 @@
 //
 // # Storage
 //
-// The keys of a workspace are below Path(NAME) of the server's prefix, in the same storage. No resource begins with a
-// dot, so no key of the root is among them. All workspaces
-// have the resource versions of the storage.
+// The keys of a workspace are below Path(NAME, UID) of the server's prefix, in the same storage. No resource begins
+// with a dot, so no key of the root is among them. All workspaces have the resource versions of the storage. A deleted
+// workspace leaves a mark for an hour, so that keys which a replica wrote late are found and deleted; the UID hides
+// them from a later workspace of the name.
 package workspaces

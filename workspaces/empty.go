@@ -2,9 +2,12 @@ package workspaces
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,16 +24,16 @@ import (
 // emptyPage is how many keys are read at once while a workspace is emptied.
 const emptyPage = 500
 
-// empty deletes the keys of a deleted workspace and then its finalizer. It retries until it succeeds, or ctx is done.
-func (m *Manager) empty(ctx context.Context, name string, uid types.UID) {
+// retry calls f for a deleted workspace until it succeeds, or ctx is done.
+func (m *Manager) retry(ctx context.Context, e *entry, f func(context.Context, *entry) error) {
 	ctx = asServer(ctx)
 	for ctx.Err() == nil {
-		err := m.tryEmpty(ctx, name, uid)
+		err := f(ctx, e)
 		if err == nil || apierrors.IsNotFound(err) {
 			return
 		}
 		if ctx.Err() == nil {
-			klog.ErrorS(err, "Failed to delete the contents of a workspace, will retry", "workspace", name)
+			klog.ErrorS(err, "Failed to delete the contents of a workspace, will retry", "workspace", e.name)
 		}
 		select {
 		case <-ctx.Done():
@@ -39,27 +42,14 @@ func (m *Manager) empty(ctx context.Context, name string, uid types.UID) {
 	}
 }
 
-func (m *Manager) tryEmpty(ctx context.Context, name string, uid types.UID) error {
-	if err := m.awaitStopped(ctx, name); err != nil {
+// empty deletes the keys of a deleted workspace and then its finalizer.
+func (m *Manager) empty(ctx context.Context, e *entry) error {
+	if err := m.erase(ctx, e); err != nil {
 		return err
 	}
-	deleted := 0
-	for {
-		left, n, err := m.deletePage(ctx, name)
-		deleted += n
-		if err != nil {
-			return err
-		}
-		if left == 0 {
-			break
-		}
-		if err := m.progress(ctx, name, uid, deleted, left); err != nil {
-			return err
-		}
-	}
-	_, err := m.store.Modify(ctx, name, nil, false, func(w *Workspace) error {
-		if w.UID != uid {
-			return apierrors.NewNotFound(GroupVersion.WithResource(Plural).GroupResource(), name)
+	_, err := m.store.Modify(ctx, e.name, nil, false, func(w *Workspace) error {
+		if w.UID != e.uid {
+			return apierrors.NewNotFound(GroupVersion.WithResource(Plural).GroupResource(), e.name)
 		}
 		w.Finalizers = slices.DeleteFunc(w.Finalizers, func(f string) bool { return f == Contents })
 		return nil
@@ -67,13 +57,45 @@ func (m *Manager) tryEmpty(ctx context.Context, name string, uid types.UID) erro
 	return err
 }
 
-// awaitStopped returns when the workspace is asleep in this server.
-func (m *Manager) awaitStopped(ctx context.Context, name string) error {
-	m.mu.Lock()
-	var i *instance
-	if e := m.entries[name]; e != nil {
-		i = e.instance
+// erase deletes the keys of a deleted workspace. It marks them first, because another replica may still write some.
+func (m *Manager) erase(ctx context.Context, e *entry) error {
+	if err := m.awaitStopped(ctx, e); err != nil {
+		return err
 	}
+	mark := m.deletedPrefix() + path.Base(e.path())
+	_, err := m.config.Backend.Create(ctx, mark, []byte(time.Now().UTC().Format(time.RFC3339)), 0)
+	if err != nil && !errors.Is(err, storage.ErrExists) {
+		return err
+	}
+	return m.deleteKeys(ctx, e.path(), func(deleted int, left int64) error {
+		err := m.progress(ctx, e.name, e.uid, deleted, left)
+		if apierrors.IsNotFound(err) { // the finalizer was removed by a client
+			return nil
+		}
+		return err
+	})
+}
+
+// eraseLost erases a workspace whose object was deleted without the finalizer.
+func (m *Manager) eraseLost(ctx context.Context, e *entry) error {
+	r, err := m.store.Cache().Get(ctx, m.store.Prefix()+e.name, storage.Freshness{Match: storage.Consistent})
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+	case err != nil:
+		return err
+	default:
+		var stored Workspace
+		if err := json.Unmarshal(r.Value, &stored); err != nil || stored.UID == e.uid {
+			return err
+		}
+	}
+	return m.erase(ctx, e)
+}
+
+// awaitStopped returns when the workspace is asleep in this server.
+func (m *Manager) awaitStopped(ctx context.Context, e *entry) error {
+	m.mu.Lock()
+	i := e.instance
 	m.mu.Unlock()
 	if i == nil {
 		return nil
@@ -87,21 +109,73 @@ func (m *Manager) awaitStopped(ctx context.Context, name string) error {
 	}
 }
 
-// deletePage deletes some keys. It returns how many, and how many are left.
-func (m *Manager) deletePage(ctx context.Context, name string) (left int64, deleted int, err error) {
-	prefix := m.config.Prefix + "/" + Path(name) + "/"
-	page, err := m.config.Backend.Range(ctx, storage.RangeOptions{Prefix: prefix, Limit: emptyPage})
-	if err != nil {
-		return 0, 0, err
-	}
-	for i := range page.Items {
-		_, err := m.config.Backend.Delete(ctx, page.Items[i].Key, page.Items[i].Revision)
-		if conflict := new(storage.ConflictError); err != nil && !errors.As(err, &conflict) {
-			return 0, deleted, err
+// deleteKeys deletes all keys below a path. It calls progress after each page.
+func (m *Manager) deleteKeys(ctx context.Context, path string, progress func(deleted int, left int64) error) error {
+	for deleted := 0; ; {
+		page, err := m.config.Backend.Range(ctx, storage.RangeOptions{Prefix: m.config.Prefix + "/" + path + "/",
+			Limit: emptyPage})
+		if err != nil || len(page.Items) == 0 {
+			return err
 		}
-		deleted++
+		for i := range page.Items {
+			_, err := m.config.Backend.Delete(ctx, page.Items[i].Key, page.Items[i].Revision)
+			if conflict := new(storage.ConflictError); err != nil && !errors.As(err, &conflict) {
+				return err
+			}
+			deleted++
+		}
+		if left := page.Count - int64(len(page.Items)); left > 0 {
+			if err := progress(deleted, left); err != nil {
+				return err
+			}
+		}
 	}
-	return page.Count - int64(len(page.Items)), deleted, nil
+}
+
+const (
+	// eraseEvery is how often the keys of deleted workspaces are looked for, eraseFor how long after the deletion:
+	// replicas learn of it within moments, and finish the writes that they have begun.
+	eraseEvery = 5 * time.Minute
+	eraseFor   = time.Hour
+)
+
+// deletedPrefix is that of the keys that mark deleted workspaces by the last segment of their paths.
+func (m *Manager) deletedPrefix() string { return m.config.Prefix + "/" + directory + "/.deleted/" }
+
+// eraseDeleted deletes the keys that other replicas wrote after a workspace was deleted, or that a replica did not
+// delete before it ended.
+func (m *Manager) eraseDeleted(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := m.eraseMarked(ctx); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Failed to look for keys of deleted workspaces, will retry")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(eraseEvery):
+		}
+	}
+}
+
+func (m *Manager) eraseMarked(ctx context.Context) error {
+	marks, err := m.config.Backend.Range(ctx, storage.RangeOptions{Prefix: m.deletedPrefix()})
+	if err != nil {
+		return err
+	}
+	for i := range marks.Items {
+		mark := &marks.Items[i]
+		name := strings.TrimPrefix(mark.Key, m.deletedPrefix())
+		if err := m.deleteKeys(ctx, directory+"/"+name, func(int, int64) error { return nil }); err != nil {
+			return err
+		}
+		if at, err := time.Parse(time.RFC3339, string(mark.Value)); err == nil && time.Since(at) < eraseFor {
+			continue
+		}
+		_, err := m.config.Backend.Delete(ctx, mark.Key, mark.Revision)
+		if conflict := new(storage.ConflictError); err != nil && !errors.As(err, &conflict) {
+			return err
+		}
+	}
+	return nil
 }
 
 // progress reports in the conditions of a workspace how many keys are left.

@@ -55,7 +55,7 @@ func (m *Manager) followOnce(ctx context.Context) error {
 		for i := range events {
 			switch e := &events[i]; {
 			case e.Type == storage.Bookmark && e.InitialEventsEnd:
-				m.dropOthers(initial)
+				m.dropOthers(initial, e.Revision)
 				initial = nil
 			case e.Type == storage.Bookmark:
 			case e.Type == storage.Deleted:
@@ -70,12 +70,13 @@ func (m *Manager) followOnce(ctx context.Context) error {
 	}
 }
 
-// dropOthers drops the entries that a new watch does not show, and announces that the others are known.
-func (m *Manager) dropOthers(present map[string]bool) {
+// dropOthers drops the entries that a new watch does not show, and announces that the others are known. revision is
+// that of the shown objects: a later one was read beside the watch.
+func (m *Manager) dropOthers(present map[string]bool, revision int64) {
 	m.mu.Lock()
 	var gone []string
-	for name := range m.entries {
-		if !present[name] {
+	for name, e := range m.entries {
+		if !present[name] && e.revision <= revision {
 			gone = append(gone, name)
 		}
 	}
@@ -99,9 +100,12 @@ func (m *Manager) drop(name string) {
 		return
 	}
 	delete(m.entries, name)
-	e.deleting = true
 	if e.instance != nil {
 		e.instance.stop()
+	}
+	if !e.deleting { // without the finalizer
+		e.deleting = true
+		m.running.Go(func() { m.retry(m.ctx, e, m.eraseLost) })
 	}
 }
 
@@ -157,7 +161,7 @@ func (m *Manager) apply(r *storage.Record) bool {
 		if e.instance != nil {
 			e.instance.stop()
 		}
-		m.running.Go(func() { m.empty(m.ctx, w.Name, w.UID) })
+		m.running.Go(func() { m.retry(m.ctx, e, m.empty) })
 	}
 	return true
 }

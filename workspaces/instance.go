@@ -81,7 +81,7 @@ func (m *Manager) run(i *instance) {
 			klog.ErrorS(err, "Workspace failed while it stopped", "workspace", i.entry.name)
 		}
 	}
-	m.config.Drop(i.entry.name)
+	m.config.Drop(i.entry.path())
 	m.mu.Lock()
 	if i.entry.instance == i {
 		i.entry.instance = nil
@@ -103,9 +103,9 @@ func (m *Manager) wake(ctx context.Context, i *instance, failed chan error) erro
 	defer func() { <-m.slots }()
 	begun := time.Now()
 	name := i.entry.name
-	chain, err := m.create(Inputs{Name: name, Mark: i.mark, Admin: func(u *user.Info) bool {
+	chain, err := m.create(Inputs{Name: name, Path: i.entry.path(), Mark: i.mark, Admin: func(u *user.Info) bool {
 		e, ok := m.find(ctx, name)
-		return ok && e.isAdmin(u)
+		return ok && e.uid == i.entry.uid && e.isAdmin(u)
 	}})
 	if err != nil {
 		return err

@@ -45,6 +45,9 @@ type entry struct {
 	instance  *instance // nil asleep
 }
 
+// path returns the path of the workspace's keys.
+func (e *entry) path() string { return Path(e.name, e.uid) }
+
 // subject is a user or a group of spec.admins.
 type subject struct {
 	group bool
@@ -83,6 +86,7 @@ func (m *Manager) Run(ctx context.Context) {
 	m.mu.Unlock()
 	m.running.Keep(ctx, m.follow)
 	m.running.Keep(ctx, m.sweep)
+	m.running.Keep(ctx, m.eraseDeleted)
 	<-ctx.Done()
 	m.mu.Lock()
 	m.ended = true

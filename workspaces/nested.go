@@ -32,6 +32,12 @@ func (in *Inputs) ServerConfig(process *server.Config, storage registry.RESTOpti
 	return &c
 }
 
+// Documents reports whether the root's OpenAPI document of a path is that of workspaces, too.
+func Documents(path string) bool {
+	group := "apis/" + GroupVersion.Group
+	return path != group && path != group+"/"+GroupVersion.Version
+}
+
 // loopback sends the requests of a chain's own clients to the chain through the filters of the root chain.
 type loopback struct {
 	next http.RoundTripper

@@ -2,7 +2,6 @@ package workspaces
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -36,9 +35,9 @@ func (q *Quota) limits() limits {
 
 // Quotas wraps the storage options of a workspace: writes that exceed its quota are rejected before they reach storage.
 // keys is the multiplexer of its keys.
-func (m *Manager) Quotas(name string, inner registry.RESTOptionsGetter,
+func (m *Manager) Quotas(in *Inputs, inner registry.RESTOptionsGetter,
 	keys *cache.Multiplexer) registry.RESTOptionsGetter {
-	return &quotas{RESTOptionsGetter: inner, usage: &usage{manager: m, name: name, keys: keys}}
+	return &quotas{RESTOptionsGetter: inner, usage: &usage{manager: m, name: in.Name, path: in.Path, keys: keys}}
 }
 
 type quotas struct {
@@ -108,6 +107,7 @@ func (l *limited) Update(ctx context.Context, key string, value []byte, expected
 type usage struct {
 	manager *Manager
 	name    string
+	path    string // of the keys
 	keys    *cache.Multiplexer
 
 	mu    sync.Mutex
@@ -187,14 +187,9 @@ func (u *usage) set(key string, size int) {
 func (u *usage) refresh(ctx context.Context) error {
 	counted := u.tap != nil
 	if !counted {
-		u.tap = u.keys.Tap()
+		u.tap = u.keys.Tap(nil)
 	}
-	available, cancel := context.WithCancel(ctx)
-	cancel() // Next returns what there is
-	changes, lost, err := u.tap.Next(available)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
+	changes, lost := u.tap.Take()
 	if !counted || lost {
 		if err := u.count(ctx); err != nil {
 			u.tap.Stop()
@@ -217,7 +212,7 @@ func (u *usage) refresh(ctx context.Context) error {
 // count reads all keys. The caller holds u.mu.
 func (u *usage) count(ctx context.Context) error {
 	u.sizes, u.bytes = map[string]int{}, 0
-	opts := storage.RangeOptions{Prefix: u.manager.config.Prefix + "/" + Path(u.name) + "/", Limit: countPage}
+	opts := storage.RangeOptions{Prefix: u.manager.config.Prefix + "/" + u.path + "/", Limit: countPage}
 	for {
 		page, err := u.manager.config.Backend.Range(ctx, opts)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/storage/object"
@@ -36,7 +37,7 @@ type Spec struct {
 	Quota     *Quota           `json:"quota,omitempty" doc:"Limits of what the workspace stores."`
 }
 
-// Quota limits what a workspace stores, with the default objects that the server creates in it.
+// Quota limits what a workspace stores. Default objects count once they are changed.
 type Quota struct {
 	Objects *int64             `json:"objects,omitempty" doc:"The number of objects."`
 	Bytes   *resource.Quantity `json:"bytes,omitempty" doc:"The bytes of keys and values in storage."`
@@ -62,8 +63,12 @@ func (w *Workspace) DeepCopyObject() runtime.Object { return object.DeepCopy(w) 
 // Contents is the finalizer that keeps a deleted Workspace until its keys are deleted.
 const Contents = "workspaces.triplane.dev/contents"
 
-// Path returns the path of the keys of a workspace below the server's prefix.
-func Path(name string) string { return ".workspaces/" + name }
+// directory is the path below the server's prefix that has the keys of all workspaces.
+const directory = ".workspaces"
+
+// Path returns the path of the keys of a workspace below the server's prefix. The UID separates it from earlier
+// workspaces of the name, whose keys a replica may still write.
+func Path(name string, uid types.UID) string { return directory + "/" + name + "." + string(uid) }
 
 // URLPath returns the path of a workspace in URLs.
 func URLPath(name string) string { return urlPrefix + name }

@@ -69,7 +69,7 @@ func BenchmarkCreate(b *testing.B) {
 	}
 	b.ReportMetric(float64(used()-heap)/float64(n)/1024, "KiB-heap/awake")
 	b.ReportMetric(float64(runtime.NumGoroutine()-goroutines)/float64(n), "goroutines/awake")
-	kept, err := backend.Range(b.Context(), storage.RangeOptions{Prefix: "/registry/.workspaces/w1/"})
+	kept, err := backend.Range(b.Context(), storage.RangeOptions{Prefix: "/registry/.workspaces/w1."})
 	if err != nil {
 		b.Fatal(err)
 	}

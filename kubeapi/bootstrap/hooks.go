@@ -227,9 +227,9 @@ func FlowControl(ctx context.Context, stores *group.Stores) error {
 	)
 }
 
-// Keep does work that repairs something, as often as said, until ctx ends.
-func Keep(ctx context.Context, interval time.Duration, what string, work func(context.Context) error) {
-	every(ctx, interval, func() {
+// Keep returns a runner that does work at intervals, which repairs something.
+func Keep(interval time.Duration, what string, work func(context.Context) error) worker.Runner {
+	return worker.Every(interval, interval, func(ctx context.Context) {
 		if err := work(ctx); err != nil && ctx.Err() == nil {
 			klog.InfoS("What the server keeps could not be repaired", "what", what, "err", err)
 		}

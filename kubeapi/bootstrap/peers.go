@@ -30,7 +30,7 @@ type PeerFollower struct {
 // it renews its key, and with "" when its key is gone, until ctx ends. It calls listed
 // after all that there are at first.
 func (f *PeerFollower) Run(ctx context.Context, seen func(identity, address string), listed func()) {
-	tap := f.Multiplexer.Tap()
+	tap := f.Multiplexer.Tap(nil)
 	defer tap.Stop()
 	known := map[string]bool{}
 	note := func(identity, address string) {

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -11,8 +10,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/follow"
 	"triplane.dev/generic/storage/wire"
-	"triplane.dev/internal/worker"
 )
 
 // foreignLease is the name of kube-controller-manager's Lease.
@@ -23,22 +22,19 @@ const foreignLease = "kube-controller-manager"
 func (m *Manager) runBesideForeign(ctx context.Context, work func(context.Context)) {
 	f := newForeign()
 	ctx, cancel := context.WithCancel(ctx)
-	var following worker.Group
-	defer following.Wait()
+	if leases := m.config.Stores.Leases().Store(); leases == nil {
+		f.set(nil, time.Time{})
+	} else {
+		f.key = leases.KeyPrefix() + metav1.NamespaceSystem + "/" + foreignLease
+		defer follow.StartKey(ctx, leases.Cache(), f.key, f).Wait()
+	}
 	defer cancel()
-	following.Go(func() { m.followForeign(ctx, f) })
 	if !m.awaitFree(ctx, f) {
 		return
 	}
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	following.Go(func() {
-		select {
-		case <-f.taken:
-			stop()
-		case <-working.Done():
-		}
-	})
+	f.release(stop)
 	work(working)
 }
 
@@ -49,7 +45,6 @@ func (m *Manager) awaitFree(ctx context.Context, f *foreign) bool {
 		changed, until, holder := f.state()
 		wait := time.Until(until)
 		if f.known() && wait <= 0 {
-			f.release()
 			return true
 		}
 		if f.known() && !logged {
@@ -80,21 +75,20 @@ func (f *foreign) await(ctx context.Context, changed <-chan struct{}, wait time.
 	return true
 }
 
-// foreign is the state of kube-controller-manager's lease.
+// foreign is the state of kube-controller-manager's lease, and follows it.
 type foreign struct {
-	taken chan struct{} // closed when the lease is acquired after release
+	key string // of the lease
 
 	mu      sync.Mutex
 	changed chan struct{}
-	read    bool
-	free    bool // release was called
+	read    bool   // whether there is a lease
+	listed  bool   // Listed was called
+	taken   func() // called when the lease is acquired; nil before release
 	until   time.Time
 	holder  string
 }
 
-func newForeign() *foreign {
-	return &foreign{taken: make(chan struct{}), changed: make(chan struct{})}
-}
+func newForeign() *foreign { return &foreign{changed: make(chan struct{})} }
 
 func (f *foreign) state() (changed <-chan struct{}, until time.Time, holder string) {
 	f.mu.Lock()
@@ -108,11 +102,21 @@ func (f *foreign) known() bool {
 	return f.read
 }
 
-// release makes the next acquisition close taken.
-func (f *foreign) release() {
+// release makes an acquisition of the lease call stop: the next one, or one since it was seen to be free.
+func (f *foreign) release(stop func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.free = true
+	f.taken = stop
+	f.checkTaken()
+}
+
+// checkTaken calls taken if the lease has a holder. The caller holds f.mu.
+func (f *foreign) checkTaken() {
+	if f.taken != nil && time.Now().Before(f.until) {
+		klog.InfoS("Stopping controllers: kube-controller-manager acquired its lease", "holder", f.holder)
+		f.taken()
+		f.taken = nil
+	}
 }
 
 // set updates the state; l is nil if there is no lease. renewed is the time of the last renewal.
@@ -124,81 +128,43 @@ func (f *foreign) set(l *coordinationv1.Lease, renewed time.Time) {
 		f.until = renewed.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second)
 		f.holder = *l.Spec.HolderIdentity
 	}
-	if f.free && time.Now().Before(f.until) {
-		select {
-		case <-f.taken:
-		default:
-			klog.InfoS("Stopping controllers: kube-controller-manager acquired its lease", "holder", f.holder)
-			close(f.taken)
-		}
-	}
+	f.checkTaken()
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
-// followForeign watches the lease until ctx is done.
-func (m *Manager) followForeign(ctx context.Context, f *foreign) {
-	for ctx.Err() == nil {
-		err := m.watchForeign(ctx, f)
-		if ctx.Err() != nil {
-			return
-		}
-		if !errors.Is(err, storage.ErrStopped) && !errors.Is(err, storage.ErrTooSlow) {
-			klog.V(2).InfoS("Failed to watch the lease of kube-controller-manager", "err", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
+// Handle implements follow.Handler.
+func (f *foreign) Handle(_ context.Context, events []storage.Event) {
+	for i := range events {
+		if e := &events[i]; e.Type == storage.Deleted {
+			f.set(nil, time.Time{})
+		} else {
+			f.take(e.Record.Value)
 		}
 	}
 }
 
-func (m *Manager) watchForeign(ctx context.Context, f *foreign) error {
-	leases := m.config.Stores.Leases().Store()
-	if leases == nil {
+// Listed implements follow.Handler.
+func (f *foreign) Listed(_ context.Context, _ int64, has func(key string) bool) {
+	if !has(f.key) {
 		f.set(nil, time.Time{})
-		<-ctx.Done()
-		return ctx.Err()
 	}
-	watch, err := leases.Cache().Watch(ctx, storage.WatchOptions{
-		Prefix: leases.KeyPrefix(), Key: leases.KeyPrefix() + metav1.NamespaceSystem + "/" + foreignLease,
-		Initial: true, Bookmarks: true,
-	})
-	if err != nil {
-		return err
-	}
-	defer watch.Stop()
-	initial := true
-	for {
-		events, err := watch.Next(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range events {
-			e := &events[i]
-			switch e.Type {
-			case storage.Bookmark:
-				if initial && e.InitialEventsEnd && !f.known() {
-					f.set(nil, time.Time{})
-				}
-				initial = initial && !e.InitialEventsEnd
-			case storage.Deleted:
-				f.set(nil, time.Time{})
-			default:
-				f.take(e.Record.Value, initial)
-			}
-		}
-	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listed = true
 }
 
 // take decodes a lease. Because clocks may differ, an observed renewal counts from now. The renewal of a lease
-// that was found (found) counts from its RenewTime.
-func (f *foreign) take(value []byte, found bool) {
+// that was found at the start counts from its RenewTime.
+func (f *foreign) take(value []byte) {
 	l := &coordinationv1.Lease{}
 	if err := wire.UnmarshalStored(value, l); err != nil {
 		return
 	}
 	at := time.Now()
+	f.mu.Lock()
+	found := !f.listed
+	f.mu.Unlock()
 	if found && l.Spec.RenewTime != nil {
 		at = l.Spec.RenewTime.Time
 	}

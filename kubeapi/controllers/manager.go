@@ -143,7 +143,7 @@ func (m *Manager) work(ctx context.Context) {
 	env := m.environment()
 	defer env.Close()
 	var names []string
-	var runs []run
+	running := worker.Together{env.Feed}
 	var failures []error
 	for _, c := range table() {
 		if !selected(m.config.Selection, c.name) {
@@ -159,22 +159,19 @@ func (m *Manager) work(ctx context.Context) {
 			klog.V(2).InfoS("Disabled controller: its options are not set", "controller", c.name)
 			continue
 		}
-		names, runs = append(names, c.name), append(runs, r)
+		names, running = append(names, c.name), append(running, r)
 	}
 	m.metrics.Leading(true)
 	defer m.metrics.Leading(false)
 	m.set(errors.Join(failures...))
 	klog.InfoS("Started controllers", "count", len(names))
 	klog.V(2).InfoS("Names of the started controllers", "controllers", names)
-	var running worker.Group
-	running.Go(func() { env.Feed.Run(ctx) })
-	for i, r := range runs {
-		running.Go(func() {
-			m.metrics.Running(names[i], true)
-			defer m.metrics.Running(names[i], false)
-			r(ctx)
-		})
+	running.Start(ctx)
+	for _, name := range names {
+		m.metrics.Running(name, true)
+		defer m.metrics.Running(name, false)
 	}
+	<-ctx.Done()
 	running.Wait()
 	klog.InfoS("Stopped controllers")
 }

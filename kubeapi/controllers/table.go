@@ -1,8 +1,7 @@
 package controllers
 
 import (
-	"context"
-
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/certificates"
 	"triplane.dev/kubeapi/controllers/control"
 	"triplane.dev/kubeapi/controllers/disruption"
@@ -23,14 +22,11 @@ import (
 	"triplane.dev/kubeapi/controllers/ttl"
 )
 
-// run runs a controller until its context is done. When it returns, none of its goroutines runs.
-type run = func(context.Context)
-
-// controller is a row of the table. make registers handlers in the environment's feed, and returns the function
-// that runs the controller; nil if the options disable it.
+// controller is a row of the table. make registers handlers in the environment's feed, and returns the work of the
+// controller; nil if the options disable it.
 type controller struct {
 	name string
-	make func(e *control.Env, o *Options) (run, error)
+	make func(e *control.Env, o *Options) (worker.Runner, error)
 }
 
 // table returns all controllers, by name. Those of workloads run only with Options.SimulateWorkloads.
@@ -38,7 +34,7 @@ func table() []controller {
 	return []controller{
 		{"certificatesigningrequest-approving-controller", plain(certificates.NewApprover)},
 		{"certificatesigningrequest-cleaner-controller", plain(certificates.NewCleaner)},
-		{"certificatesigningrequest-signing-controller", func(e *control.Env, o *Options) (run, error) {
+		{"certificatesigningrequest-signing-controller", func(e *control.Env, o *Options) (worker.Runner, error) {
 			if o.SigningAuthority == nil {
 				return nil, nil
 			}
@@ -51,20 +47,20 @@ func table() []controller {
 		{"endpointslice-mirroring-controller", plain(endpointslice.NewMirroring)},
 		{"garbage-collector-controller", plain(garbage.New)},
 		{"job-controller", simulated(simulate.NewJobs)},
-		{"legacy-serviceaccount-token-cleaner-controller", func(e *control.Env, o *Options) (run, error) {
+		{"legacy-serviceaccount-token-cleaner-controller", func(e *control.Env, o *Options) (worker.Runner, error) {
 			return legacytoken.New(e, o.LegacyTokenCleanUpPeriod)
 		}},
-		{"namespace-controller", func(e *control.Env, o *Options) (run, error) {
+		{"namespace-controller", func(e *control.Env, o *Options) (worker.Runner, error) {
 			return namespace.New(e, o.NamespaceGracePeriod)
 		}},
 		{"persistentvolume-protection-controller", plain(protection.NewVolumes)},
 		{"persistentvolumeclaim-protection-controller", plain(protection.NewClaims)},
-		{"pod-garbage-collector-controller", func(e *control.Env, o *Options) (run, error) {
+		{"pod-garbage-collector-controller", func(e *control.Env, o *Options) (worker.Runner, error) {
 			return podgc.New(e, o.TerminatedPods)
 		}},
 		{"replicaset-controller", simulated(simulate.NewReplicaSets)},
 		{"resourcequota-controller", plain(quota.New)},
-		{"root-ca-certificate-publisher-controller", func(e *control.Env, o *Options) (run, error) {
+		{"root-ca-certificate-publisher-controller", func(e *control.Env, o *Options) (worker.Runner, error) {
 			if len(o.RootCA) == 0 {
 				return nil, nil
 			}
@@ -72,7 +68,7 @@ func table() []controller {
 		}},
 		{"service-cidr-controller", plain(servicecidr.New)},
 		{"serviceaccount-controller", plain(serviceaccount.New)},
-		{"serviceaccount-token-controller", func(e *control.Env, o *Options) (run, error) {
+		{"serviceaccount-token-controller", func(e *control.Env, o *Options) (worker.Runner, error) {
 			if o.TokenIssuer == nil {
 				return nil, nil
 			}
@@ -86,8 +82,8 @@ func table() []controller {
 }
 
 // simulated adapts the constructor of a controller of workloads.
-func simulated(make func(*control.Env) (run, error)) func(*control.Env, *Options) (run, error) {
-	return func(e *control.Env, o *Options) (run, error) {
+func simulated(make func(*control.Env) (worker.Runner, error)) func(*control.Env, *Options) (worker.Runner, error) {
+	return func(e *control.Env, o *Options) (worker.Runner, error) {
 		if !o.SimulateWorkloads {
 			return nil, nil
 		}
@@ -96,6 +92,6 @@ func simulated(make func(*control.Env) (run, error)) func(*control.Env, *Options
 }
 
 // plain adapts the constructor of a controller without options.
-func plain(make func(*control.Env) (run, error)) func(*control.Env, *Options) (run, error) {
-	return func(e *control.Env, _ *Options) (run, error) { return make(e) }
+func plain(make func(*control.Env) (worker.Runner, error)) func(*control.Env, *Options) (worker.Runner, error) {
+	return func(e *control.Env, _ *Options) (worker.Runner, error) { return make(e) }
 }

@@ -34,7 +34,7 @@ func Add[T kind.Object](b *Builder, k kind.Kind[T]) *registry.Store[T] {
 		return nil
 	}
 	gr := schema.GroupResource{Group: b.group, Resource: k.Names.Plural}
-	b.deps.Stores.add(gr, store)
+	b.deps.Stores.add(gr, store, b.prefix)
 	if k.Status != nil && len(served) > 0 {
 		b.deps.Stores.keepFields(gr, newStatusFields(&b.deps, served[0], k.Names.Plural, store.Resources))
 	}
@@ -44,6 +44,7 @@ func Add[T kind.Object](b *Builder, k kind.Kind[T]) *registry.Store[T] {
 // GetRESTOptions implements registry.RESTOptionsGetter for the kinds of the group.
 func (b *Builder) GetRESTOptions(gr schema.GroupResource) (registry.RESTOptions, error) {
 	options, err := b.deps.RESTOptions.GetRESTOptions(gr)
+	b.prefix = options.Prefix
 	options.DropDisabled, options.DistinctErrors = b.deps.Fields.Drop, true
 	if options.StorageVersion == nil {
 		options.StorageVersion = b.storageVersionOf

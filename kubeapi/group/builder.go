@@ -14,7 +14,9 @@ type Builder struct {
 	*server.GroupBuilder
 	deps  Deps
 	group string
-	err   error
+	// prefix is that of all keys.
+	prefix string
+	err    error
 }
 
 // New begins a group; versions are those that may be served, preferred first.

@@ -76,6 +76,7 @@ func (s *Stores) keepFields(gr schema.GroupResource, f statusFields) {
 
 // fieldsOf returns nil where managed fields are not kept.
 func (s *Stores) fieldsOf(gr schema.GroupResource) (*managedfields.Manager, error) {
+	s.need(gr)
 	s.mu.RLock()
 	f := s.fields[gr]
 	s.mu.RUnlock()

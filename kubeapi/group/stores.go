@@ -3,6 +3,7 @@ package group
 import (
 	"maps"
 	"reflect"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,6 +18,10 @@ import (
 // admission plugins share one. Its resources are added while the groups are built, and
 // its handles find them during requests. It is safe for concurrent use.
 type Stores struct {
+	outline *Outline // as recorded
+	like    *Outline // nil if all groups are built at once
+	later   *later   // nil before Later
+
 	mu        sync.RWMutex
 	resources map[schema.GroupResource]*rest.Resource
 	stores    map[schema.GroupResource]registry.AnyStore
@@ -28,43 +33,73 @@ type Stores struct {
 // NewStores returns an empty directory.
 func NewStores() *Stores {
 	return &Stores{
+		outline:   newOutline(),
 		resources: map[schema.GroupResource]*rest.Resource{}, stores: map[schema.GroupResource]registry.AnyStore{},
 		types: map[reflect.Type]registry.AnyStore{}, fields: map[schema.GroupResource]statusFields{},
 	}
 }
+
+// NewStoresLike returns an empty directory whose groups are built when they are needed, as another chain of the process
+// has recorded them.
+func NewStoresLike(o *Outline) *Stores {
+	s := NewStores()
+	s.like = o
+	return s
+}
+
+// Like returns the outline of NewStoresLike, nil without one.
+func (s *Stores) Like() *Outline { return s.like }
 
 // Put enters a resource.
 func (s *Stores) Put(gr schema.GroupResource, r *rest.Resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.resources[gr] = r
+	if s.like == nil {
+		s.outline.record(gr)
+	}
 }
 
-// add enters the resource of a store.
-func (s *Stores) add(gr schema.GroupResource, store registry.AnyStore) {
+// add enters the resource of a store, whose keys are below a prefix of the chain's.
+func (s *Stores) add(gr schema.GroupResource, store registry.AnyStore, prefix string) {
 	r := store.Resource()
 	s.Put(gr, r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stores[gr] = store
-	s.types[reflect.TypeOf(r.New())] = store
+	t := reflect.TypeOf(r.New())
+	s.types[t] = store
+	if s.like == nil {
+		s.outline.types[t] = s.outline.of[gr]
+		s.outline.prefixes[gr] = strings.TrimPrefix(store.KeyPrefix(), prefix+"/")
+	}
 }
 
 // find returns a resource, one without verbs if it is not (yet) there.
 func (s *Stores) find(gr schema.GroupResource) *rest.Resource {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if r := s.resources[gr]; r != nil {
+	if r := s.present(gr); r != nil {
+		return r
+	}
+	s.need(gr)
+	if r := s.present(gr); r != nil {
 		return r
 	}
 	return &s.absent
 }
 
-// Source returns the store whose objects have a prototype's Go type, nil if there is none (yet).
-func (s *Stores) Source(prototype runtime.Object) informers.Source {
+func (s *Stores) present(gr schema.GroupResource) *rest.Resource {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if store := s.types[reflect.TypeOf(prototype)]; store != nil {
+	return s.resources[gr]
+}
+
+// Source returns the store whose objects have a prototype's Go type, nil if there is none (yet).
+func (s *Stores) Source(prototype runtime.Object) informers.Source {
+	t := reflect.TypeOf(prototype)
+	s.needType(t)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if store := s.types[t]; store != nil {
 		return store
 	}
 	return nil
@@ -72,6 +107,11 @@ func (s *Stores) Source(prototype runtime.Object) informers.Source {
 
 // All returns the stores of all resources that are stored.
 func (s *Stores) All() map[schema.GroupResource]registry.AnyStore {
+	if s.later != nil {
+		for group := range s.later.builds {
+			_ = s.Build(group) // as in need
+		}
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return maps.Clone(s.stores)
@@ -79,6 +119,7 @@ func (s *Stores) All() map[schema.GroupResource]registry.AnyStore {
 
 // Store returns the store of a resource, nil if there is none.
 func (s *Stores) Store(gr schema.GroupResource) registry.AnyStore {
+	s.need(gr)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.stores[gr]

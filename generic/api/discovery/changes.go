@@ -2,86 +2,85 @@ package discovery
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane.dev/internal/worker"
 )
 
-// changes hands each change of a Groups to its subscribers. Groups locks it.
-type changes struct {
-	subscribers map[*Subscription]struct{}
-}
-
-func (c *changes) add(gv schema.GroupVersion) {
-	for s := range c.subscribers {
-		s.add(gv)
-	}
-}
-
-// Subscription says which versions were set or removed, so that a follower has
-// work for what changed and not for all there is. It belongs to one goroutine.
-type Subscription struct {
+// Following is a runner that calls a function with the versions that were set or removed, so that a follower has work
+// for what changed and not for all versions.
+type Following struct {
 	groups *Groups
-	wake   chan struct{}
+	f      func(context.Context, []schema.GroupVersion)
+	work   *worker.Demand
+	ended  chan struct{} // closed after the end of the context of Start
 
 	mu    sync.Mutex
+	ctx   context.Context //nolint:containedctx // of Start
 	dirty map[schema.GroupVersion]struct{}
 }
 
-// Subscribe returns a subscription whose first Next returns all versions that
-// are there now.
-func (g *Groups) Subscribe() *Subscription {
+// Following returns a runner that calls f with all versions that are present at its start, and then with those that
+// changed, each once. It never calls f twice at the same time.
+func (g *Groups) Following(f func(context.Context, []schema.GroupVersion)) *Following {
+	s := &Following{groups: g, f: f, ended: make(chan struct{}), dirty: map[schema.GroupVersion]struct{}{}}
+	s.work = worker.NewDemand(s.step)
+	return s
+}
+
+// Start implements worker.Runner.
+func (s *Following) Start(ctx context.Context) {
+	g := s.groups
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	s := &Subscription{groups: g, wake: make(chan struct{}, 1), dirty: map[schema.GroupVersion]struct{}{}}
+	s.ctx = ctx
 	for name, e := range g.groups {
 		for v := range e.versions {
 			s.dirty[schema.GroupVersion{Group: name, Version: v}] = struct{}{}
 		}
 	}
-	if g.changes.subscribers == nil {
-		g.changes.subscribers = map[*Subscription]struct{}{}
+	if g.followers == nil {
+		g.followers = map[*Following]struct{}{}
 	}
-	g.changes.subscribers[s] = struct{}{}
-	s.signal()
-	return s
+	g.followers[s] = struct{}{}
+	g.mu.Unlock()
+	s.work.Request()
+	context.AfterFunc(ctx, s.end)
 }
 
-func (s *Subscription) add(gv schema.GroupVersion) {
-	s.mu.Lock()
-	s.dirty[gv] = struct{}{}
-	s.mu.Unlock()
-	s.signal()
+// Wait implements worker.Runner.
+func (s *Following) Wait() {
+	<-s.ended
+	s.work.Wait()
 }
 
-func (s *Subscription) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Next blocks until versions changed since the last call and returns them, each
-// once. It ends with ctx.
-func (s *Subscription) Next(ctx context.Context) ([]schema.GroupVersion, error) {
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-s.wake:
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make([]schema.GroupVersion, 0, len(s.dirty))
-	for gv := range s.dirty {
-		out = append(out, gv)
-	}
-	clear(s.dirty)
-	return out, nil
-}
-
-// Stop ends the subscription.
-func (s *Subscription) Stop() {
+func (s *Following) end() {
 	s.groups.mu.Lock()
-	defer s.groups.mu.Unlock()
-	delete(s.groups.changes.subscribers, s)
+	delete(s.groups.followers, s)
+	s.groups.mu.Unlock()
+	close(s.ended)
+}
+
+func (s *Following) step() {
+	if s.ctx.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	changed := slices.Collect(maps.Keys(s.dirty))
+	clear(s.dirty)
+	s.mu.Unlock()
+	s.f(s.ctx, changed)
+}
+
+// notify adds a version to the changes of all followers. The caller holds g.mu.
+func (g *Groups) notify(gv schema.GroupVersion) {
+	for s := range g.followers {
+		s.mu.Lock()
+		s.dirty[gv] = struct{}{}
+		s.mu.Unlock()
+		s.work.Request()
+	}
 }

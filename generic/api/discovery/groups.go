@@ -49,10 +49,10 @@ func (v *Version) List() []metav1.APIResource {
 // Groups is the set of served group versions. It is safe for concurrent use;
 // what was handed to Set must not be changed afterwards.
 type Groups struct {
-	mu      sync.Mutex
-	groups  map[string]*group
-	changed chan struct{}
-	changes changes
+	mu        sync.Mutex
+	groups    map[string]*group
+	changed   chan struct{}
+	followers map[*Following]struct{}
 	// documents made since the last change of any group
 	documents map[documentKey]*document
 	// unhashed hides in which version resources are stored.
@@ -108,7 +108,7 @@ func (g *Groups) Set(v Version) {
 	}
 	e.versions[v.GroupVersion.Version] = v
 	g.touch(e)
-	g.changes.add(v.GroupVersion)
+	g.notify(v.GroupVersion)
 }
 
 // Remove takes a version out, and the group with its last one. It returns
@@ -128,7 +128,7 @@ func (g *Groups) Remove(gv schema.GroupVersion) bool {
 		delete(g.groups, gv.Group)
 	}
 	g.touch(e)
-	g.changes.add(gv)
+	g.notify(gv)
 	return true
 }
 

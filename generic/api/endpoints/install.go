@@ -22,10 +22,18 @@ const (
 	metaKind   = "x-kubernetes-group-version-kind"
 )
 
-// Install registers the routes of the group version in the container, the
-// discovery document at its root among them, and returns what discovery shows
-// of its resources, sorted as kube-apiserver does.
+// Install registers the routes of the group version in the container and returns its resources as in discovery.
 func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIResource, error) {
+	ws, resources, err := g.Service()
+	if err == nil {
+		container.Add(ws)
+	}
+	return resources, err
+}
+
+// Service returns the routes of the group version, the discovery document at its root among them, and what discovery
+// shows of its resources, sorted as kube-apiserver does.
+func (g *APIGroupVersion) Service() (*restful.WebService, []metav1.APIResource, error) {
 	ws := new(restful.WebService)
 	ws.Path(g.prefix()).Doc("API at " + g.prefix()).Consumes("*/*").ApiVersion(g.GroupVersion.String())
 	ws.Produces(append(g.rules().MediaTypes(), g.rules().StreamMediaTypes()...)...)
@@ -39,14 +47,13 @@ func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIRes
 	for _, p := range paths {
 		r, err := g.Resource(p)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		lists = append(lists, r.install()...)
 		if len(r.verbs) > 0 {
 			resources = append(resources, r.discovered())
 		}
 	}
-	container.Add(ws)
 	g.Routes(ws, func(described bool) []restful.Route {
 		var all []restful.Route
 		for _, some := range append(lists, func() []route { return []route{g.discovery(resources)} }) {
@@ -59,7 +66,7 @@ func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIRes
 		}
 		return all
 	})
-	return resources, nil
+	return ws, resources, nil
 }
 
 // route is a route as requests take it, and what describes it for documents.

@@ -19,8 +19,8 @@ type Source interface {
 	// "NAMESPACE/NAME", or "NAME" without a namespace.
 	Cache() storage.Cache
 	KeyPrefix() string
-	// DecodeRecord returns a new object, or an error if it cannot be decrypted or decoded.
-	DecodeRecord(r *storage.Record) (runtime.Object, error)
+	// DecodeShared returns an object that others may have, too, or an error if it cannot be decrypted or decoded.
+	DecodeShared(r *storage.Record) (runtime.Object, error)
 }
 
 // Informer is an informer of one resource. Handlers are called in order, never concurrently, and must not block.
@@ -62,7 +62,7 @@ func (i *Informer) Start(ctx context.Context) {
 	if source == nil {
 		return
 	}
-	i.prefix, i.decode = source.KeyPrefix(), source.DecodeRecord
+	i.prefix, i.decode = source.KeyPrefix(), source.DecodeShared
 	i.following = follow.Start(ctx, source.Cache(), (*events)(i))
 }
 

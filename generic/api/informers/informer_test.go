@@ -42,7 +42,7 @@ func newSource(t *testing.T) *source {
 func (s *source) Cache() storage.Cache { return s.cache }
 func (s *source) KeyPrefix() string    { return prefix }
 
-func (s *source) DecodeRecord(r *storage.Record) (runtime.Object, error) {
+func (s *source) DecodeShared(r *storage.Record) (runtime.Object, error) {
 	cm := &corev1.ConfigMap{}
 	err := json.Unmarshal(r.Value, cm)
 	return cm, err

@@ -32,6 +32,9 @@ type Hasher interface {
 // Service answers /openapi/v2 and /openapi/v3. It is safe for concurrent use.
 type Service struct {
 	builder *Builder
+	// parent has the routes for Nested services, which share its documents; has selects their paths.
+	parent *Service
+	has    func(path string) bool
 
 	mu       sync.Mutex
 	services []func() []WebService
@@ -58,6 +61,12 @@ type WebService struct {
 // NewService returns a service without documents.
 func NewService(b *Builder) *Service {
 	return &Service{builder: b, sources: map[string]*entry{}}
+}
+
+// Nested returns a service that has the documents of the routes of s whose paths ("apis/apps/v1") has selects, and its
+// own sources. Its own web services have no documents.
+func (s *Service) Nested(has func(path string) bool) *Service {
+	return &Service{builder: s.builder, parent: s, has: has, sources: map[string]*entry{}}
 }
 
 // AddWebServices adds the routes of a server. They are asked for when a document
@@ -126,6 +135,12 @@ func (s *Service) entry(path string) *entry {
 // readRoutes finds the documents of the web services, if more were added since
 // the last time.
 func (s *Service) readRoutes() {
+	if s.parent != nil {
+		if s.routes == nil {
+			s.routes = s.parent.routesFor(s.has)
+		}
+		return
+	}
 	all := s.webServices()
 	if s.routes != nil && s.known == len(all) {
 		return
@@ -140,8 +155,24 @@ func (s *Service) readRoutes() {
 	}
 }
 
+// routesFor returns the documents of selected paths.
+func (s *Service) routesFor(has func(path string) bool) map[string]*entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readRoutes()
+	routes := maps.Clone(s.routes)
+	maps.DeleteFunc(routes, func(path string, _ *entry) bool { return !has(path) })
+	return routes
+}
+
 // webServices returns those that have a place in a document.
 func (s *Service) webServices() []WebService {
+	if s.parent != nil {
+		s.parent.mu.Lock()
+		defer s.parent.mu.Unlock()
+		return slices.DeleteFunc(s.parent.webServices(),
+			func(ws WebService) bool { return !s.has(strings.Trim(ws.Path, "/")) })
+	}
 	var all []WebService
 	for _, f := range s.services {
 		for _, ws := range f() {

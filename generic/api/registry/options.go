@@ -3,6 +3,7 @@ package registry
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/api/kind"
@@ -38,6 +39,8 @@ type RESTOptions struct {
 	// DropDisabled, where set, drops the fields of disabled features from an object that a request writes, before the
 	// kind's PrepareFor… functions. old is the stored object, nil at creation.
 	DropDisabled func(obj, old any)
+	// Decoded, if set, returns the object of a value, which others may have, too, or the result of decode.
+	Decoded func(value []byte, decode func() (runtime.Object, error)) (runtime.Object, error)
 	// DistinctErrors reports what validation finds twice once.
 	DistinctErrors bool
 }

@@ -21,15 +21,32 @@ type AnyStore interface {
 	Cache() storage.Cache
 	// DecodableVersions are the versions that the server reads objects in.
 	DecodableVersions() []schema.GroupVersion
-	// DecodeRecord returns the object of a record in the hub version, which is the caller's, or an error if it cannot
-	// be decrypted or decoded.
-	DecodeRecord(r *storage.Record) (runtime.Object, error)
+	// DecodeShared returns the object of a record in the hub version, or an error if it cannot be decrypted or decoded.
+	// Others may have the object, too, so the caller must not change it.
+	DecodeShared(r *storage.Record) (runtime.Object, error)
+	// Rewrite returns the value for storage of a record's object after a change.
+	Rewrite(r *storage.Record, change func(metav1.Object)) ([]byte, error)
 }
 
 var _ AnyStore = (*Store[kind.Object])(nil)
 
-// DecodeRecord implements AnyStore.
-func (s *Store[T]) DecodeRecord(r *storage.Record) (runtime.Object, error) { return s.decode(r) }
+// DecodeShared implements AnyStore.
+func (s *Store[T]) DecodeShared(r *storage.Record) (runtime.Object, error) {
+	if s.options.Decoded == nil || r.Err != nil {
+		return s.decode(r)
+	}
+	return s.options.Decoded(r.Value, func() (runtime.Object, error) { return s.decode(r) })
+}
+
+// Rewrite implements AnyStore.
+func (s *Store[T]) Rewrite(r *storage.Record, change func(metav1.Object)) ([]byte, error) {
+	obj, err := s.decode(r)
+	if err != nil {
+		return nil, err
+	}
+	change(obj)
+	return s.encodeStored(obj)
+}
 
 // Resource returns what serves the kind, with the verbs that it has. It is the caller's own.
 func (s *Store[T]) Resource() *rest.Resource {

@@ -26,6 +26,7 @@ import (
 	"triplane.dev/generic/storage/encryption"
 	"triplane.dev/generic/storage/memory"
 	"triplane.dev/generic/storage/observed"
+	"triplane.dev/generic/storage/overlay"
 	"triplane.dev/internal/worker"
 )
 
@@ -278,14 +279,14 @@ func (s *Store) Multiplexers() []*cache.Multiplexer {
 	return multiplexers
 }
 
-// Below returns the storage options of resources below a path of two segments, ".DIRECTORY/NAME", with the multiplexers
-// of their keys, as of Multiplexers. It must be called after InstallIn. DropBelow ends them.
-func (s *Store) Below(path string) (*options.RESTOptions, []*cache.Multiplexer) {
+// Below returns the storage options of resources below a path of two segments, ".DIRECTORY/NAME", with default objects
+// and the multiplexers of their keys, as of Multiplexers. It must be called after InstallIn. DropBelow ends them.
+func (s *Store) Below(path string, defaults *overlay.Defaults) (*options.RESTOptions, []*cache.Multiplexer) {
 	var children []*cache.Multiplexer
 	for _, c := range s.clusters() {
 		children = append(children, c.mux.Child(path))
 	}
-	return s.options.Below(path), children
+	return s.options.Below(path, defaults), children
 }
 
 // DropBelow stops the caches of Below.

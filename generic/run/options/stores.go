@@ -9,6 +9,7 @@ import (
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/encryption"
 	"triplane.dev/generic/storage/observed"
+	"triplane.dev/generic/storage/overlay"
 	"triplane.dev/generic/storage/wire/protojson"
 )
 
@@ -54,9 +55,10 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) *RESTOptions {
 }
 
 // Below returns the storage options of a second set of resources, whose keys are below a path of two segments,
-// ".DIRECTORY/NAME". Both share the budget of encoded forms.
-func (o *RESTOptions) Below(path string) *RESTOptions {
+// ".DIRECTORY/NAME", with default objects; nil is none. Both share the budget of encoded forms.
+func (o *RESTOptions) Below(path string, defaults *overlay.Defaults) *RESTOptions {
 	below := *o
+	below.defaults = defaults
 	below.stores = o.stores.below(path)
 	below.common.Prefix += "/" + path
 	return &below
@@ -68,6 +70,7 @@ type RESTOptions struct {
 	stores    Stores
 	common    registry.RESTOptions
 	overrides map[schema.GroupResource]StorageOverride
+	defaults  *overlay.Defaults
 }
 
 // GetRESTOptions implements registry.RESTOptionsGetter.
@@ -85,6 +88,10 @@ func (o *RESTOptions) GetRESTOptions(resource schema.GroupResource) (registry.RE
 	if o.stores.Encryption != nil {
 		config.View = o.stores.Encryption.View(opts.Backend, resource)
 		opts.Backend = config.View
+	}
+	if d := o.defaults; d.Has(resource) {
+		config.View = d.Over(opts.Backend, opts.Prefix+"/")
+		opts.Backend, opts.Decoded = config.View, d.Decoded
 	}
 	opts.Cache = func(c storage.CacheConfig) storage.Cache {
 		config := config

@@ -72,8 +72,8 @@ type Claimant interface {
 // Claims returns the paths of the container and the mux, by path.
 func (h *APIServerHandler) Claims() []Claim {
 	var claims []Claim
-	for _, ws := range h.GoRestfulContainer.RegisteredWebServices() {
-		claims = append(claims, Claim{Path: strings.TrimSuffix(ws.RootPath(), "/"), Rule: RuleRoutes})
+	for _, path := range h.router.paths(h.GoRestfulContainer) {
+		claims = append(claims, Claim{Path: strings.TrimSuffix(path, "/"), Rule: RuleRoutes})
 	}
 	claims = append(claims, h.NonGoRestfulMux.claims()...)
 	slices.SortStableFunc(claims, func(a, b Claim) int { return strings.Compare(a.Path, b.Path) })
@@ -150,8 +150,10 @@ func (r *router) claimOf(c *restful.Container, q Inquiry) (Claim, bool) {
 		return Claim{}, false
 	}
 	claim := Claim{Path: root, Rule: RuleRoutes}
-	if route := svc.index().find(below(q.Info.Path, root), q.Method); route != nil {
-		claim.Route = route.Method + " " + route.Path
+	if open := svc.open(); open.err == nil {
+		if route := open.index.find(below(q.Info.Path, root), q.Method); route != nil {
+			claim.Route = route.Method + " " + route.Path
+		}
 	}
 	return claim, true
 }

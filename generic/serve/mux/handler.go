@@ -57,11 +57,7 @@ func NewAPIServerHandler(name string, notFound http.Handler) *APIServerHandler {
 
 // ListedPaths returns the root paths of the container's services and the listed paths of the mux.
 func (h *APIServerHandler) ListedPaths() []string {
-	var paths []string
-	for _, ws := range h.GoRestfulContainer.RegisteredWebServices() {
-		paths = append(paths, ws.RootPath())
-	}
-	return append(paths, h.NonGoRestfulMux.ListedPaths()...)
+	return append(h.router.paths(h.GoRestfulContainer), h.NonGoRestfulMux.ListedPaths()...)
 }
 
 // ServeHTTP serves a request through the filters.
@@ -126,6 +122,11 @@ func (h *APIServerHandler) WebServices() (all []openapi.WebService) {
 // Refresh makes the Director see services that were added to, or removed from,
 // the container after it began to answer.
 func (h *APIServerHandler) Refresh() { h.router.invalidate() }
+
+// AddLater adds a service that create creates for its first request. It must be called before requests are served.
+func (h *APIServerHandler) AddLater(path string, create func() (*restful.WebService, error)) {
+	h.router.addLater(path, create)
+}
 
 // DeferRoutes has the routes of a service created when they are needed: its documents, or a request that a route
 // does not match.

@@ -1,6 +1,7 @@
 package mux
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/emicklei/go-restful/v3"
+	"k8s.io/klog/v2"
 )
 
 // router selects the route of a request for the go-restful container. It finds the service by its root path and
@@ -19,6 +21,8 @@ type router struct {
 	mu       sync.Mutex // held while a snapshot is taken
 	snapshot atomic.Pointer[map[string]*service]
 	deferred sync.Map // *restful.WebService: *deferredRoutes
+	// later are services that are created by their first request, by path.
+	later map[string]func() (*restful.WebService, error)
 }
 
 // deferredRoutes are routes that have not been added to their service yet.
@@ -70,10 +74,34 @@ func (r *router) complete(ws *restful.WebService) {
 	})
 }
 
-// service is a WebService with an index of its routes by path, built on first use.
+// service is a WebService with an index of its routes by path, both created on first use.
 type service struct {
+	open func() indexed
+}
+
+// indexed is an open service.
+type indexed struct {
 	ws    *restful.WebService
-	index func() *node
+	index *node
+	err   error // it cannot be created
+}
+
+// addLater adds a service that create creates for its first request. It must be called before requests are served.
+func (r *router) addLater(path string, create func() (*restful.WebService, error)) {
+	if r.later == nil {
+		r.later = map[string]func() (*restful.WebService, error){}
+	}
+	r.later[path] = create
+	r.invalidate()
+}
+
+// paths returns the root paths of all services of a container and of those that are created later.
+func (r *router) paths(c *restful.Container) []string {
+	paths := slices.Collect(maps.Keys(r.later))
+	for _, ws := range c.RegisteredWebServices() {
+		paths = append(paths, ws.RootPath())
+	}
+	return paths
 }
 
 // node is a path element below a service's root. Its children are literal elements, a parameter, or a parameter
@@ -117,12 +145,24 @@ func (r *router) takeSnapshot(c *restful.Container) *map[string]*service {
 	}
 	services := map[string]*service{}
 	for _, ws := range c.RegisteredWebServices() {
-		services[strings.TrimSuffix(ws.RootPath(), "/")] = &service{ws: ws, index: sync.OnceValue(func() *node {
-			return indexRoutes(ws.RootPath(), r.routesOf(ws, false))
-		})}
+		services[strings.TrimSuffix(ws.RootPath(), "/")] = r.service(func() (*restful.WebService, error) { return ws, nil })
+	}
+	for path, create := range r.later {
+		services[path] = r.service(create)
 	}
 	r.snapshot.Store(&services)
 	return &services
+}
+
+func (r *router) service(create func() (*restful.WebService, error)) *service {
+	return &service{open: sync.OnceValue(func() indexed {
+		ws, err := create()
+		if err != nil {
+			klog.ErrorS(err, "Failed to create an API group")
+			return indexed{err: restful.NewError(http.StatusInternalServerError, err.Error())}
+		}
+		return indexed{ws: ws, index: indexRoutes(ws.RootPath(), r.routesOf(ws, false))}
+	})}
 }
 
 // findService returns the service with the longest root that is the path or an ancestor of it. Roots have at most
@@ -159,11 +199,15 @@ func (r *router) SelectRoute(
 	if svc == nil {
 		return nil, nil, restful.NewError(http.StatusNotFound, "404: Page Not Found")
 	}
-	if route := svc.index().find(below(req.URL.Path, root), req.Method); route != nil && accepts(route, req) {
-		return svc.ws, route, nil
+	open := svc.open()
+	if open.err != nil {
+		return nil, nil, open.err
 	}
-	r.complete(svc.ws)
-	return restful.CurlyRouter{}.SelectRoute([]*restful.WebService{svc.ws}, req)
+	if route := open.index.find(below(req.URL.Path, root), req.Method); route != nil && accepts(route, req) {
+		return open.ws, route, nil
+	}
+	r.complete(open.ws)
+	return restful.CurlyRouter{}.SelectRoute([]*restful.WebService{open.ws}, req)
 }
 
 // ExtractParameters returns no parameters: handlers use request.Info, which was parsed once.

@@ -10,7 +10,9 @@ import (
 
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+
 	"triplane.dev/generic/serve/healthz"
+	"triplane.dev/internal/worker"
 )
 
 // HookContext is the argument of a post-start hook.
@@ -19,8 +21,10 @@ type HookContext struct {
 	context.Context
 	// LoopbackClientConfig is privileged and calls the handler chain without a socket.
 	LoopbackClientConfig *restclient.Config
-	// Go is GenericAPIServer.Go of the outermost server: work may outlive the hook, and shutdown waits for it.
+	// Go and Start are the methods of the outermost GenericAPIServer: work may outlive the hook, and shutdown waits for
+	// it.
 	Go        func(work func(context.Context))
+	Start     func(worker.Runner)
 	HooksDone <-chan struct{} // closed when all post-start hooks have succeeded
 }
 
@@ -95,7 +99,7 @@ func (p *PreparedServer) startHooks(fail func(error)) {
 	}
 	for _, h := range hooks {
 		p.life.start(func(ctx context.Context) {
-			err := h.run(HookContext{ctx, p.LoopbackClientConfig, p.Go, p.hooksDone})
+			err := h.run(HookContext{ctx, p.LoopbackClientConfig, p.Go, p.Start, p.hooksDone})
 			switch {
 			case err == nil && left.Add(-1) == 0:
 				close(p.hooksDone)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -81,21 +82,10 @@ func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) erro
 		}
 	}
 	for _, gv := range info.PrioritizedVersions {
-		storage := info.VersionedResourcesStorageMap[gv.Version]
-		if len(storage) == 0 {
+		if len(info.VersionedResourcesStorageMap[gv.Version]) == 0 {
 			continue
 		}
-		v := &endpoints.APIGroupVersion{
-			Root:          root,
-			GroupVersion:  gv,
-			Resources:     storage,
-			Scheme:        info.Scheme,
-			SchemeName:    info.SchemeName,
-			TypeConverter: info.TypeConverter,
-			Shared:        s.Endpoints(),
-			Routes:        s.Handler.DeferRoutes,
-		}
-		resources, err := v.Install(s.Handler.GoRestfulContainer)
+		resources, err := s.groupVersion(root, info, gv).Install(s.Handler.GoRestfulContainer)
 		if err != nil {
 			return fmt.Errorf("API group version %q: %w", gv, err)
 		}
@@ -103,6 +93,47 @@ func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) erro
 	}
 	s.Handler.Refresh()
 	return nil
+}
+
+func (s *GenericAPIServer) groupVersion(root string, info *APIGroupInfo,
+	gv schema.GroupVersion) *endpoints.APIGroupVersion {
+	return &endpoints.APIGroupVersion{
+		Root:          root,
+		GroupVersion:  gv,
+		Resources:     info.VersionedResourcesStorageMap[gv.Version],
+		Scheme:        info.Scheme,
+		SchemeName:    info.SchemeName,
+		TypeConverter: info.TypeConverter,
+		Shared:        s.Endpoints(),
+		Routes:        s.Handler.DeferRoutes,
+	}
+}
+
+// InstallLater installs an API group that build builds for its first request: once, and without post-start hooks.
+// served are its versions, which another chain of the process serves with the same resources.
+func (s *GenericAPIServer) InstallLater(served []discovery.Version, build func() (*APIGroupInfo, error)) {
+	group, root := served[0].GroupVersion.Group, "/apis"
+	document := func() (*restful.WebService, error) { return s.config.Discovery.GroupWebService(group), nil }
+	path := root + "/" + group
+	if group == "" {
+		path, root = "/api", "/api"
+		document = func() (*restful.WebService, error) {
+			return s.config.Discovery.LegacyWebService(root, s.config.ExternalAddress), nil
+		}
+	}
+	s.Handler.AddLater(path, document)
+	for i := range served {
+		gv := served[i].GroupVersion
+		s.config.Discovery.Set(served[i])
+		s.Handler.AddLater(path+"/"+gv.Version, func() (*restful.WebService, error) {
+			info, err := build()
+			if err != nil {
+				return nil, err
+			}
+			ws, _, err := s.groupVersion(root, info, gv).Service()
+			return ws, err
+		})
+	}
 }
 
 // Endpoints is what the handlers of all resources of the server share.

@@ -15,6 +15,7 @@ type lifecycle struct {
 	mu      sync.Mutex
 	stopped bool
 	running worker.Group
+	runners worker.Together
 }
 
 func newLifecycle() *lifecycle {
@@ -33,11 +34,23 @@ func (l *lifecycle) start(f func(context.Context)) {
 	l.running.Keep(l.ctx, f)
 }
 
-// stop cancels the context and waits for all goroutines.
+// startRunner starts a runner that stop waits for. After stop was called it does nothing.
+func (l *lifecycle) startRunner(r worker.Runner) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped {
+		return
+	}
+	r.Start(l.ctx)
+	l.runners = append(l.runners, r)
+}
+
+// stop cancels the context and waits for all goroutines and runners.
 func (l *lifecycle) stop() {
 	l.mu.Lock()
 	l.stopped = true
 	l.mu.Unlock()
 	l.cancel()
 	l.running.Wait()
+	l.runners.Wait()
 }

@@ -112,6 +112,9 @@ func (s *GenericAPIServer) installOpenAPI() {
 		mux.Handle("/openapi/v3", s.config.OpenAPI.V3Handler())
 		mux.HandlePrefix("/openapi/v3/", s.config.OpenAPI.V3Handler())
 	}
+	if s.config.Nested {
+		return // it has the documents of the outer chain's routes
+	}
 	for _, g := range s.chain() {
 		s.config.OpenAPI.AddWebServices(g.Handler.WebServices)
 	}

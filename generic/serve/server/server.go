@@ -11,6 +11,7 @@ import (
 	"triplane.dev/generic/serve/filters"
 	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/mux"
+	"triplane.dev/internal/worker"
 )
 
 // GenericAPIServer is one of the servers of a chain. Groups, paths, hooks and checks are added before PrepareRun
@@ -85,6 +86,9 @@ func (s *GenericAPIServer) Terminating() <-chan struct{} { return s.terminating 
 
 // Go runs f in a goroutine that shutdown waits for. f's context is done when the last request has completed.
 func (s *GenericAPIServer) Go(f func(ctx context.Context)) { s.life.start(f) }
+
+// Start starts work that shutdown waits for. Its context is done when the last request has completed.
+func (s *GenericAPIServer) Start(r worker.Runner) { s.life.startRunner(r) }
 
 // chain returns the server and the next servers of the chain.
 func (s *GenericAPIServer) chain() []*GenericAPIServer {

@@ -19,7 +19,7 @@ func TestChildHasItsOwnKeys(t *testing.T) {
 		return m.Cache(Config{CacheConfig: storage.CacheConfig{Prefix: m.prefix + "pods/"}})
 	}
 	cache, otherCache := below(child), below(other)
-	rootTap, childTap, otherTap := w.mux.Tap(), child.Tap(), other.Tap()
+	rootTap, childTap, otherTap := w.mux.Tap(nil), child.Tap(nil), other.Tap(nil)
 	defer rootTap.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -19,8 +19,9 @@ const (
 // of the backend, without Previous. Caches have applied a change before the tap returns it. A Tap is not safe
 // for concurrent use.
 type Tap struct {
-	mux  *Multiplexer
-	wake chan struct{}
+	mux    *Multiplexer
+	wake   chan struct{}
+	notify func() // nil does nothing
 
 	mu      sync.Mutex
 	changes []storage.Change
@@ -28,9 +29,10 @@ type Tap struct {
 	lost    bool
 }
 
-// Tap returns a tap that starts with the next change.
-func (m *Multiplexer) Tap() *Tap {
-	t := &Tap{mux: m, wake: make(chan struct{}, 1)}
+// Tap returns a tap that starts with the next change. notify is called after changes that Take or Next then returns; it
+// must not block. Nil does nothing.
+func (m *Multiplexer) Tap(notify func()) *Tap {
+	t := &Tap{mux: m, wake: make(chan struct{}, 1), notify: notify}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.taps = append(slices.Clone(m.taps), t)
@@ -42,11 +44,7 @@ func (m *Multiplexer) Tap() *Tap {
 // again.
 func (t *Tap) Next(ctx context.Context) (changes []storage.Change, lost bool, err error) {
 	for {
-		t.mu.Lock()
-		changes, lost = t.changes, t.lost
-		t.changes, t.bytes, t.lost = nil, 0, false
-		t.mu.Unlock()
-		if len(changes) > 0 || lost {
+		if changes, lost = t.Take(); len(changes) > 0 || lost {
 			return changes, lost, nil
 		}
 		select {
@@ -55,6 +53,15 @@ func (t *Tap) Next(ctx context.Context) (changes []storage.Change, lost bool, er
 			return nil, false, ctx.Err()
 		}
 	}
+}
+
+// Take is Next without waiting.
+func (t *Tap) Take() (changes []storage.Change, lost bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	changes, lost = t.changes, t.lost
+	t.changes, t.bytes, t.lost = nil, 0, false
+	return changes, lost
 }
 
 // Stop ends the tap. It may be called twice.
@@ -92,5 +99,8 @@ func (t *Tap) signal() {
 	select {
 	case t.wake <- struct{}{}:
 	default:
+	}
+	if t.notify != nil {
+		t.notify()
 	}
 }

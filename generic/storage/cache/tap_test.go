@@ -11,7 +11,7 @@ import (
 
 func TestTapReturnsAllChanges(t *testing.T) {
 	h := &Multiplexer{feed: &feed{}}
-	tap := h.Tap()
+	tap := h.Tap(nil)
 	for i := range 3 {
 		for _, each := range h.taps {
 			each.add([]storage.Change{{Key: fmt.Sprint(i), Value: []byte("v"), Revision: int64(i), Previous: []byte("p")}})
@@ -35,7 +35,7 @@ func TestTapReturnsAllChanges(t *testing.T) {
 }
 
 func TestTapIsBounded(t *testing.T) {
-	tap := (&Multiplexer{feed: &feed{}}).Tap()
+	tap := (&Multiplexer{feed: &feed{}}).Tap(nil)
 	big := []storage.Change{{Key: "k", Value: make([]byte, 1<<20)}}
 	for range 2 * tapLimit >> 20 {
 		tap.add(big)

@@ -28,6 +28,7 @@ type Handler interface {
 type Follower struct {
 	ctx     context.Context
 	cache   storage.Cache
+	key     string // the only one; "" is all
 	handler Handler
 	work    *worker.Demand
 	ended   chan struct{} // closed when nothing runs after ctx
@@ -39,8 +40,11 @@ type Follower struct {
 }
 
 // Start follows all records of a cache until ctx is done. It does not block.
-func Start(ctx context.Context, c storage.Cache, h Handler) *Follower {
-	f := &Follower{ctx: ctx, cache: c, handler: h, ended: make(chan struct{})}
+func Start(ctx context.Context, c storage.Cache, h Handler) *Follower { return StartKey(ctx, c, "", h) }
+
+// StartKey is Start for the record of one key.
+func StartKey(ctx context.Context, c storage.Cache, key string, h Handler) *Follower {
+	f := &Follower{ctx: ctx, cache: c, key: key, handler: h, ended: make(chan struct{})}
 	f.work = worker.NewDemand(f.step)
 	context.AfterFunc(ctx, f.work.Request)
 	f.work.Request()
@@ -90,7 +94,8 @@ func (f *Follower) open() bool {
 		return true
 	}
 	f.opened = time.Now()
-	w, err := f.cache.Watch(f.ctx, storage.WatchOptions{Initial: true, Bookmarks: true, Notify: f.work.Request})
+	w, err := f.cache.Watch(f.ctx, storage.WatchOptions{Key: f.key, Initial: true, Bookmarks: true,
+		Notify: f.work.Request})
 	if err != nil {
 		f.reopen(err)
 		return false

@@ -12,6 +12,7 @@ import (
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	certificatesv1client "k8s.io/client-go/kubernetes/typed/certificates/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/controllers/control"
 )
@@ -28,7 +29,7 @@ type approver struct {
 }
 
 // NewApprover returns the controller that approves requests.
-func NewApprover(e *control.Env) (func(context.Context), error) {
+func NewApprover(e *control.Env) (worker.Runner, error) {
 	client, err := certificatesv1client.NewForConfig(e.As(serviceAccount))
 	if err != nil {
 		return nil, err
@@ -38,9 +39,9 @@ func NewApprover(e *control.Env) (func(context.Context), error) {
 		return nil, err
 	}
 	a := &approver{env: e, client: client.CertificateSigningRequests(), reviews: reviews.SubjectAccessReviews()}
-	queue := control.NewQueue(e, "certificate_approval", a.sync)
+	queue := control.NewQueue(e, "certificate_approval", workers, a.sync)
 	follow(e, queue)
-	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
+	return queue, nil
 }
 
 // follow adds all existing and changed requests to the queue.

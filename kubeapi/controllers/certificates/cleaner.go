@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	certificatesv1client "k8s.io/client-go/kubernetes/typed/certificates/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -29,15 +30,15 @@ type cleaner struct {
 }
 
 // NewCleaner returns the controller that deletes old requests.
-func NewCleaner(e *control.Env) (func(context.Context), error) {
+func NewCleaner(e *control.Env) (worker.Runner, error) {
 	client, err := certificatesv1client.NewForConfig(e.As(serviceAccount))
 	if err != nil {
 		return nil, err
 	}
 	c := &cleaner{env: e, client: client.CertificateSigningRequests(), now: time.Now}
-	c.queue = control.NewQueue(e, "certificate_cleaning", c.sync)
+	c.queue = control.NewQueue(e, "certificate_cleaning", 1, c.sync)
 	follow(e, c.queue)
-	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
+	return c.queue, nil
 }
 
 func (c *cleaner) sync(ctx context.Context, name string) error {

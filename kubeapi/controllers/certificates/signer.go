@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	certificatesv1client "k8s.io/client-go/kubernetes/typed/certificates/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -41,15 +42,15 @@ type signer struct {
 }
 
 // NewSigner returns the controller that signs. authority is called for each certificate.
-func NewSigner(e *control.Env, authority func() (*Authority, error)) (func(context.Context), error) {
+func NewSigner(e *control.Env, authority func() (*Authority, error)) (worker.Runner, error) {
 	client, err := certificatesv1client.NewForConfig(e.As(serviceAccount))
 	if err != nil {
 		return nil, err
 	}
 	s := &signer{env: e, client: client.CertificateSigningRequests(), authority: authority, now: time.Now}
-	queue := control.NewQueue(e, "certificate_signing", s.sync)
+	queue := control.NewQueue(e, "certificate_signing", workers, s.sync)
 	follow(e, queue)
-	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
+	return queue, nil
 }
 
 // sync signs an approved request, or sets the condition Failed.

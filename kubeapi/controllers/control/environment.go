@@ -10,6 +10,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
@@ -53,21 +54,38 @@ func Reading(ctx context.Context) context.Context {
 		&user.Info{Name: user.APIServerUser, Groups: []string{user.SystemPrivileged}})
 }
 
-// Recorder returns a recorder of a controller's events, with its service account.
-func (e *Env) Recorder(component, serviceAccount string) (record.EventRecorder, error) {
-	client, err := corev1client.NewForConfig(e.As(serviceAccount))
+// Recorder returns a recorder of a controller's events, with its service account. It needs memory from its first event.
+func (e *Env) Recorder(component, serviceAccount string) *Recorder {
+	return &Recorder{open: sync.OnceValues(func() (record.EventRecorder, error) {
+		client, err := corev1client.NewForConfig(e.As(serviceAccount))
+		if err != nil {
+			return nil, err
+		}
+		broadcaster := record.NewBroadcaster()
+		watch := broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: client.Events("")})
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.closers = append(e.closers, func() {
+			watch.Stop()
+			broadcaster.Shutdown()
+		})
+		return broadcaster.NewRecorder(e.Scheme, corev1.EventSource{Component: component}), nil
+	})}
+}
+
+// Recorder records events. It is created for the first one.
+type Recorder struct {
+	open func() (record.EventRecorder, error)
+}
+
+// Eventf is that of record.EventRecorder.
+func (r *Recorder) Eventf(object runtime.Object, kind, reason, message string, args ...any) {
+	opened, err := r.open()
 	if err != nil {
-		return nil, err
+		klog.ErrorS(err, "Failed to record an event", "reason", reason)
+		return
 	}
-	broadcaster := record.NewBroadcaster()
-	watch := broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: client.Events("")})
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.closers = append(e.closers, func() {
-		watch.Stop()
-		broadcaster.Shutdown()
-	})
-	return broadcaster.NewRecorder(e.Scheme, corev1.EventSource{Component: component}), nil
+	opened.Eventf(object, kind, reason, message, args...)
 }
 
 // Close releases the resources of the environment.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -39,19 +38,22 @@ type Handler func(o *Object)
 // whether a key was among them. It is called like handlers.
 type Listed func(resource schema.GroupResource, revision int64, present func(key string) bool)
 
-// Feed follows the stored objects of a server. Handlers must be registered before Run.
+// Feed follows the stored objects of a server. Handlers must be registered before Start. It has no goroutine while
+// nothing changes.
 type Feed struct {
-	taps    func() []*cache.Tap
-	routes  *routes
-	groups  *Resources
-	exact   map[schema.GroupResource][]Handler
-	all     []Handler
-	listed  []Listed
-	gone    []Handler
-	ignored map[schema.GroupResource]bool
+	multiplexers []*cache.Multiplexer
+	routes       *routes
+	groups       *Resources
+	exact        map[schema.GroupResource][]Handler
+	all          []Handler
+	listed       []Listed
+	gone         []Handler
+	ignored      map[schema.GroupResource]bool
 
-	synced   chan struct{}
-	reported map[schema.GroupResource]bool // logged failures of followResources
+	reading *reading
+	taps    []*worker.Demand
+	ended   chan struct{} // closed after the context of Start is done
+	synced  chan struct{}
 
 	mu   sync.Mutex // held while handlers are called
 	seen map[schema.GroupResource]int64
@@ -60,18 +62,11 @@ type Feed struct {
 // NewFeed returns a feed of the multiplexers' changes. resources lists the resources to follow.
 func NewFeed(multiplexers []*cache.Multiplexer, resources *Resources) *Feed {
 	return &Feed{
-		taps: func() []*cache.Tap {
-			taps := make([]*cache.Tap, len(multiplexers))
-			for i, m := range multiplexers {
-				taps[i] = m.Tap()
-			}
-			return taps
-		},
-		routes: newRoutes(resources), groups: resources,
+		multiplexers: multiplexers, routes: newRoutes(resources), groups: resources,
 		exact: map[schema.GroupResource][]Handler{},
 		ignored: map[schema.GroupResource]bool{{Resource: "events"}: true,
 			{Group: "events.k8s.io", Resource: "events"}: true},
-		synced: make(chan struct{}), reported: map[schema.GroupResource]bool{}, seen: map[schema.GroupResource]int64{},
+		ended: make(chan struct{}), synced: make(chan struct{}), seen: map[schema.GroupResource]int64{},
 	}
 }
 
@@ -93,33 +88,51 @@ func (f *Feed) OnDeletion(h Handler) { f.gone = append(f.gone, h) }
 // Synced returns a channel that is closed when handlers have received all objects that existed at the start.
 func (f *Feed) Synced() <-chan struct{} { return f.synced }
 
-// Run calls handlers until ctx is done.
-func (f *Feed) Run(ctx context.Context) {
-	taps := f.taps()
-	var running worker.Group
-	defer running.Wait()
-	for _, tap := range taps {
-		defer tap.Stop()
-		running.Go(func() { f.follow(ctx, tap) })
+// Start implements Runner: it calls handlers until ctx is done.
+func (f *Feed) Start(ctx context.Context) {
+	var taps []*cache.Tap
+	for _, m := range f.multiplexers {
+		var tap *cache.Tap
+		created := make(chan struct{})
+		work := worker.NewDemand(func() {
+			<-created
+			f.follow(ctx, tap)
+		})
+		tap = m.Tap(work.Request)
+		close(created)
+		taps, f.taps = append(taps, tap), append(f.taps, work)
 	}
-	f.followResources(ctx)
+	f.reading = newReading(ctx, f)
+	context.AfterFunc(ctx, func() {
+		for _, tap := range taps {
+			tap.Stop()
+		}
+		close(f.ended)
+	})
+}
+
+// Wait implements Runner.
+func (f *Feed) Wait() {
+	<-f.ended
+	f.reading.wait()
+	for _, work := range f.taps {
+		work.Wait()
+	}
 }
 
 // follow calls handlers for the changes of a multiplexer.
 func (f *Feed) follow(ctx context.Context, tap *cache.Tap) {
-	for {
-		changes, lost, err := tap.Next(ctx)
-		if err != nil {
-			return
-		}
-		if lost {
-			f.readAgain(ctx)
-		}
-		f.mu.Lock()
-		for i := range changes {
-			f.change(&changes[i])
-		}
-		f.mu.Unlock()
+	changes, lost := tap.Take()
+	if ctx.Err() != nil {
+		return
+	}
+	if lost {
+		f.readAgain(ctx)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range changes {
+		f.change(&changes[i])
 	}
 }
 
@@ -129,23 +142,23 @@ func (f *Feed) change(c *storage.Change) {
 	if !ok || f.ignored[resource] || c.Revision <= f.seen[resource] {
 		return
 	}
-	if c.Deleted() {
-		o := newObject(resource, c.Key, rest, nil, c.Revision)
+	decoded := *c
+	if !c.Deleted() {
+		if !f.wanted(resource) {
+			return
+		}
+		if err := f.routes.decode(resource, &decoded); err != nil {
+			klog.V(2).InfoS("Failed to decode a change of storage", "key", c.Key, "err", err)
+			return
+		}
+	}
+	o := newObject(resource, c.Key, rest, decoded.Value, c.Revision)
+	if o.Deleted() {
 		for _, h := range f.gone {
 			h(o)
 		}
-		f.dispatch(o)
-		return
 	}
-	if !f.wanted(resource) {
-		return
-	}
-	decoded := *c
-	if err := f.routes.decode(resource, &decoded); err != nil {
-		klog.V(2).InfoS("Failed to decode a change of storage", "key", c.Key, "err", err)
-		return
-	}
-	f.dispatch(newObject(resource, c.Key, rest, decoded.Value, c.Revision))
+	f.dispatch(o)
 }
 
 func (f *Feed) wanted(resource schema.GroupResource) bool {
@@ -161,98 +174,6 @@ func (f *Feed) dispatch(o *Object) {
 	}
 	for _, h := range f.all {
 		h(o)
-	}
-}
-
-const (
-	// retryEvery is the retry interval for a resource that cannot be read.
-	retryEvery = 2 * time.Second
-	// retryParts is the retry interval for a resource with objects that cannot be decrypted: they may be lost, or
-	// a key may be restored.
-	retryParts = time.Minute
-)
-
-// followResources reads the objects of each resource when it is first served.
-func (f *Feed) followResources(ctx context.Context) {
-	changes := f.groups.Subscribe()
-	defer changes.Stop()
-	known, unread, partly := map[schema.GroupResource]bool{}, map[schema.GroupResource]bool{},
-		map[schema.GroupResource]bool{}
-	synced := false
-	for {
-		wait, done := ctx, context.CancelFunc(func() {})
-		if len(unread) > 0 {
-			wait, done = context.WithTimeout(ctx, retryEvery)
-		} else if len(partly) > 0 {
-			wait, done = context.WithTimeout(ctx, retryParts)
-			maps.Copy(unread, partly)
-		}
-		_, err := changes.Next(wait)
-		done()
-		if ctx.Err() != nil {
-			return
-		}
-		if err == nil {
-			f.groups.Refresh()
-			f.compare(known, unread)
-		}
-		f.readAll(ctx, unread, partly)
-		if len(unread) == 0 && !synced {
-			synced = true
-			close(f.synced)
-		}
-	}
-}
-
-// compare adds newly served resources to known and unread, and removes resources that are no longer served, so
-// that they are re-read if they are served later.
-func (f *Feed) compare(known, unread map[schema.GroupResource]bool) {
-	local := f.groups.Local()
-	served := make(map[schema.GroupResource]bool, len(local))
-	for _, r := range local {
-		gr := r.GroupResource()
-		served[gr] = true
-		if !known[gr] {
-			known[gr], unread[gr] = true, true
-		}
-	}
-	if len(known) == len(served) {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for gr := range known {
-		if !served[gr] {
-			delete(known, gr)
-			delete(unread, gr)
-			delete(f.reported, gr)
-			delete(f.seen, gr)
-		}
-	}
-	f.routes.keep(served)
-}
-
-// readAll reads the resources in unread, and removes those that succeeded. It moves those with unreadable objects
-// to partly.
-func (f *Feed) readAll(ctx context.Context, unread, partly map[schema.GroupResource]bool) {
-	for gr := range unread {
-		err := f.read(ctx, gr)
-		if ctx.Err() != nil {
-			return
-		}
-		delete(partly, gr)
-		if errors.As(err, new(*unreadError)) {
-			partly[gr] = true
-		}
-		if err == nil || partly[gr] {
-			delete(unread, gr)
-		}
-		if err == nil {
-			delete(f.reported, gr)
-		} else if !f.reported[gr] {
-			f.reported[gr] = true
-			klog.ErrorS(err, "Failed to read the objects of a resource, will retry", "resource", gr.String())
-		}
 	}
 }
 

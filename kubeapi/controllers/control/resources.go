@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -63,8 +64,10 @@ func NewResources(
 	return r, nil
 }
 
-// Subscribe returns a subscription to changes of discovery. Call Refresh after each change.
-func (r *Resources) Subscribe() *discovery.Subscription { return r.public.Subscribe() }
+// Following follows discovery, as Groups.Following. Call Refresh after each change.
+func (r *Resources) Following(f func(context.Context, []schema.GroupVersion)) *discovery.Following {
+	return r.public.Following(f)
+}
 
 // Refresh reads discovery.
 func (r *Resources) Refresh() {
@@ -104,11 +107,10 @@ func newResource(gv schema.GroupVersion, r *metav1.APIResource, external bool) R
 
 // locate records the storage prefix of a built-in resource.
 func (r *Resources) locate(c *catalogue, gr schema.GroupResource) {
-	store := r.stores.Store(gr)
-	if store == nil {
+	prefix, ok := r.stores.KeyPrefix(gr)
+	if !ok {
 		return
 	}
-	prefix := store.KeyPrefix()
 	c.byGroup[gr] = prefix
 	below := strings.TrimSuffix(strings.TrimPrefix(prefix, r.prefix), "/")
 	if _, taken := c.byKey[below]; !taken { // events are in two groups

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
-	"k8s.io/client-go/tools/record"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -27,14 +27,14 @@ type controller struct {
 	env     *control.Env
 	client  policyv1client.PodDisruptionBudgetsGetter
 	dynamic dynamic.Interface
-	events  record.EventRecorder
+	events  *control.Recorder
 	queue   *control.Queue[control.Key]
 	now     func() time.Time
 	known   control.Keys // budgets
 }
 
 // New returns the controller.
-func New(e *control.Env) (func(context.Context), error) {
+func New(e *control.Env) (worker.Runner, error) {
 	config := e.As(serviceAccount)
 	client, err := policyv1client.NewForConfig(config)
 	if err != nil {
@@ -44,15 +44,12 @@ func New(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := e.Recorder(serviceAccount, serviceAccount)
-	if err != nil {
-		return nil, err
-	}
-	c := &controller{env: e, client: client, dynamic: anything, events: events, now: time.Now}
-	c.queue = control.NewQueue(e, "disruption", c.sync)
+	c := &controller{env: e, client: client, dynamic: anything, events: e.Recorder(serviceAccount, serviceAccount),
+		now: time.Now}
+	c.queue = control.NewQueue(e, "disruption", workers, c.sync)
 	e.Feed.On(e.Stores.PodDisruptionBudgets().Resource(), c.budgetChanged)
 	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) { c.podChanged(o.Namespace) })
-	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+	return c.queue, nil
 }
 
 func (c *controller) budgetChanged(o *control.Object) {
@@ -89,7 +86,7 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 		return failure
 	}
 	if outlook.unmanaged {
-		c.events.Event(b, corev1.EventTypeWarning, "UnmanagedPods",
+		c.events.Eventf(b, corev1.EventTypeWarning, "UnmanagedPods",
 			"pods without a controller are not counted, since nothing says how many there should be; "+
 				"they are where .spec.minAvailable is a number")
 	}

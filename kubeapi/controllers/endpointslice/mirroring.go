@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	discoveryv1client "k8s.io/client-go/kubernetes/typed/discovery/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -25,18 +26,18 @@ type mirrorController struct {
 }
 
 // NewMirroring returns the controller that mirrors Endpoints.
-func NewMirroring(e *control.Env) (func(context.Context), error) {
+func NewMirroring(e *control.Env) (worker.Runner, error) {
 	client, err := discoveryv1client.NewForConfig(e.As("endpointslicemirroring-controller"))
 	if err != nil {
 		return nil, err
 	}
 	c := &mirrorController{keeper{env: e, client: client, manager: mirrorManager}}
-	queue := control.NewQueue(e, "endpoint_slice_mirroring", c.sync)
+	queue := control.NewQueue(e, "endpoint_slice_mirroring", workers, c.sync)
 	add := func(o *control.Object) { queue.Add(control.KeyOf(o)) }
 	e.Feed.On(e.Stores.Services().Resource(), add)
 	e.Feed.On(e.Stores.Endpoints().Resource(), add)
 	e.Feed.On(e.Stores.EndpointSlices().Resource(), func(o *control.Object) { enterService(queue, o, mirrorManager) })
-	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
+	return queue, nil
 }
 
 // sync reconciles the slices of a service with its Endpoints.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	discoveryv1client "k8s.io/client-go/kubernetes/typed/discovery/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 	"triplane.dev/kubeapi/group"
 )
@@ -40,7 +41,7 @@ type serviceController struct {
 }
 
 // NewServices returns the controller of Services with a selector.
-func NewServices(e *control.Env) (func(context.Context), error) {
+func NewServices(e *control.Env) (worker.Runner, error) {
 	client, err := discoveryv1client.NewForConfig(e.As("endpointslice-controller"))
 	if err != nil {
 		return nil, err
@@ -50,13 +51,13 @@ func NewServices(e *control.Env) (func(context.Context), error) {
 		selectors: map[string]map[string]labels.Selector{}, selecting: map[control.Key][]string{},
 		zones: map[string]string{},
 	}
-	c.queue = control.NewQueue(e, "endpoint_slice", c.sync)
+	c.queue = control.NewQueue(e, "endpoint_slice", workers, c.sync)
 	e.Feed.On(e.Stores.Services().Resource(), c.serviceChanged)
 	e.Feed.On(e.Stores.Pods().Resource(), c.podChanged)
 	e.Feed.On(e.Stores.Nodes().Resource(), c.nodeChanged)
 	e.Feed.OnListed(c.listed)
 	e.Feed.On(e.Stores.EndpointSlices().Resource(), func(o *control.Object) { enterService(c.queue, o, servicesManager) })
-	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+	return c.queue, nil
 }
 
 // enterService enqueues the service of a changed slice. For a deleted slice it uses the slice's name, which starts

@@ -31,7 +31,7 @@ func TestMissedDeletionsAreForgotten(t *testing.T) {
 		keyPrefix: func(r schema.GroupResource) string { return "/registry/" + r.Resource + "/" },
 		selectors: map[string]map[string]labels.Selector{}, selecting: map[control.Key][]string{}, zones: map[string]string{},
 	}
-	c.queue = control.NewQueue(&control.Env{Metrics: control.NewMetrics(nil)}, "test", func(_ context.Context, key control.Key) error {
+	c.queue = control.NewQueue(&control.Env{Metrics: control.NewMetrics(nil)}, "test", 1, func(_ context.Context, key control.Key) error {
 		synced <- key
 		return nil
 	})
@@ -60,7 +60,7 @@ func TestMissedDeletionsAreForgotten(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { c.queue.Run(ctx, 1); close(ended) }()
+	go func() { c.queue.Run(ctx); close(ended) }()
 	if key := <-synced; key != (control.Key{Namespace: "n", Name: "web"}) {
 		t.Errorf("looked at %v", key)
 	}

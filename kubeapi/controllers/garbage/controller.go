@@ -1,13 +1,11 @@
 package garbage
 
 import (
-	"context"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/internal/worker"
@@ -28,41 +26,24 @@ type controller struct {
 	env      *control.Env
 	graph    *graph
 	client   metadata.Interface
-	events   record.EventRecorder
+	events   *control.Recorder
 	toCheck  *control.Queue[ident]
 	toOrphan *control.Queue[ident]
 }
 
 // New returns the controller.
-func New(e *control.Env) (func(context.Context), error) {
+func New(e *control.Env) (worker.Runner, error) {
 	client, err := metadata.NewForConfig(e.As(serviceAccount))
 	if err != nil {
 		return nil, err
 	}
-	events, err := e.Recorder(name, serviceAccount)
-	if err != nil {
-		return nil, err
-	}
-	c := &controller{env: e, graph: newGraph(), client: client, events: events}
-	c.toCheck = control.NewQueue(e, "garbage_collector_attempt_to_delete", c.check)
-	c.toOrphan = control.NewQueue(e, "garbage_collector_attempt_to_orphan", c.orphan)
+	c := &controller{env: e, graph: newGraph(), client: client, events: e.Recorder(name, serviceAccount)}
+	c.toCheck = control.NewQueue(e, "garbage_collector_attempt_to_delete", checkers, c.check)
+	c.toOrphan = control.NewQueue(e, "garbage_collector_attempt_to_orphan", orphaners, c.orphan)
 	c.graph.check, c.graph.orphan, c.graph.locate = c.toCheck.Add, c.toOrphan.Add, c.locate
 	e.Feed.OnAll(c.changed)
 	e.Feed.OnListed(c.graph.listed)
-	return c.run, nil
-}
-
-func (c *controller) run(ctx context.Context) {
-	var running worker.Group
-	defer running.Wait()
-	running.Go(func() { c.followExternal(ctx) })
-	// Blocking dependents are known only after all objects were read.
-	select {
-	case <-c.env.Feed.Synced():
-	case <-ctx.Done():
-	}
-	running.Go(func() { c.toOrphan.Run(ctx, orphaners) })
-	c.toCheck.Run(ctx, checkers)
+	return worker.Together{&external{controller: c}, worker.After(e.Feed.Synced(), c.toOrphan, c.toCheck)}, nil
 }
 
 // changed handles a stored object. Most have neither owners nor dependents.

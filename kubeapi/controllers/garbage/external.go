@@ -9,43 +9,50 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/generic/api/discovery"
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
-// followExternal watches the metadata of resources of external servers, as they are added and removed, until ctx
-// is done.
-func (c *controller) followExternal(ctx context.Context) {
-	changes := c.env.Resources.Subscribe()
-	defer changes.Stop()
-	var following worker.Group
-	defer following.Wait()
-	running := map[schema.GroupVersionResource]context.CancelFunc{}
-	for {
-		if _, err := changes.Next(ctx); err != nil {
-			for _, stop := range running {
-				stop()
-			}
-			return
+// external watches the metadata of resources of external servers, as they are added and removed.
+type external struct {
+	*controller
+	served    *discovery.Following
+	following worker.Group // one for each running
+	running   map[schema.GroupVersionResource]context.CancelFunc
+}
+
+// Start implements worker.Runner.
+func (e *external) Start(ctx context.Context) {
+	e.running = map[schema.GroupVersionResource]context.CancelFunc{}
+	e.served = e.env.Resources.Following(e.changed)
+	e.served.Start(ctx)
+}
+
+// Wait implements worker.Runner.
+func (e *external) Wait() {
+	e.served.Wait()
+	e.following.Wait()
+}
+
+func (e *external) changed(ctx context.Context, _ []schema.GroupVersion) {
+	e.env.Resources.Refresh()
+	served := map[schema.GroupVersionResource]bool{}
+	for _, r := range e.env.Resources.All() {
+		if !r.External || !r.Can("list", "watch", "delete") {
+			continue
 		}
-		c.env.Resources.Refresh()
-		served := map[schema.GroupVersionResource]bool{}
-		for _, r := range c.env.Resources.All() {
-			if !r.External || !r.Can("list", "watch", "delete") {
-				continue
-			}
-			served[r.GroupVersionResource] = true
-			if running[r.GroupVersionResource] == nil {
-				one, stop := context.WithCancel(ctx)
-				running[r.GroupVersionResource] = stop
-				following.Go(func() { c.followOne(one, &r) })
-			}
+		served[r.GroupVersionResource] = true
+		if e.running[r.GroupVersionResource] == nil {
+			one, stop := context.WithCancel(ctx)
+			e.running[r.GroupVersionResource] = stop
+			e.following.Go(func() { e.followOne(one, &r) })
 		}
-		for gvr, stop := range running {
-			if !served[gvr] {
-				stop()
-				delete(running, gvr)
-			}
+	}
+	for gvr, stop := range e.running {
+		if !served[gvr] {
+			stop()
+			delete(e.running, gvr)
 		}
 	}
 }

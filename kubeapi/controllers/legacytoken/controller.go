@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 	"triplane.dev/kubeapi/group"
 )
@@ -34,28 +35,17 @@ type controller struct {
 
 // New returns the controller. unused is how long a token must be unused before its Secret is marked, and again
 // before it is deleted.
-func New(e *control.Env, unused time.Duration) (func(context.Context), error) {
+func New(e *control.Env, unused time.Duration) (worker.Runner, error) {
 	client, err := corev1client.NewForConfig(e.As("legacy-service-account-token-cleaner"))
 	if err != nil {
 		return nil, err
 	}
 	c := &controller{env: e, client: client, unused: unused, now: time.Now}
-	return c.run, nil
-}
-
-func (c *controller) run(ctx context.Context) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
+	return worker.Every(0, every, func(ctx context.Context) {
 		if err := c.clean(ctx); err != nil && ctx.Err() == nil {
 			klog.InfoS("Failed to check for unused service account tokens", "err", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
+	}), nil
 }
 
 // clean checks all Secrets, once usage has been tracked for long enough.

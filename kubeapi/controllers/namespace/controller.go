@@ -12,6 +12,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -36,7 +37,7 @@ type controller struct {
 }
 
 // New returns the controller. It waits for grace before it empties a deleted namespace.
-func New(e *control.Env, grace time.Duration) (func(context.Context), error) {
+func New(e *control.Env, grace time.Duration) (worker.Runner, error) {
 	config := e.As("namespace-controller")
 	core, err := corev1client.NewForConfig(config)
 	if err != nil {
@@ -47,7 +48,7 @@ func New(e *control.Env, grace time.Duration) (func(context.Context), error) {
 		return nil, err
 	}
 	c := &controller{env: e, client: core.Namespaces(), metadata: meta}
-	c.queue = control.NewQueue(e, "namespace", c.sync)
+	c.queue = control.NewQueue(e, "namespace", workers, c.sync)
 	e.Feed.On(e.Stores.Namespaces().Resource(), func(o *control.Object) {
 		if !o.Deleted() && control.Related(o.Value) {
 			c.queue.AddAfter(o.Name, grace)
@@ -58,7 +59,7 @@ func New(e *control.Env, grace time.Duration) (func(context.Context), error) {
 			c.queue.AddAfter(o.Namespace, batchDelay)
 		}
 	})
-	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+	return c.queue, nil
 }
 
 // await makes deletions of content enqueue the namespace, or stops that.

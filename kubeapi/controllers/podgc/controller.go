@@ -15,6 +15,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -39,13 +40,13 @@ type controller struct {
 }
 
 // New returns the controller. threshold is how many terminated pods are kept; 0 or less keeps all.
-func New(e *control.Env, threshold int) (func(context.Context), error) {
+func New(e *control.Env, threshold int) (worker.Runner, error) {
 	client, err := corev1client.NewForConfig(e.As(serviceAccount))
 	if err != nil {
 		return nil, err
 	}
 	c := &controller{env: e, client: client, threshold: threshold, now: time.Now, away: map[string]time.Time{}}
-	c.queue = control.NewQueue(e, "pod_garbage_collector", c.sync)
+	c.queue = control.NewQueue(e, "pod_garbage_collector", 1, c.sync)
 	changed := func(*control.Object) { c.queue.AddAfter(all, every) }
 	e.Feed.On(e.Stores.Pods().Resource(), changed)
 	e.Feed.On(e.Stores.Nodes().Resource(), func(o *control.Object) {
@@ -53,7 +54,7 @@ func New(e *control.Env, threshold int) (func(context.Context), error) {
 			changed(o)
 		}
 	})
-	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
+	return c.queue, nil
 }
 
 // sync checks all pods.

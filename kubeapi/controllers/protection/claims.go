@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -28,13 +29,13 @@ type claimController struct {
 }
 
 // NewClaims returns the controller of claims.
-func NewClaims(e *control.Env) (func(context.Context), error) {
+func NewClaims(e *control.Env) (worker.Runner, error) {
 	client, err := corev1client.NewForConfig(e.As("pvc-protection-controller"))
 	if err != nil {
 		return nil, err
 	}
 	c := &claimController{env: e, client: client}
-	c.queue = control.NewQueue(e, "pvcprotection", c.sync)
+	c.queue = control.NewQueue(e, "pvcprotection", workers, c.sync)
 	e.Feed.On(e.Stores.PersistentVolumeClaims().Resource(), func(o *control.Object) {
 		c.held.Set(control.KeyOf(o), false)
 		if !o.Deleted() {
@@ -42,7 +43,7 @@ func NewClaims(e *control.Env) (func(context.Context), error) {
 		}
 	})
 	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) { c.podChanged(o.Namespace) })
-	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+	return c.queue, nil
 }
 
 // podChanged enqueues the claims of a namespace that wait for pods.

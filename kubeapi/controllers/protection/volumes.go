@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -20,19 +21,19 @@ type volumeController struct {
 }
 
 // NewVolumes returns the controller of volumes.
-func NewVolumes(e *control.Env) (func(context.Context), error) {
+func NewVolumes(e *control.Env) (worker.Runner, error) {
 	client, err := corev1client.NewForConfig(e.As("pv-protection-controller"))
 	if err != nil {
 		return nil, err
 	}
 	c := &volumeController{env: e, client: client.PersistentVolumes()}
-	queue := control.NewQueue(e, "pvprotection", c.sync)
+	queue := control.NewQueue(e, "pvprotection", workers, c.sync)
 	e.Feed.On(e.Stores.PersistentVolumes().Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			queue.Add(o.Name)
 		}
 	})
-	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
+	return queue, nil
 }
 
 func (c *volumeController) sync(ctx context.Context, name string) error {

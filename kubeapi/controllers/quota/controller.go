@@ -13,6 +13,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -42,7 +43,7 @@ type controller struct {
 type use struct{ charged, postponed time.Time }
 
 // New returns the controller.
-func New(e *control.Env) (func(context.Context), error) {
+func New(e *control.Env) (worker.Runner, error) {
 	config := e.As(serviceAccount)
 	client, err := corev1client.NewForConfig(config)
 	if err != nil {
@@ -53,7 +54,7 @@ func New(e *control.Env) (func(context.Context), error) {
 		return nil, err
 	}
 	c := &controller{env: e, client: client, metadata: meta, names: map[string]map[string]*use{}}
-	c.queue = control.NewQueue(e, "resourcequota_primary", c.sync)
+	c.queue = control.NewQueue(e, "resourcequota_primary", workers, c.sync)
 	e.Feed.On(e.Stores.ResourceQuotas().Resource(), c.quotaChanged)
 	e.Feed.OnDeletion(func(o *control.Object) { c.usageDropped(o.Namespace) })
 	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) {
@@ -65,7 +66,7 @@ func New(e *control.Env) (func(context.Context), error) {
 		e.Stores.PersistentVolumeClaims().Resource()} {
 		e.Feed.On(gr, func(o *control.Object) { c.usageDropped(o.Namespace) })
 	}
-	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+	return c.queue, nil
 }
 
 func (c *controller) quotaChanged(o *control.Object) {

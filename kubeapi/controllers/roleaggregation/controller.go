@@ -13,7 +13,9 @@ import (
 	applyrbacv1 "k8s.io/client-go/applyconfigurations/rbac/v1"
 	rbacv1client "k8s.io/client-go/kubernetes/typed/rbac/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const name = "clusterrole-aggregation-controller"
@@ -27,15 +29,15 @@ type controller struct {
 }
 
 // New returns the controller.
-func New(e *control.Env) (func(context.Context), error) {
+func New(e *control.Env) (worker.Runner, error) {
 	client, err := rbacv1client.NewForConfig(e.As(name))
 	if err != nil {
 		return nil, err
 	}
 	c := &controller{env: e, client: client.ClusterRoles()}
-	c.queue = control.NewQueue(e, "ClusterRoleAggregator", c.sync)
+	c.queue = control.NewQueue(e, "ClusterRoleAggregator", 1, c.sync)
 	e.Feed.On(e.Stores.ClusterRoles().Resource(), c.changed)
-	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
+	return c.queue, nil
 }
 
 // changed enqueues all roles with an aggregation rule, because any of them may select the changed role, or have
@@ -75,6 +77,33 @@ func (c *controller) sync(ctx context.Context, role string) error {
 		return nil
 	}
 	return err
+}
+
+// Aggregate writes the rules of all roles with an aggregation rule, as the controller does.
+func Aggregate(ctx context.Context, stores *group.Stores) error {
+	for changed := true; changed; { // a role may select one with an aggregation rule
+		changed = false
+		all, err := stores.ClusterRoles().ListConsistent(control.Reading(ctx), "")
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(all, func(a, b *rbacv1.ClusterRole) int { return cmp.Compare(a.Name, b.Name) })
+		for _, r := range all {
+			if r.AggregationRule == nil {
+				continue
+			}
+			rules, err := collect(r, all)
+			if err != nil || equality.Semantic.DeepEqual(rules, r.Rules) {
+				continue
+			}
+			changed = true
+			if _, err := stores.ClusterRoles().Store().Modify(control.Reading(ctx), r.Name, nil, false,
+				func(r *rbacv1.ClusterRole) error { r.Rules = rules; return nil }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // collect returns the rules of the roles that r selects, without duplicates.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -29,13 +30,13 @@ type controller struct {
 }
 
 // New returns the controller. ca is the CA in PEM.
-func New(e *control.Env, ca []byte) (func(context.Context), error) {
+func New(e *control.Env, ca []byte) (worker.Runner, error) {
 	client, err := corev1client.NewForConfig(e.As("root-ca-cert-publisher"))
 	if err != nil {
 		return nil, err
 	}
 	c := &controller{env: e, client: client, data: map[string]string{caKey: string(ca)}}
-	queue := control.NewQueue(e, "root_ca_cert_publisher", c.sync)
+	queue := control.NewQueue(e, "root_ca_cert_publisher", workers, c.sync)
 	e.Feed.On(e.Stores.Namespaces().Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			queue.Add(o.Name)
@@ -46,7 +47,7 @@ func New(e *control.Env, ca []byte) (func(context.Context), error) {
 			queue.Add(o.Namespace)
 		}
 	})
-	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
+	return queue, nil
 }
 
 // sync creates or repairs the config map of a namespace.

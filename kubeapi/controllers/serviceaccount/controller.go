@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -22,13 +23,13 @@ type controller struct {
 }
 
 // New returns the controller.
-func New(e *control.Env) (func(context.Context), error) {
+func New(e *control.Env) (worker.Runner, error) {
 	client, err := corev1client.NewForConfig(e.As("service-account-controller"))
 	if err != nil {
 		return nil, err
 	}
 	c := &controller{env: e, client: client}
-	queue := control.NewQueue(e, "serviceaccount", c.sync)
+	queue := control.NewQueue(e, "serviceaccount", workers, c.sync)
 	e.Feed.On(e.Stores.Namespaces().Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			queue.Add(o.Name)
@@ -39,7 +40,7 @@ func New(e *control.Env) (func(context.Context), error) {
 			queue.Add(o.Namespace)
 		}
 	})
-	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
+	return queue, nil
 }
 
 // sync creates the default service account of a namespace.

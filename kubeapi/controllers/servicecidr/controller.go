@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	networkingv1client "k8s.io/client-go/kubernetes/typed/networking/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -33,13 +34,13 @@ type controller struct {
 }
 
 // New returns the controller.
-func New(e *control.Env) (func(context.Context), error) {
+func New(e *control.Env) (worker.Runner, error) {
 	client, err := networkingv1client.NewForConfig(e.As("service-cidrs-controller"))
 	if err != nil {
 		return nil, err
 	}
 	c := &controller{env: e, client: client.ServiceCIDRs()}
-	c.queue = control.NewQueue(e, "servicecidrs", c.sync)
+	c.queue = control.NewQueue(e, "servicecidrs", workers, c.sync)
 	e.Feed.On(e.Stores.ServiceCIDRs().Resource(), func(o *control.Object) {
 		c.held.Set(control.KeyOf(o), false)
 		c.release() // the IPs may be part of another range now
@@ -52,7 +53,7 @@ func New(e *control.Env) (func(context.Context), error) {
 			c.release()
 		}
 	})
-	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+	return c.queue, nil
 }
 
 // release enqueues the waiting ServiceCIDRs.

@@ -40,7 +40,7 @@ func newBase(e *control.Env, account string, kind schema.GroupVersionKind, resou
 		return nil, err
 	}
 	b := &base{env: e, pods: pods}
-	b.queue = control.NewQueue(e, "simulated_"+resource.Resource, sync)
+	b.queue = control.NewQueue(e, "simulated_"+resource.Resource, workers, sync)
 	e.Feed.On(resource, func(o *control.Object) { b.queue.Add(control.KeyOf(o)) })
 	b.follow(e.Stores.Pods().Resource(), kind)
 	return b, nil
@@ -65,8 +65,6 @@ func (b *base) follow(resource schema.GroupResource, kind schema.GroupVersionKin
 		}
 	})
 }
-
-func (b *base) run(ctx context.Context) { b.queue.Run(ctx, workers) }
 
 // controllerOf returns the controller among owners if it has the kind.
 func controllerOf(owners []metav1.OwnerReference, kind schema.GroupVersionKind) *metav1.OwnerReference {

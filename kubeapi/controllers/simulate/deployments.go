@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -42,7 +43,7 @@ type deployments struct {
 }
 
 // NewDeployments returns the controller of Deployments.
-func NewDeployments(e *control.Env) (func(context.Context), error) {
+func NewDeployments(e *control.Env) (worker.Runner, error) {
 	client, err := appsv1client.NewForConfig(e.As(deploymentAccount))
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func NewDeployments(e *control.Env) (func(context.Context), error) {
 		return nil, err
 	}
 	c.follow(e.Stores.ReplicaSets().Resource(), deploymentKind())
-	return c.run, nil
+	return c.queue, nil
 }
 
 // rollout is the state of a Deployment with its ReplicaSets.

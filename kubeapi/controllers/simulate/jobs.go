@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -29,7 +30,7 @@ type jobs struct {
 }
 
 // NewJobs returns the controller of Jobs.
-func NewJobs(e *control.Env) (func(context.Context), error) {
+func NewJobs(e *control.Env) (worker.Runner, error) {
 	client, err := batchv1client.NewForConfig(e.As(jobAccount))
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func NewJobs(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.run, nil
+	return c.queue, nil
 }
 
 // runs are the pods of a Job.

@@ -12,6 +12,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -30,24 +31,30 @@ type podController struct {
 }
 
 // NewPods returns the controller that plays the kubelet for pods of the other controllers.
-func NewPods(e *control.Env) (func(context.Context), error) {
+func NewPods(e *control.Env) (worker.Runner, error) {
 	client, err := corev1client.NewForConfig(e.As(PodsAccount))
 	if err != nil {
 		return nil, err
 	}
 	c := &podController{env: e, client: client}
-	c.queue = control.NewQueue(e, "simulated_pods", c.sync)
+	c.queue = control.NewQueue(e, "simulated_pods", workers, c.sync)
 	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			c.queue.Add(control.KeyOf(o))
 		}
 	})
-	return func(ctx context.Context) {
-		klog.Warning("Workloads are simulated (--simulate-workloads): pods of Deployments, ReplicaSets, StatefulSets " +
-			"and Jobs become Running, Ready or Succeeded, but no container runs. Use this for tests only.")
-		c.queue.Run(ctx, workers)
-	}, nil
+	return c, nil
 }
+
+// Start implements worker.Runner.
+func (c *podController) Start(ctx context.Context) {
+	klog.Warning("Workloads are simulated (--simulate-workloads): pods of Deployments, ReplicaSets, StatefulSets " +
+		"and Jobs become Running, Ready or Succeeded, but no container runs. Use this for tests only.")
+	c.queue.Start(ctx)
+}
+
+// Wait implements worker.Runner.
+func (c *podController) Wait() { c.queue.Wait() }
 
 // simulated reports whether a pod belongs to a controller of this package, and whether that is a Job.
 func simulated(p *corev1.Pod) (yes, job bool) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -29,7 +30,7 @@ type replicaSets struct {
 }
 
 // NewReplicaSets returns the controller of ReplicaSets.
-func NewReplicaSets(e *control.Env) (func(context.Context), error) {
+func NewReplicaSets(e *control.Env) (worker.Runner, error) {
 	client, err := appsv1client.NewForConfig(e.As(replicaSetAccount))
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func NewReplicaSets(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.run, nil
+	return c.queue, nil
 }
 
 func (c *replicaSets) sync(ctx context.Context, key control.Key) error {

@@ -21,6 +21,7 @@ import (
 	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -37,7 +38,7 @@ type statefulSets struct {
 }
 
 // NewStatefulSets returns the controller of StatefulSets.
-func NewStatefulSets(e *control.Env) (func(context.Context), error) {
+func NewStatefulSets(e *control.Env) (worker.Runner, error) {
 	config := e.As(statefulSetAccount)
 	client, err := appsv1client.NewForConfig(config)
 	if err != nil {
@@ -52,7 +53,7 @@ func NewStatefulSets(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.run, nil
+	return c.queue, nil
 }
 
 // replicas is the state of a StatefulSet with its pods.

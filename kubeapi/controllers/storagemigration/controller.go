@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -46,7 +47,7 @@ type controller struct {
 }
 
 // New returns the controller.
-func New(e *control.Env) (func(context.Context), error) {
+func New(e *control.Env) (worker.Runner, error) {
 	config := e.As(serviceAccount)
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -61,13 +62,13 @@ func New(e *control.Env) (func(context.Context), error) {
 		return nil, err
 	}
 	c := &controller{env: e, migrations: client, definitions: definitions.CustomResourceDefinitions(), objects: objects}
-	c.queue = control.NewQueue(e, "storage_version_migrator", c.sync)
+	c.queue = control.NewQueue(e, "storage_version_migrator", 1, c.sync)
 	e.Feed.On(e.Stores.StorageVersionMigrations().Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			c.queue.Add(o.Name)
 		}
 	})
-	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
+	return c.queue, nil
 }
 
 // sync runs a migration.

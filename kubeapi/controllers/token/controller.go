@@ -37,14 +37,14 @@ type controller struct {
 
 // New returns the controller. Like kube-controller-manager's it runs as the manager's user rather than a service
 // account, because it issues credentials of all service accounts.
-func New(e *control.Env, config Config) (func(context.Context), error) {
+func New(e *control.Env, config Config) (worker.Runner, error) {
 	client, err := corev1client.NewForConfig(e.AsUser("system:kube-controller-manager"))
 	if err != nil {
 		return nil, err
 	}
 	c := &controller{Config: config, env: e, client: client}
-	c.toSecrets = control.NewQueue(e, "serviceaccount_tokens_secret", c.sync)
-	c.toAccount = control.NewQueue(e, "serviceaccount_tokens_service", c.removeTokens)
+	c.toSecrets = control.NewQueue(e, "serviceaccount_tokens_secret", workers, c.sync)
+	c.toAccount = control.NewQueue(e, "serviceaccount_tokens_service", workers, c.removeTokens)
 	e.Feed.On(e.Stores.Secrets().Resource(), func(o *control.Object) {
 		if !o.Deleted() && o.Mentions(string(corev1.SecretTypeServiceAccountToken)) {
 			c.toSecrets.Add(control.KeyOf(o))
@@ -55,12 +55,7 @@ func New(e *control.Env, config Config) (func(context.Context), error) {
 			c.toAccount.Add(control.KeyOf(o))
 		}
 	})
-	return func(ctx context.Context) {
-		var running worker.Group
-		running.Go(func() { c.toAccount.Run(ctx, workers) })
-		running.Go(func() { c.toSecrets.Run(ctx, workers) })
-		running.Wait()
-	}, nil
+	return worker.Together{c.toAccount, c.toSecrets}, nil
 }
 
 // sync fills a Secret, or deletes it if its account was deleted.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
 
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
 )
 
@@ -22,19 +23,19 @@ type controller struct {
 }
 
 // New returns the controller.
-func New(e *control.Env) (func(context.Context), error) {
+func New(e *control.Env) (worker.Runner, error) {
 	client, err := batchv1client.NewForConfig(e.As("ttl-after-finished-controller"))
 	if err != nil {
 		return nil, err
 	}
 	c := &controller{env: e, client: client}
-	c.queue = control.NewQueue(e, "ttl_jobs_to_delete", c.sync)
+	c.queue = control.NewQueue(e, "ttl_jobs_to_delete", workers, c.sync)
 	e.Feed.On(e.Stores.Jobs().Resource(), func(o *control.Object) {
 		if o.Mentions(string(batchv1.JobComplete)) || o.Mentions(string(batchv1.JobFailed)) {
 			c.queue.Add(control.KeyOf(o))
 		}
 	})
-	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+	return c.queue, nil
 }
 
 // sync deletes a Job whose TTL has expired, or waits for its expiry.

@@ -3,77 +3,60 @@ package allocator
 import (
 	"context"
 	"errors"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/api/rest"
-	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/follow"
 )
 
-// followAgain is how long after its end another watch of Services begins.
-const followAgain = time.Second
-
-// Follow allocates, until the context ends, the cluster IPs that Services have when they come or change and
+// Following is a runner that allocates the cluster IPs that Services have when they are created or change and
 // that no IPAddress holds: those of a restored backup, or of a server without IPAddresses. What Services do not
-// show, as IPs that leaked, is left to Pass. It may run beside Keep.
-func (r *Repair) Follow(ctx context.Context) {
-	ctx = request.SkippingUnreadable(ctx)
-	for ctx.Err() == nil {
-		if err := r.followServices(ctx); err != nil && ctx.Err() == nil {
-			klog.V(2).InfoS("Services are watched again for their cluster IPs", "reason", err)
+// show, such as leaked IPs, is left to Pass. It may run beside Periodic.
+type Following struct {
+	*Repair
+	following *follow.Follower // nil without Services
+}
+
+// Following returns the runner.
+func (r *Repair) Following() *Following { return &Following{Repair: r} }
+
+// Start implements worker.Runner.
+func (f *Following) Start(ctx context.Context) {
+	if store := f.stores.Services().Store(); store != nil {
+		f.following = follow.Start(ctx, store.Cache(), f)
+	}
+}
+
+// Wait implements worker.Runner.
+func (f *Following) Wait() {
+	if f.following != nil {
+		f.following.Wait()
+	}
+}
+
+// Handle implements follow.Handler.
+func (f *Following) Handle(ctx context.Context, all []storage.Event) {
+	for i := range all {
+		if all[i].Type == storage.Deleted {
+			continue
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(followAgain):
+		if err := f.repairNew(ctx, all[i].Record); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Failed to allocate the cluster IPs of a Service", "key", all[i].Record.Key)
 		}
 	}
 }
 
-// followServices follows what happens from now on, until the watch ends.
-func (r *Repair) followServices(ctx context.Context) error {
-	watchServices := r.stores.Services().Verbs().Watch
-	if watchServices == nil {
-		return errors.New("services cannot be watched")
-	}
-	present := false
-	stream, err := watchServices(ctx, &metainternalversion.ListOptions{
-		SendInitialEvents: &present, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
-	})
-	if err != nil {
-		return err
-	}
-	defer stream.Stop()
-	for {
-		events, err := stream.Next(ctx)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			if e.Type != watch.Added && e.Type != watch.Modified {
-				continue
-			}
-			if err := r.repairNew(ctx, e); err != nil && ctx.Err() == nil {
-				klog.ErrorS(err, "The cluster IPs of a Service could not be allocated")
-			}
-		}
-	}
-}
+// Listed implements follow.Handler.
+func (f *Following) Listed(context.Context, int64, func(string) bool) {}
 
 // repairNew takes the IPs of a Service that no IPAddress holds.
-func (r *Repair) repairNew(ctx context.Context, e rest.Event) error {
-	stored, ok := e.Object.(rest.Stored)
-	if !ok {
-		return nil
-	}
-	obj, err := stored.Decode()
+func (r *Repair) repairNew(ctx context.Context, stored *storage.Record) error {
+	obj, err := r.stores.Services().Store().DecodeShared(stored)
 	if err != nil {
-		return err
+		return nil // Pass reports it
 	}
 	s, ok := obj.(*corev1.Service)
 	if !ok {

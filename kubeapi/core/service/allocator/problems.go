@@ -7,8 +7,8 @@ import (
 )
 
 // Recorders write Events about what a repair finds, in the names of kube-apiserver's two
-// repair loops. A nil one writes none.
-type Recorders struct{ IPs, Ports events.EventRecorder }
+// repair loops. They are called for the first problem; nil writes none.
+type Recorders struct{ IPs, Ports func() events.EventRecorder }
 
 // Names that recorders are to have.
 const (
@@ -24,7 +24,11 @@ type problem struct {
 }
 
 // record writes problems as warnings.
-func record(r events.EventRecorder, problems []problem) {
+func record(open func() events.EventRecorder, problems []problem) {
+	if open == nil || len(problems) == 0 {
+		return
+	}
+	r := open()
 	if r == nil {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage"
+	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/group"
 )
@@ -271,18 +272,11 @@ func (p *ipPass) release(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Keep repairs at intervals until the context ends.
-func (r *Repair) Keep(ctx context.Context, interval time.Duration) {
-	t := time.NewTicker(interval)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			if err := r.Pass(ctx); err != nil && ctx.Err() == nil {
-				klog.ErrorS(err, "Repairing the allocation of cluster IPs and node ports failed")
-			}
+// Periodic repairs at intervals.
+func (r *Repair) Periodic(interval time.Duration) worker.Runner {
+	return worker.Every(interval, interval, func(ctx context.Context) {
+		if err := r.Pass(ctx); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Repairing the allocation of cluster IPs and node ports failed")
 		}
-	}
+	})
 }

@@ -1,4 +1,4 @@
-package triplane
+package kubelet
 
 import (
 	"errors"
@@ -6,10 +6,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addKubeletFlags binds the flags of connections to kubelets, which logs, exec, attach, port-forward and the proxy
-// of nodes use.
-func (k *Kube) addKubeletFlags(fs *pflag.FlagSet) {
-	c := &k.Kubelet
+// AddFlags binds the flags of connections to kubelets, which logs, exec, attach, port-forward and the proxy of nodes
+// use.
+func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.CertFile, "kubelet-client-certificate", c.CertFile,
 		"File with the client certificate for kubelets.")
 	fs.StringVar(&c.KeyFile, "kubelet-client-key", c.KeyFile, "File with the key of --kubelet-client-certificate.")
@@ -27,9 +26,9 @@ func (k *Kube) addKubeletFlags(fs *pflag.FlagSet) {
 	_ = fs.MarkDeprecated("kubelet-port", "kubelet-port is deprecated and will be removed.")
 }
 
-func (k *Kube) validateKubelet() []error {
+// Validate returns an error for each invalid value.
+func (c *Config) Validate() []error {
 	var errs []error
-	c := k.Kubelet
 	if (c.CertFile == "") != (c.KeyFile == "") {
 		errs = append(errs, errors.New("--kubelet-client-certificate and --kubelet-client-key must be given together"))
 	}

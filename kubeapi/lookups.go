@@ -1,4 +1,4 @@
-package triplane
+package kubeapi
 
 import (
 	"context"
@@ -15,23 +15,23 @@ import (
 	"triplane.dev/kubeapi/group"
 )
 
-// lookups reads the objects by which authenticators validate tokens. It implements serviceaccount.Getter with the
+// Lookups reads the objects by which authenticators validate tokens. It implements serviceaccount.Getter with the
 // watch cache.
-type lookups struct {
+type Lookups struct {
 	stores *group.Stores
 	client func() (corev1client.SecretsGetter, error)
 }
 
-// newLookups returns lookups that read from stores and write with a loopback client, which is created on first
+// NewLookups returns Lookups that read from stores and write with a loopback client, which is created on first
 // use.
-func newLookups(stores *group.Stores, loopback *restclient.Config) lookups {
-	return lookups{stores, sync.OnceValues(func() (corev1client.SecretsGetter, error) {
+func NewLookups(stores *group.Stores, loopback *restclient.Config) Lookups {
+	return Lookups{stores, sync.OnceValues(func() (corev1client.SecretsGetter, error) {
 		return corev1client.NewForConfig(loopback)
 	})}
 }
 
 // RecordTokenUse implements options.Lookups.
-func (l lookups) RecordTokenUse(ctx context.Context, namespace, name, day string) error {
+func (l Lookups) RecordTokenUse(ctx context.Context, namespace, name, day string) error {
 	client, err := l.client()
 	if err != nil {
 		return err
@@ -42,22 +42,22 @@ func (l lookups) RecordTokenUse(ctx context.Context, namespace, name, day string
 }
 
 // GetServiceAccount implements serviceaccount.Getter.
-func (l lookups) GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+func (l Lookups) GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
 	return l.stores.ServiceAccounts().Get(ctx, namespace, name)
 }
 
 // GetPod implements serviceaccount.Getter.
-func (l lookups) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+func (l Lookups) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	return l.stores.Pods().Get(ctx, namespace, name)
 }
 
 // GetSecret implements serviceaccount.Getter. It reads only the cache, because any client can send tokens with names
 // of Secrets.
-func (l lookups) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+func (l Lookups) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	return l.stores.Secrets().GetCached(ctx, namespace, name)
 }
 
 // GetNode implements serviceaccount.Getter.
-func (l lookups) GetNode(ctx context.Context, name string) (*corev1.Node, error) {
+func (l Lookups) GetNode(ctx context.Context, name string) (*corev1.Node, error) {
 	return l.stores.Nodes().Get(ctx, "", name)
 }

@@ -1,0 +1,196 @@
+package workspaces
+
+import (
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"triplane.dev"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/memory"
+	"triplane.dev/testserver"
+	"triplane.dev/workspaces"
+)
+
+// startOn starts a server with workspaces on a backend, which several servers can share.
+func startOn(t *testing.T, backend storage.Backend) *testserver.Server {
+	t.Helper()
+	return testserver.Start(t, testserver.WithWorkspaces(), testserver.WithControllers(),
+		testserver.WithOptions(func(o *triplane.Options) { o.Etcd.Backend, o.Etcd.Memory = backend, false }))
+}
+
+// Default objects are not stored until they are changed or deleted, each workspace changes its own, and all replicas show
+// the same ones.
+func TestDefaultsAreShared(t *testing.T) {
+	backend := memory.New()
+	s, replica := startOn(t, backend), startOn(t, backend)
+	ctx := bounded(t)
+	for _, name := range []string{"a", "b"} {
+		create(t, s, &workspaces.Workspace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	roles := clientOf(t, s.InWorkspace("a")).RbacV1().ClusterRoles()
+	all, err := roles.List(ctx, metav1.ListOptions{})
+	if err != nil || len(all.Items) < 50 {
+		t.Fatalf("%d default roles, %v", len(all.Items), err)
+	}
+	watched, err := roles.Watch(ctx, metav1.ListOptions{ResourceVersion: all.ResourceVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watched.Stop()
+	view, err := roles.Patch(ctx, "view", types.MergePatchType, []byte(`{"metadata":{"labels":{"mine":"yes"}}}`), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := roles.Delete(ctx, "edit", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := roles.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "admin"}}, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("a default was created: %v", err)
+	}
+	for _, want := range []struct {
+		event watch.EventType
+		name  string
+	}{{watch.Modified, "view"}, {watch.Deleted, "edit"}} {
+		e, ok := <-watched.ResultChan()
+		if role, is := e.Object.(*rbacv1.ClusterRole); !ok || !is || e.Type != want.event || role.Name != want.name {
+			t.Fatalf("the watch received %v, want %v", e, want)
+		}
+	}
+	for name, server := range map[string]*testserver.Server{"the server": s, "its replica": replica} {
+		mine := clientOf(t, server.InWorkspace("a")).RbacV1().ClusterRoles()
+		again, err := mine.List(ctx, metav1.ListOptions{})
+		if err != nil || len(again.Items) != len(all.Items)-1 {
+			t.Errorf("%s has %d roles, %v, want %d", name, len(again.Items), err, len(all.Items)-1)
+		}
+		if have, err := mine.Get(ctx, "view", metav1.GetOptions{}); err != nil || have.ResourceVersion != view.ResourceVersion {
+			t.Errorf("%s has %v, %v", name, have, err)
+		}
+		others, err := clientOf(t, server.InWorkspace("b")).RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
+		if err != nil || len(others.Items) != len(all.Items) {
+			t.Fatalf("another workspace has %d roles, %v", len(others.Items), err)
+		}
+		for i := range others.Items {
+			if o, first := &others.Items[i], &all.Items[i]; o.UID != first.UID || !o.CreationTimestamp.Equal(&first.CreationTimestamp) {
+				t.Errorf("%s shows another %s", name, o.Name)
+			}
+		}
+	}
+	if _, err := roles.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "edit"}}, metav1.CreateOptions{}); err != nil {
+		t.Errorf("a deleted default cannot be created: %v", err)
+	}
+	stored, err := backend.Range(ctx, storage.RangeOptions{Prefix: "/registry/.workspaces/b."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes := 0
+	for _, kv := range stored.Items {
+		bytes += len(kv.Key) + len(kv.Value)
+	}
+	if bytes == 0 || bytes > 24<<10 {
+		t.Errorf("an empty workspace takes %d bytes in %d keys", bytes, len(stored.Items))
+	}
+}
+
+// A page of a list, a deletion of a collection and a role's effect are those of stored objects.
+func TestDefaultsAreObjects(t *testing.T) {
+	s := startTenants(t)
+	ctx := bounded(t)
+	client := clientOf(t, s.InWorkspace("a"))
+	roles := client.RbacV1().ClusterRoles()
+	whole, err := roles.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, opts := 0, metav1.ListOptions{Limit: 7}
+	for {
+		page, err := roles.List(ctx, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range page.Items {
+			if page.Items[i].Name != whole.Items[names+i].Name {
+				t.Fatalf("page of %d roles: %s is not %s", len(page.Items), page.Items[i].Name, whole.Items[names+i].Name)
+			}
+		}
+		if names += len(page.Items); page.Continue == "" {
+			break
+		}
+		opts.Continue = page.Continue
+	}
+	if names != len(whole.Items) {
+		t.Errorf("%d roles in pages, %d in a list", names, len(whole.Items))
+	}
+	classes := client.SchedulingV1().PriorityClasses()
+	if err := client.FlowcontrolV1().FlowSchemas().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Error(err)
+	}
+	if left, err := client.FlowcontrolV1().FlowSchemas().List(ctx, metav1.ListOptions{}); err != nil || len(left.Items) > 0 {
+		t.Errorf("%d flow schemas are left, %v", len(left.Items), err)
+	}
+	if left, err := classes.List(ctx, metav1.ListOptions{}); err != nil || len(left.Items) != 2 {
+		t.Errorf("%d priority classes, %v", len(left.Items), err)
+	}
+	if err := grant(ctx, client, "view", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: "stranger"}); err != nil {
+		t.Fatal(err)
+	}
+	stranger := s.AddUser("stranger").Config()
+	stranger.Host += "/workspaces/a"
+	maps := clientOf(t, stranger).CoreV1().ConfigMaps("default")
+	await(t, "the role", func() (bool, error) {
+		_, err := maps.List(ctx, metav1.ListOptions{})
+		return err == nil, ignoring(err, apierrors.IsForbidden)
+	})
+	if err := roles.Delete(ctx, "view", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the effect of its deletion", func() (bool, error) {
+		_, err := maps.List(ctx, metav1.ListOptions{})
+		return apierrors.IsForbidden(err), ignoring(err, apierrors.IsForbidden)
+	})
+}
+
+// Keys that a replica writes after a workspace was deleted are not in a later workspace of the name, and are deleted.
+func TestLateWritesAreLost(t *testing.T) {
+	backend := memory.New()
+	s := startOn(t, backend)
+	ctx := bounded(t)
+	create(t, s, &workspaces.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+	maps := clientOf(t, s.InWorkspace("a")).CoreV1().ConfigMaps("default")
+	if _, err := maps.Create(ctx, settings("first"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	old, err := objects(t, s).Get(ctx, "a", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefix := "/registry/" + workspaces.Path("a", old.GetUID()) + "/"
+	key := prefix + "configmaps/default/first"
+	kept, err := backend.Get(ctx, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := objects(t, s).Delete(ctx, "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the deletion", func() (bool, error) {
+		_, err := objects(t, s).Get(ctx, "a", metav1.GetOptions{})
+		return apierrors.IsNotFound(err), ignoring(err, apierrors.IsNotFound)
+	})
+	if _, err := backend.Create(ctx, key, kept.Value, 0); err != nil { // as of a replica that does not know yet
+		t.Fatal(err)
+	}
+	create(t, s, &workspaces.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+	if _, err := maps.Get(ctx, "first", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the late object is in the new workspace: %v", err)
+	}
+	startOn(t, backend)
+	await(t, "the deletion of the late key", func() (bool, error) {
+		left, err := backend.Range(ctx, storage.RangeOptions{Prefix: prefix})
+		return len(left.Items) == 0, err
+	})
+}

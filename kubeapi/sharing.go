@@ -1,0 +1,30 @@
+package kubeapi
+
+import (
+	"context"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane.dev/kubeapi/bootstrap"
+	"triplane.dev/kubeapi/controllers/roleaggregation"
+	"triplane.dev/kubeapi/scheduling"
+)
+
+// WriteDefaults creates in an empty storage the objects that a server with group.NewStoresLike does not create: the
+// default policy with its aggregated rules, priority classes, and the objects of flow control. c.Groups.Stores must be
+// of that kind, too.
+func WriteDefaults(ctx context.Context, c *Config) error {
+	s := &Server{config: c.Complete()}
+	s.Stores = s.config.Groups.Stores
+	if _, err := s.buildLater(); err != nil {
+		return err
+	}
+	unwatched := func(context.Context, []metav1.Object) error { return nil }
+	err := bootstrap.RBAC(ctx, s.Stores, s.feature, unwatched)
+	if err == nil {
+		err = roleaggregation.Aggregate(ctx, s.Stores)
+	}
+	return errors.Join(err, bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses()),
+		bootstrap.FlowControl(ctx, s.Stores))
+}
