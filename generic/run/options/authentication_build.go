@@ -181,9 +181,8 @@ func (o *Authentication) Nested(a *Authenticators, path string, lookups Lookups)
 }
 
 // certificates returns the authenticators of client certificates.
-func (o *Authentication) certificates(
-	a *Authenticators, features func(gate string) bool,
-) (requests []authentication.Request, err error) {
+func (o *Authentication) certificates(a *Authenticators,
+	features func(gate string) bool) (requests []authentication.Request, err error) {
 	if o.RequestHeader.ClientCAFile != "" {
 		if a.RequestHeaderCA, err = authentication.NewCABundle(o.RequestHeader.ClientCAFile); err != nil {
 			return nil, fmt.Errorf("--requestheader-client-ca-file: %w", err)

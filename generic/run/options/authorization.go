@@ -261,9 +261,8 @@ func (b *authorizationBuilder) reload(current *authorization.Replaceable, types 
 }
 
 // build combines the authorizers of a configuration. It omits types that read objects and are not given.
-func (b *authorizationBuilder) build(
-	config *configuration.Configuration,
-) (authorizer.Authorizer, authorizer.RuleResolver, error) {
+func (b *authorizationBuilder) build(config *configuration.Configuration) (authorizer.Authorizer,
+	authorizer.RuleResolver, error) {
 	conditions, errs := configuration.Compile(config)
 	if len(errs) > 0 && b.options.ConfigFile != "" {
 		return nil, nil, fmt.Errorf("--authorization-config: %s: %w", b.options.ConfigFile, errs.ToAggregate())

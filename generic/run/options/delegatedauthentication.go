@@ -105,9 +105,8 @@ func (o *DelegatedAuthentication) Build(ctx context.Context) (_ *Authenticators,
 }
 
 // given returns the authenticators of the files that flags name.
-func (o *DelegatedAuthentication) given(
-	a *Authenticators,
-) (requests []authentication.Request, bundles []*authentication.CABundle, err error) {
+func (o *DelegatedAuthentication) given(a *Authenticators) (requests []authentication.Request,
+	bundles []*authentication.CABundle, err error) {
 	if file := o.RequestHeader.ClientCAFile; file != "" {
 		if a.RequestHeaderCA, err = authentication.NewCABundle(file); err != nil {
 			return nil, nil, fmt.Errorf("--requestheader-client-ca-file: %w", err)
@@ -124,9 +123,8 @@ func (o *DelegatedAuthentication) given(
 }
 
 // lookUp reads the cluster's config map, and starts watching it.
-func (o *DelegatedAuthentication) lookUp(
-	ctx context.Context, config *rest.Config, a *Authenticators,
-) (*clusterinfo.Info, error) {
+func (o *DelegatedAuthentication) lookUp(ctx context.Context, config *rest.Config,
+	a *Authenticators) (*clusterinfo.Info, error) {
 	client, err := corev1client.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -136,15 +134,13 @@ func (o *DelegatedAuthentication) lookUp(
 	defer cancel()
 	switch err := info.Read(ctx, client); {
 	case err != nil && !o.TolerateLookupFailure:
-		return nil,
-			fmt.Errorf("%w; it configures the trusted front proxies and requires the role "+
-				"extension-apiserver-authentication-reader in kube-system. "+
-				"--authentication-tolerate-lookup-failure starts without it, --authentication-skip-lookup uses flags "+
-				"instead", err)
+		return nil, fmt.Errorf("%w; it configures the trusted front proxies and requires the role "+
+			"extension-apiserver-authentication-reader in kube-system. "+
+			"--authentication-tolerate-lookup-failure starts without it, --authentication-skip-lookup uses flags instead",
+			err)
 	case err != nil:
-		klog.ErrorS(err,
-			"Failed to read extension-apiserver-authentication, rejecting client certificates and front proxies "+
-				"until it can be read")
+		klog.ErrorS(err, "Failed to read extension-apiserver-authentication, rejecting client certificates and front "+
+			"proxies until it can be read")
 	}
 	a.background = append(a.background, func(ctx context.Context) { info.Follow(ctx, client) })
 	return info, nil
