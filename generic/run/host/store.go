@@ -75,7 +75,7 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		return nil, err
 	}
 	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload,
-		KMSv1: o.KMSv1, ServerID: serverID})
+		KMSv1: o.Release.KMSv1, ServerID: serverID})
 	if err != nil {
 		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
 	}

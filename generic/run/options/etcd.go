@@ -41,8 +41,8 @@ type Etcd struct {
 	// EncryptionConfig is the EncryptionConfiguration; EncryptionReload reloads it when it changes.
 	EncryptionConfig string
 	EncryptionReload bool
-	// KMSv1 allows the deprecated version of KMS plugins (the feature gate KMSv1).
-	KMSv1 bool
+	// Release is what the compatible releases and the feature gates decide about storage.
+	Release StoreRelease
 
 	CompactionInterval      time.Duration
 	HealthCheckTimeout      time.Duration
@@ -287,7 +287,7 @@ func (o *Etcd) EmbeddedConfig(dir string) (embedded.Config, error) {
 	}
 	config := embedded.Config{
 		Dir: dir, Leases: o.Leases(), QuotaBytes: o.EmbeddedQuotaBytes, SnapshotCount: o.EmbeddedSnapshotCount,
-		KeepFragmented: !o.EmbeddedAutoDefragmentation,
+		KeepFragmented: !o.EmbeddedAutoDefragmentation, Release: o.Release.Etcd,
 	}
 	if member != nil {
 		config.Peer = &embedded.Peer{
