@@ -101,7 +101,8 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	undo.Add(selector.Close)
-	o.Etcd.Dial, o.Etcd.Release = selector.Etcd(), o.Compatibility.StoreRelease()
+	o.Etcd.Dial, o.Etcd.KMSv1 = selector.Etcd(), o.Compatibility.Enabled("KMSv1")
+	o.Etcd.Member.Release = host.EtcdRelease(o.Compatibility.MinCompatibility())
 	if o.Etcd.VerifyStore {
 		o.Etcd.Value = kubeapi.NewValueCheck()
 	}

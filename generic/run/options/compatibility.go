@@ -13,7 +13,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/serve/server"
-	"triplane.dev/generic/storage/embedded"
 )
 
 // The emulated releases: the server's own release, and three before it.
@@ -120,26 +119,6 @@ func (c *Compatibility) Emulated() *version.Version {
 func (c *Compatibility) MinCompatibility() *version.Version {
 	_ = c.resolve()
 	return c.version.MinCompatibilityVersion()
-}
-
-// StoreRelease is what the compatible releases and the feature gates decide about storage.
-type StoreRelease struct {
-	// KMSv1 allows the deprecated version of KMS plugins (the feature gate KMSv1).
-	KMSv1 bool
-	// Etcd is embedded.Config.Release.
-	Etcd string
-}
-
-// newEtcdSince is the first release whose program has the etcd of embedded.Release.
-var newEtcdSince = version.MustParse("1.37")
-
-// StoreRelease returns what MinCompatibility and the gates decide about storage.
-func (c *Compatibility) StoreRelease() StoreRelease {
-	r := StoreRelease{KMSv1: c.Enabled("KMSv1"), Etcd: embedded.Release}
-	if c.MinCompatibility().LessThan(newEtcdSince) {
-		r.Etcd = embedded.FormerRelease
-	}
-	return r
 }
 
 // Stages returns the stages of all feature gates of the emulated release, with kube-apiserver's names; "" is GA.

@@ -134,7 +134,8 @@ type logStatus struct {
 }
 
 // errRemoved is the error of a member that others have removed.
-var errRemoved = errors.New("this member was removed from its cluster: to have it join again, move its etcd directory away and start it with --join")
+var errRemoved = errors.New("this member was removed from its cluster: to have it join again, move its etcd " +
+	"directory away and start it with --join")
 
 // observe processes an entry of etcd's log.
 func (r *logStatus) observe(e zapcore.Entry, fields []zapcore.Field) {

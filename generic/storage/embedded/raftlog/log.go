@@ -202,7 +202,8 @@ func (l *Log) mark(now end) {
 	}
 }
 
-// keep returns how many entries are kept, so that their size is that of followers or a little more. The caller holds mu.
+// keep returns how many entries are kept, so that their size is that of followers or a little more. The caller holds
+// mu.
 func (l *Log) keep(now end) uint64 {
 	for i := len(l.marks) - 1; i >= 0; i-- {
 		if m := l.marks[i]; now.bytes-m.bytes >= l.followers() {
