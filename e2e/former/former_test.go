@@ -216,10 +216,9 @@ func TestClusterThereAndBack(t *testing.T) {
 				awaitFormerEtcd(t, s)
 			}
 			writes.Through(t, ways, 20, func() { change(t, s, program) })
-			time.Sleep(100 * time.Millisecond) // of writes by members of both programs
-		}
-		for _, s := range c.Servers {
-			writes.Check(t, s.Config)
+			for _, s := range c.Servers { // after which objects whose write was interrupted are written again
+				writes.Check(t, s.Config)
+			}
 		}
 	}
 }

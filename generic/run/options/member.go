@@ -98,7 +98,7 @@ type resolved struct {
 // resolve sets defaults; it returns nil without peers.
 func (m *Member) resolve() (*resolved, error) {
 	if m.Listen == "" {
-		if *m != (Member{}) {
+		if *m != (Member{Release: m.Release}) {
 			return nil, errors.New("the other --embedded-etcd-… flags of members need --embedded-etcd-peer-listen")
 		}
 		return nil, nil
