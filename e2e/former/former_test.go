@@ -27,6 +27,9 @@ import (
 // commit is the last one whose program is that of the former release: it serves Kubernetes 1.36, and has etcd 3.6.
 const commit = "d6a9d3004d4963fe8b48f66e9a12e929380af298"
 
+// truncated has the log of etcd be truncated often, whose beginning the other program reads, too.
+const truncated = "--embedded-etcd-snapshot-count=100"
+
 // formerEtcd is the minor release of etcd 3 in that program.
 const formerEtcd = "6"
 
@@ -155,7 +158,7 @@ func resources(t *testing.T, lists []*metav1.APIResourceList) map[schema.GroupVe
 // stored.
 func TestServerThereAndBack(t *testing.T) {
 	former, current := programs(t)
-	s := harness.Prepare(t, "--controllers=*")
+	s := harness.Prepare(t, "--controllers=*", truncated)
 	s.Programs.Triplane = former
 	s.Restart(t)
 	harness.ServeWidgets(t, s)
@@ -202,7 +205,7 @@ func TestServerThereAndBack(t *testing.T) {
 // TestClusterThereAndBack upgrades the members of a cluster one by one while clients write, and takes them back.
 func TestClusterThereAndBack(t *testing.T) {
 	former, current := programs(t)
-	c := &harness.Cluster{Program: former}
+	c := &harness.Cluster{Program: former, Args: []string{truncated}}
 	var ways []oracle.Writer
 	for _, name := range []string{"a", "b", "c"} {
 		c.Join(t, name)

@@ -44,11 +44,16 @@ type klogCore struct {
 	// reach and log observe messages of a cluster; nil for a single member.
 	reach *reach
 	log   *raftlog.Log
+	// saved, if set, is called after etcd has saved a snapshot of the log.
+	saved func()
 }
 
-// Enabled implements zapcore.LevelEnabler. In a cluster, some entries of lower levels are observed as well.
+// savedSnapshot is the message of etcd after it has saved a snapshot of the log.
+const savedSnapshot = "saved snapshot to disk"
+
+// Enabled implements zapcore.LevelEnabler. Some entries of lower levels are observed, in a cluster also for debugging.
 func (c klogCore) Enabled(level zapcore.Level) bool {
-	return level >= zapcore.WarnLevel || c.reach != nil
+	return level >= zapcore.InfoLevel || c.reach != nil
 }
 
 func (c klogCore) With(fields []zapcore.Field) zapcore.Core {
@@ -57,7 +62,7 @@ func (c klogCore) With(fields []zapcore.Field) zapcore.Core {
 }
 
 func (c klogCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if c.log.Check(e.Message) || e.Level >= zapcore.WarnLevel || e.Message == peerActive {
+	if c.log.Check(e.Message) || e.Level >= zapcore.WarnLevel || e.Message == peerActive || e.Message == savedSnapshot {
 		return checked.AddCore(e, c)
 	}
 	return checked
@@ -97,6 +102,9 @@ func wanted(e zapcore.Entry) bool {
 }
 
 func (c klogCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	if e.Message == savedSnapshot && c.saved != nil {
+		c.saved()
+	}
 	c.log.Write(e.Message, fields)
 	c.logged.observe(e, fields)
 	if c.reach != nil {

@@ -112,7 +112,7 @@ func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error)
 		return false, err
 	}
 	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure,
-		klogCore{logged: s.logStatus, reach: s.reach, log: s.log}))
+		klogCore{logged: s.logStatus, reach: s.reach, log: s.log, saved: func() { syncSnapshot(cfg.Dir) }}))
 	if err != nil {
 		return false, err
 	}
