@@ -62,6 +62,8 @@ programs: build ## Build the programs that the end-to-end tests run, into e2e/.b
 
 # The tests of test-others alone.
 OTHERS := triplane.dev/e2e/kine
+# Compiles the program of the former release: make test-others. Without the history of Git it is skipped, which -v prints.
+FORMER := triplane.dev/e2e/former
 # Compiles a module outside, with all that it imports: make test-outside.
 OUTSIDE := triplane.dev/e2e/outside
 
@@ -70,14 +72,16 @@ OUTSIDE := triplane.dev/e2e/outside
 test: build programs ## Run all tests but test-others.
 	$(call say,test)
 	@E2E_PROGRAMS=built $(GO) test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 15m $(PACKAGES) ./hack/... \
-		$$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS) $(OUTSIDE)))
+		$$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS) $(FORMER) $(OUTSIDE)))
 	$(call say,all tests have passed)
 
-test-others: programs ## Run the tests that compile much that no other does: kine, releases, the newest controller-runtime.
+test-others: programs ## Run the tests that compile much that no other does: kine, the former program, releases, the newest controller-runtime.
 	$(call say,build kine)
 	@$(GO) run ./e2e/programs/build kine
 	$(call say,test kine)
 	@E2E_PROGRAMS=built $(GO) test -vet=off -timeout 10m $(OTHERS)
+	$(call say,test with the program of the former release)
+	@E2E_PROGRAMS=built $(GO) test -vet=off -v -timeout 30m $(FORMER)
 	$(call say,test the release)
 	@GOFLAGS= $(GO) test -C hack/release -timeout 30m .
 	$(call say,test with the newest controller-runtime)

@@ -54,6 +54,8 @@ var absentMetrics = map[string]string{
 var ownMetrics = []string{"apiserver_authorization_decisions_total", "apiserver_audit_error_total", "triplane_worker_panics_total",
 	"triplane_chain_requests_total", "triplane_chain_request_duration_seconds",
 	"triplane_embedded_etcd_quota_bytes", "triplane_embedded_etcd_used_bytes", "triplane_embedded_etcd_refused_writes_total", "triplane_embedded_etcd_defragmentations_total",
+	"triplane_embedded_etcd_stored_minor_release", "triplane_embedded_etcd_log_bytes", "triplane_embedded_etcd_log_limit_bytes",
+	"triplane_embedded_etcd_delayed_writes_total",
 	"triplane_stalled_requests", "triplane_stalled_request_bytes"}
 
 // scrape reads /metrics.

@@ -102,6 +102,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	}
 	undo.Add(selector.Close)
 	o.Etcd.Dial, o.Etcd.KMSv1 = selector.Etcd(), o.Compatibility.Enabled("KMSv1")
+	o.Etcd.Member.Release = host.EtcdRelease(o.Compatibility.MinCompatibility())
 	if o.Etcd.VerifyStore {
 		o.Etcd.Value = kubeapi.NewValueCheck()
 	}

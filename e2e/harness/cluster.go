@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -12,6 +13,8 @@ type Cluster struct {
 	Servers map[string]*Server
 	// Args are further ones of each server.
 	Args []string
+	// Program is that of each server, if it is not the built one.
+	Program string
 }
 
 // Join starts a server, which joins another one if there is one.
@@ -28,7 +31,10 @@ func (c *Cluster) Join(t testing.TB, name string) {
 	if c.Servers == nil {
 		c.Servers = map[string]*Server{}
 	}
-	c.Servers[name] = Start(t, args...)
+	s := Prepare(t, args...)
+	s.Programs.Triplane = cmp.Or(c.Program, s.Programs.Triplane)
+	s.Restart(t)
+	c.Servers[name] = s
 }
 
 // Run runs a command of the program on a server's data directory.

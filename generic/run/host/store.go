@@ -12,6 +12,7 @@ import (
 	grpcmetrics "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/guard/flowcontrol"
@@ -173,6 +174,14 @@ func startEmbedded(ctx context.Context, o *options.Etcd, dataDir string) (*embed
 		peer.CertFile, peer.KeyFile, peer.CAFile = files.Cert, files.Key, files.CACert
 	}
 	return embedded.Start(ctx, config)
+}
+
+// EtcdRelease returns the release of etcd in programs that serve a release of Kubernetes.
+func EtcdRelease(kubernetes *version.Version) string {
+	if kubernetes.LessThan(version.MajorMinor(1, 37)) {
+		return embedded.FormerRelease
+	}
+	return embedded.Release
 }
 
 // hosts returns a certificate configuration for hosts, each a name or an IP address.

@@ -209,9 +209,8 @@ func (o *Etcd) Validate() []error {
 			fmt.Errorf("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config"))
 	}
 	if len(o.Servers) == 0 && len(o.Overrides) == 0 && (o.CAFile != "" || o.CertFile != "" || o.KeyFile != "") {
-		errs = append(errs,
-			fmt.Errorf("--etcd-cafile, --etcd-certfile and --etcd-keyfile need --etcd-servers: the embedded etcd "+
-				"does not use them"))
+		errs = append(errs, fmt.Errorf("--etcd-cafile, --etcd-certfile and --etcd-keyfile need --etcd-servers: the "+
+			"embedded etcd does not use them"))
 	}
 	if (o.CertFile == "") != (o.KeyFile == "") {
 		errs = append(errs, fmt.Errorf("--etcd-certfile and --etcd-keyfile must be given together"))
@@ -287,7 +286,7 @@ func (o *Etcd) EmbeddedConfig(dir string) (embedded.Config, error) {
 	}
 	config := embedded.Config{
 		Dir: dir, Leases: o.Leases(), QuotaBytes: o.EmbeddedQuotaBytes, SnapshotCount: o.EmbeddedSnapshotCount,
-		KeepFragmented: !o.EmbeddedAutoDefragmentation,
+		KeepFragmented: !o.EmbeddedAutoDefragmentation, Release: o.Member.Release,
 	}
 	if member != nil {
 		config.Peer = &embedded.Peer{

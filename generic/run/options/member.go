@@ -25,6 +25,8 @@ type Member struct {
 	Initial string
 	// Joining means that the Initial members run already, and have added this one.
 	Joining bool
+	// Release is that of embedded.Config.
+	Release string
 }
 
 func (m *Member) addFlags(fs *pflag.FlagSet) {
@@ -96,7 +98,7 @@ type resolved struct {
 // resolve sets defaults; it returns nil without peers.
 func (m *Member) resolve() (*resolved, error) {
 	if m.Listen == "" {
-		if *m != (Member{}) {
+		if *m != (Member{Release: m.Release}) {
 			return nil, errors.New("the other --embedded-etcd-… flags of members need --embedded-etcd-peer-listen")
 		}
 		return nil, nil
@@ -131,9 +133,8 @@ func (m *Member) resolve() (*resolved, error) {
 		}
 	}
 	if own != "" && own != r.url.String() {
-		return nil,
-			fmt.Errorf("--embedded-etcd-peer-advertise is %s, but --embedded-etcd-initial-cluster has this member "+
-				"at %s", r.url, own)
+		return nil, fmt.Errorf("--embedded-etcd-peer-advertise is %s, but --embedded-etcd-initial-cluster has this "+
+			"member at %s", r.url, own)
 	}
 	if ip := net.ParseIP(r.url.Hostname()); ip != nil && ip.IsUnspecified() {
 		return nil, fmt.Errorf("other members cannot find this one at %s: set --embedded-etcd-peer-advertise", r.url)

@@ -12,6 +12,7 @@ import (
 
 	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"google.golang.org/protobuf/proto"
 
 	"triplane.dev/internal/durable"
 )
@@ -63,9 +64,8 @@ func (s *Snapshot) Put(_ context.Context, keys []Key) (int, error) {
 				return errOrder
 			}
 			s.previous[k.Revision] = true
-			kv := mvccpb.KeyValue{Key: k.Key, Value: k.Value, CreateRevision: k.Created, ModRevision: k.Revision,
-				Version: 1}
-			value, err := kv.Marshal()
+			value, err := proto.Marshal(&mvccpb.KeyValue{Key: k.Key, Value: k.Value, CreateRevision: k.Created,
+				ModRevision: k.Revision, Version: 1})
 			if err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func (s *Snapshot) Finish(_ context.Context, revision int64) error {
 		if s.previous[revision] {
 			return nil
 		}
-		value, err := (&mvccpb.KeyValue{Key: []byte("triplane-copy")}).Marshal()
+		value, err := proto.Marshal(&mvccpb.KeyValue{Key: []byte("triplane-copy")})
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *Snapshot) Each(_ context.Context, f func(Key) error) (revision int64, e
 				return nil
 			}
 			var kv mvccpb.KeyValue
-			if err := kv.Unmarshal(value); err != nil {
+			if err := proto.Unmarshal(value, &kv); err != nil {
 				return err
 			}
 			return f(Key{Key: kv.Key, Value: kv.Value, Created: kv.CreateRevision, Revision: kv.ModRevision})

@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/raft/v3"
 
 	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/embedded/raftlog"
 	"triplane.dev/generic/storage/etcd"
 	"triplane.dev/internal/worker"
 )
@@ -37,7 +38,7 @@ var _ storage.Backend = (*Backend)(nil)
 func newBackend(s *Server, space *space, leases etcd.LeaseOptions) *Backend {
 	revision := &seen{}
 	revision.observe(current(s.etcd))
-	kv := directKV{server: s.etcd, members: s.members, revision: revision, gate: s.gate, space: space}
+	kv := directKV{server: s.etcd, members: s.members, revision: revision, gate: s.gate, space: space, log: s.log}
 	return &Backend{
 		Store:     etcd.NewStore(kv, etcd.StoreOptions{Serializable: !s.clustered, Leases: leases}),
 		server:    s.etcd,
@@ -111,6 +112,7 @@ type directKV struct {
 	revision *seen
 	gate     *gate
 	space    *space
+	log      *raftlog.Log
 }
 
 func (d directKV) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
@@ -134,6 +136,9 @@ func (d directKV) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeRespo
 
 func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error) {
 	if err := d.space.admit(r); err != nil {
+		return nil, err
+	}
+	if err := d.log.Admit(ctx, putBytes(r)); err != nil {
 		return nil, err
 	}
 	resp, err := proposeWithRetry(ctx, d.members, func(ctx context.Context) (*pb.TxnResponse,

@@ -30,14 +30,7 @@ type trio struct {
 
 func newTrio(t *testing.T) *trio {
 	t.Helper()
-	c := &trio{dir: t.TempDir(), urls: map[string]string{}}
-	var err error
-	if c.files, err = pki.EnsurePeer(filepath.Join(c.dir, "pki"), pki.Config{IPs: []net.IP{net.IPv4(127, 0, 0, 1)}}); err != nil {
-		t.Fatal(err)
-	}
-	for i := range c.members {
-		c.urls[name(i)] = "https://" + freeAddress(t)
-	}
+	c := newPeers(t)
 	var wg sync.WaitGroup
 	for i := range c.members {
 		wg.Go(func() { c.start(t, i, c.urls) })
@@ -45,6 +38,20 @@ func newTrio(t *testing.T) *trio {
 	wg.Wait()
 	if t.Failed() {
 		t.FailNow()
+	}
+	return c
+}
+
+// newPeers returns a trio that is not started.
+func newPeers(t *testing.T) *trio {
+	t.Helper()
+	c := &trio{dir: t.TempDir(), urls: map[string]string{}}
+	var err error
+	if c.files, err = pki.EnsurePeer(filepath.Join(c.dir, "pki"), pki.Config{IPs: []net.IP{net.IPv4(127, 0, 0, 1)}}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.members {
+		c.urls[name(i)] = "https://" + freeAddress(t)
 	}
 	return c
 }
@@ -64,7 +71,7 @@ func freeAddress(t *testing.T) string {
 // config returns the configuration of a member.
 func (c *trio) config(name string, initial map[string]string) Config {
 	u, _ := url.Parse(c.urls[name]) // made above
-	return Config{Dir: filepath.Join(c.dir, name), Peer: &Peer{
+	return Config{Dir: filepath.Join(c.dir, name), logLimit: testLogLimit, Peer: &Peer{
 		Name: name, Listen: u.Host, URL: *u, Initial: initial, Wait: 30 * time.Second,
 		CertFile: c.files.Cert, KeyFile: c.files.Key, CAFile: c.files.CACert,
 	}}

@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/server/v3/features"
 	"go.uber.org/zap"
 
+	"triplane.dev/generic/storage/embedded/raftlog"
 	"triplane.dev/generic/storage/etcd"
 )
 
@@ -28,10 +29,16 @@ type Config struct {
 	Leases         etcd.LeaseOptions
 	// Peer configures the connections to other members; nil is a single member.
 	Peer *Peer
+	// Release is the release of etcd whose programs can open the directory: Release, FormerRelease, or "", which
+	// leaves a directory that was lowered as it is. In a cluster that of the leader counts.
+	Release string
 	// Detached opens the directory of a cluster's member without the other members, to take a snapshot.
 	Detached bool
 	// Verify, if set, is run before the directory is opened.
 	Verify *Verification
+
+	// logLimit is the limit of raftlog.New.
+	logLimit int64
 }
 
 // Defaults of Config.
@@ -60,10 +67,6 @@ const (
 	// entries.
 	catchUpEntries = 1 << 30
 	keptEntries    = 16
-	// followersEntries and followersBytes limit the entries for followers. A follower that lacks older entries,
-	// after a stop or a partition, receives the whole database. etcd keeps 5,000 entries of any size.
-	followersEntries = 5000
-	followersBytes   = 64 << 20
 	// compactedAfter is the number of entries after which etcd has trimmed those that it applied before. Up to
 	// fewEntries trimming is not worth the proposals.
 	compactedAfter = 150
@@ -97,7 +100,7 @@ func serverConfig(cfg Config, alone bool, lg *zap.Logger) (config.ServerConfig, 
 	sc.PeerTLSInfo, sc.ClientURLs = cfg.Peer.tls(), nil
 	sc.TickMs, sc.ElectionTicks, sc.StrictReconfigCheck = heartbeatMs, silentHeartbeat, true
 	if !alone {
-		sc.SnapshotCatchUpEntries = followersEntries
+		sc.SnapshotCatchUpEntries = raftlog.FollowersEntries
 	}
 	return sc, nil
 }
@@ -131,7 +134,6 @@ func aloneConfig(cfg Config, lg *zap.Logger) config.ServerConfig {
 
 		WarningApplyDuration:        time.Second,
 		WarningUnaryRequestDuration: time.Second,
-		DowngradeCheckTime:          time.Hour,
 		CompactHashCheckTime:        time.Hour,
 
 		AuthToken:         "simple",

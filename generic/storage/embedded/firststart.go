@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
 	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/storage/embedded/database"
@@ -63,10 +64,10 @@ func committed(path string) (bool, error) {
 			return true, nil
 		}
 		var state raftpb.HardState
-		if record.Type != wal.StateType {
+		if record.GetType() != wal.StateType {
 			continue
 		}
-		if err := state.Unmarshal(record.Data); err != nil || state.Commit > 0 {
+		if err := proto.Unmarshal(record.Data, &state); err != nil || state.GetCommit() > 0 {
 			return true, nil
 		}
 	}

@@ -32,7 +32,7 @@ const minPing = 5 * time.Second
 // and, without a Peer, other members.
 func (s *Server) Serve(listener net.Listener, config *tls.Config) {
 	s.backend.shared.Store(true)
-	s.rpc = v3rpc.Server(s.etcd, config, s.backend.space.guard,
+	s.rpc = v3rpc.Server(s.etcd, config, s.guard,
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: false}))
 	worker.Go(func() {
 		if err := s.rpc.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
@@ -60,7 +60,7 @@ func forbidden(method string, clustered bool) string {
 
 // guard is the gRPC interceptor for clients. It rejects forbidden methods, and writes for which there is no
 // space.
-func (s *space) guard(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any,
+func (s *Server) guard(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any,
 	error) {
 	if why := forbidden(info.FullMethod, s.clustered); why != "" {
 		return nil, status.Error(codes.FailedPrecondition, why)
@@ -74,8 +74,11 @@ func (s *space) guard(ctx context.Context, request any, info *grpc.UnaryServerIn
 	default:
 		return handle(ctx, request)
 	}
-	if err := s.admit(txn); err != nil {
+	if err := s.backend.space.admit(txn); err != nil {
 		return nil, rpctypes.ErrGRPCNoSpace
+	}
+	if err := s.log.Admit(ctx, putBytes(txn)); err != nil {
+		return nil, status.Error(codes.Unavailable, err.Error())
 	}
 	return handle(ctx, request)
 }

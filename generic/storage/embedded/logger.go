@@ -3,10 +3,14 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
+
+	"triplane.dev/generic/storage/embedded/raftlog"
 )
 
 // newLogger returns a logger that passes etcd's warnings and errors to klog. Fatal messages panic instead of
@@ -39,12 +43,17 @@ type klogCore struct {
 	logged *logStatus
 	// reach and log observe messages of a cluster; nil for a single member.
 	reach *reach
-	log   *keptLog
+	log   *raftlog.Log
+	// saved, if set, is called after etcd has saved a snapshot of the log.
+	saved func()
 }
 
-// Enabled implements zapcore.LevelEnabler. In a cluster, some entries of lower levels are observed as well.
+// savedSnapshot is the message of etcd after it has saved a snapshot of the log.
+const savedSnapshot = "saved snapshot to disk"
+
+// Enabled implements zapcore.LevelEnabler. Some entries of lower levels are observed, in a cluster also for debugging.
 func (c klogCore) Enabled(level zapcore.Level) bool {
-	return level >= zapcore.WarnLevel || c.reach != nil
+	return level >= zapcore.InfoLevel || c.reach != nil
 }
 
 func (c klogCore) With(fields []zapcore.Field) zapcore.Core {
@@ -53,10 +62,7 @@ func (c klogCore) With(fields []zapcore.Field) zapcore.Core {
 }
 
 func (c klogCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if e.Message == applying && c.log != nil {
-		c.log.trim()
-	}
-	if e.Level >= zapcore.WarnLevel || e.Message == peerActive {
+	if c.log.Check(e.Message) || e.Level >= zapcore.WarnLevel || e.Message == peerActive || e.Message == savedSnapshot {
 		return checked.AddCore(e, c)
 	}
 	return checked
@@ -96,6 +102,10 @@ func wanted(e zapcore.Entry) bool {
 }
 
 func (c klogCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	if e.Message == savedSnapshot && c.saved != nil {
+		c.saved()
+	}
+	c.log.Write(e.Message, fields)
 	c.logged.observe(e, fields)
 	if c.reach != nil {
 		c.reach.observe(e, fields)
@@ -123,3 +133,56 @@ func (c klogCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 }
 
 func (klogCore) Sync() error { return nil }
+
+// logStatus is information that etcd only reports in its log.
+type logStatus struct {
+	mu      sync.Mutex
+	removed bool
+	problem string // last problem with another member
+}
+
+// errRemoved is the error of a member that others have removed.
+var errRemoved = errors.New("this member was removed from its cluster: to have it join again, move its etcd " +
+	"directory away and start it with --join")
+
+// observe processes an entry of etcd's log.
+func (r *logStatus) observe(e zapcore.Entry, fields []zapcore.Field) {
+	text, ofPeer := "", false
+	for _, f := range fields {
+		if err, is := f.Interface.(error); is && f.Type == zapcore.ErrorType {
+			text = err.Error()
+		}
+		ofPeer = ofPeer || strings.HasSuffix(f.Key, "peer-id")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case strings.Contains(text, "permanently removed"):
+		r.removed = true
+	case ofPeer:
+		r.problem = e.Message
+		if text != "" {
+			r.problem += ": " + text
+		}
+	}
+}
+
+// Err returns errRemoved if the member was removed.
+func (r *logStatus) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.removed {
+		return errRemoved
+	}
+	return nil
+}
+
+// lastProblem returns the last problem with another member as a suffix of an error message.
+func (r *logStatus) lastProblem() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.problem == "" {
+		return ""
+	}
+	return fmt.Sprintf("; the last problem: %s", r.problem)
+}

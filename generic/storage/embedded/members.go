@@ -101,7 +101,7 @@ func (s *Server) AddMember(ctx context.Context, name, url string) error {
 				"or choose another --embedded-etcd-name", name,
 				m.ID, m.URL)
 		case m.URL == url && m.Name == "" && m.Learner:
-			return nil
+			return explain(s.cancelDowngrade(ctx))
 		case m.URL == url:
 			return membersError("a member at %s (%s, %s) already exists: remove it with \"triplane member "+
 				"remove\"", url, m.Name, m.ID)
@@ -110,8 +110,10 @@ func (s *Server) AddMember(ctx context.Context, name, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, changeWithin)
 	defer cancel()
 	now := time.Now()
-	_, err = s.etcd.AddMember(ctx, *membership.NewMemberAsLearner("", urls, "", &now))
-	return explain(err)
+	if _, err = s.etcd.AddMember(ctx, *membership.NewMemberAsLearner("", urls, "", &now)); err != nil {
+		return explain(err)
+	}
+	return explain(s.cancelDowngrade(ctx))
 }
 
 // RemoveMember removes a member by its name or ID.

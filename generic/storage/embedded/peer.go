@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
@@ -18,6 +19,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/rafthttp"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/generic/storage/embedded/raftlog"
 	"triplane.dev/internal/worker"
 )
 
@@ -71,6 +73,7 @@ func (p *Peer) urls() (types.URLsMap, error) {
 // peers serves the requests of other members.
 type peers struct {
 	server *http.Server
+	client *http.Transport
 	member atomic.Pointer[http.Handler] // nil until serve
 }
 
@@ -84,7 +87,11 @@ func listenPeers(p *Peer) (*peers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to listen for members of the embedded etcd on %s: %w", p.Listen, err)
 	}
-	s := &peers{}
+	client, err := transport.NewTransport(tls, changeWithin)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	s := &peers{client: client}
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: rafthttp.ConnReadTimeout, ErrorLog: log.New(quiet{}, "", 0)}
 	worker.Go(func() {
 		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -95,8 +102,11 @@ func listenPeers(p *Peer) (*peers, error) {
 }
 
 // serve passes further requests to a member.
-func (p *peers) serve(member *etcdserver.EtcdServer) {
-	handler := etcdhttp.NewPeerHandler(newLogger(), member)
+func (p *peers) serve(member *etcdserver.EtcdServer, log *raftlog.Log) {
+	mux := http.NewServeMux()
+	mux.Handle("/", etcdhttp.NewPeerHandler(newLogger(), member))
+	mux.Handle(raftlog.Path, log)
+	var handler http.Handler = mux
 	p.member.Store(&handler)
 }
 
@@ -114,7 +124,17 @@ func (p *peers) close() error {
 	if p == nil {
 		return nil
 	}
+	p.client.CloseIdleConnections()
 	return p.server.Close()
+}
+
+// leaderLog reads the bytes of the leader's log from the leader.
+func (s *Server) leaderLog(ctx context.Context) (int64, error) {
+	leader := s.etcd.Cluster().Member(s.etcd.Leader())
+	if leader == nil || len(leader.PeerURLs) == 0 {
+		return 0, errNoMajority
+	}
+	return raftlog.Fetch(ctx, s.peers.client, leader.PeerURLs[0])
 }
 
 // quiet logs messages of the HTTP server, which are about failed connections, at verbosity 2.

@@ -90,12 +90,15 @@ func (s *Server) replaceLeaders(ctx context.Context) {
 		}
 		klog.V(2).InfoS("Campaigning, the process of the embedded etcd's leader has ended", "leader", leader.String())
 		self := s.etcd.MemberID()
-		// The message with which a leader transfers its leadership.
-		if err := s.etcd.Process(ctx, raftpb.Message{Type: raftpb.MsgTimeoutNow, From: uint64(leader), To: uint64(self),
-			Term: term}); err != nil {
+		if err := s.etcd.Process(ctx, timeoutNow(uint64(leader), uint64(self), term)); err != nil {
 			klog.V(2).InfoS("Failed to campaign for the leadership of the embedded etcd", "err", err)
 		}
 	}
+}
+
+// timeoutNow returns the message with which a leader transfers its leadership.
+func timeoutNow(from, to, term uint64) *raftpb.Message {
+	return &raftpb.Message{Type: raftpb.MsgTimeoutNow.Enum(), From: &from, To: &to, Term: &term}
 }
 
 // ended reports whether a member's process has ended: connections to its address are refused.

@@ -14,11 +14,11 @@ import (
 	"go.etcd.io/etcd/server/v3/config"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
-	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/storage/embedded/database"
+	"triplane.dev/generic/storage/embedded/raftlog"
 	"triplane.dev/internal/durable"
 	"triplane.dev/internal/worker"
 )
@@ -36,8 +36,8 @@ type Server struct {
 	peers     *peers       // nil for a single member
 	failure   *failure
 	logStatus *logStatus
-	reach     *reach   // nil for a single member
-	log       *keptLog // nil for a single member
+	reach     *reach       // nil for a single member
+	log       *raftlog.Log // nil for a single member
 	members   *agreement
 	// clustered is whether there may be other members.
 	clustered bool
@@ -63,25 +63,28 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{lock: lock, gate: &gate{}, failure: newFailure(), logStatus: &logStatus{}, clustered: cfg.Peer != nil,
 		done: make(chan struct{})}
 	if s.clustered {
-		s.reach, s.log = newReach(), &keptLog{}
+		s.reach, s.log = newReach(), raftlog.New(cfg.logLimit)
 	}
 	alone, err := s.open(ctx, cfg)
 	if err != nil {
 		_ = errors.Join(s.peers.close(), lock.Close()) // err is the cause
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
-	s.log.of(s.etcd)
+	s.log.Of(s.etcd, s.leaderLog)
 	s.etcd.Start()
 	s.members = &agreement{server: s.etcd, reach: s.reach}
 	if s.clustered {
-		s.peers.serve(s.etcd)
+		s.peers.serve(s.etcd, s.log)
 	}
 	worker.Go(s.follow)
 	if s.clustered {
 		s.members.renew()
 		s.whileOpen(s.followLeader)
 		s.whileOpen(s.replaceLeaders)
-		s.whileOpen(s.log.count)
+		s.whileOpen(s.log.Count)
+	}
+	if cfg.Release != "" {
+		s.whileOpen(func(ctx context.Context) { s.keepRelease(ctx, cfg.Release) })
 	}
 	space := newSpace(s.etcd, s.gate, cfg)
 	if err := errors.Join(s.begin(ctx, space, alone, cfg), syncNames(cfg.Dir)); err != nil {
@@ -109,7 +112,7 @@ func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error)
 		return false, err
 	}
 	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure,
-		klogCore{logged: s.logStatus, reach: s.reach, log: s.log}))
+		klogCore{logged: s.logStatus, reach: s.reach, log: s.log, saved: func() { syncSnapshot(cfg.Dir) }}))
 	if err != nil {
 		return false, err
 	}
@@ -174,7 +177,7 @@ func (s *Server) join(ctx context.Context, alone bool, peer *Peer) error {
 			s.keepEntries(keptEntries)
 		}
 	}
-	s.log.begin()
+	s.log.Begin()
 	switch {
 	case peer == nil && !alone:
 		return fmt.Errorf("it belongs to a member of a cluster of several, which cannot run without --embedded-etcd-peer-listen: %s", s.listed())
@@ -315,8 +318,7 @@ func (s *Server) lead(ctx context.Context) (leads bool, err error) {
 		return false, nil
 	}
 	for uint64(s.etcd.Leader()) != id {
-		now := raftpb.Message{Type: raftpb.MsgTimeoutNow, From: id, To: id, Term: s.etcd.Term()}
-		if err := s.etcd.Process(ctx, now); err != nil {
+		if err := s.etcd.Process(ctx, timeoutNow(id, id, s.etcd.Term())); err != nil {
 			return false, err
 		}
 		if err := s.pause(ctx, tick); err != nil {

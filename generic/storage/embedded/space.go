@@ -53,10 +53,8 @@ type space struct {
 	quota  int64
 	// rewrite enables defragmentation.
 	rewrite bool
-	// clustered is whether there may be other members.
-	clustered bool
-	snap      string        // directory of the database file
-	wake      chan struct{} // receives after a write was rejected
+	snap    string        // directory of the database file
+	wake    chan struct{} // receives after a write was rejected
 
 	refused, defragmented atomic.Int64 // counters
 
@@ -76,7 +74,7 @@ type space struct {
 
 func newSpace(server *etcdserver.EtcdServer, gate *gate, cfg Config) *space {
 	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented,
-		clustered: cfg.Peer != nil, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
+		snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
 }
 
 // usage returns the size of the file and its used bytes.
@@ -91,16 +89,7 @@ func (s *space) usage() (size, used int64) {
 
 // admit returns an error if there is no space for a transaction.
 func (s *space) admit(r *pb.TxnRequest) error {
-	cost := int64(0)
-	for _, op := range r.Success {
-		if put := op.GetRequestPut(); put != nil {
-			cost += int64(len(put.Key)+len(put.Value)) + putOverhead
-		}
-	}
-	if cost == 0 {
-		return nil
-	}
-	if s.take(cost) {
+	if cost := putBytes(r); cost == 0 || s.take(cost) {
 		return nil
 	}
 	s.refused.Add(1)
@@ -109,6 +98,16 @@ func (s *space) admit(r *pb.TxnRequest) error {
 	default:
 	}
 	return storage.ErrNoSpace
+}
+
+// putBytes returns the bytes that the puts of a transaction take.
+func putBytes(r *pb.TxnRequest) (n int64) {
+	for _, op := range r.Success {
+		if put := op.GetRequestPut(); put != nil {
+			n += int64(len(put.Key)+len(put.Value)) + putOverhead
+		}
+	}
+	return n
 }
 
 // take reports whether there is space for cost bytes, and if so adds them to admitted.
@@ -312,8 +311,17 @@ func (s *Server) Collectors() []prometheus.Collector {
 			_, used := space.usage()
 			return used
 		}),
+		gauge("triplane_embedded_etcd_stored_minor_release",
+			"Minor release of etcd 3 whose programs can open the data directory; 0 if it is not known yet.", s.storedMinor),
 		counter("triplane_embedded_etcd_refused_writes_total",
 			"Writes that were rejected because the embedded etcd had no space.", space.refused.Load),
+		gauge("triplane_embedded_etcd_log_bytes",
+			"Bytes of the applied entries of raft's log that this member of a cluster keeps in memory, or its leader if that "+
+				"keeps more.", s.log.Kept),
+		gauge("triplane_embedded_etcd_log_limit_bytes",
+			"Limit for the bytes of raft's log, near which writes are delayed; 0 for a single member.", s.log.Limit),
+		counter("triplane_embedded_etcd_delayed_writes_total",
+			"Writes that were delayed because raft's log was large, while a member was catching up.", s.log.Delayed),
 		counter("triplane_embedded_etcd_defragmentations_total", "Defragmentations of the embedded etcd's database file.",
 			space.defragmented.Load),
 	}

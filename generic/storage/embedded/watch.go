@@ -26,7 +26,8 @@ func (b *Backend) Watch(ctx context.Context, prefix string, from int64,
 	}
 	defer b.gate.leave()
 	ws := b.server.Watchable().NewWatchStream()
-	if _, err := ws.Watch(clientv3.AutoWatchID, []byte{0}, []byte{}, from+1); err != nil {
+	// The context of a watch is only for its span, which is not that of ctx: the stream would end it.
+	if _, err := ws.Watch(context.Background(), clientv3.AutoWatchID, []byte{0}, []byte{}, from+1); err != nil {
 		ws.Close()
 		return nil, err
 	}
@@ -92,8 +93,7 @@ func (s *stream) gather(resp mvcc.WatchResponse, ok bool) ([]storage.Change, int
 }
 
 func (s *stream) take(resp mvcc.WatchResponse) {
-	for i := range resp.Events {
-		e := &resp.Events[i]
+	for _, e := range resp.Events {
 		s.progress = max(s.progress, e.Kv.ModRevision)
 		if bytes.HasPrefix(e.Kv.Key, s.prefix) {
 			s.changes = append(s.changes, s.change(e))

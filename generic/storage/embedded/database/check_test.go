@@ -8,6 +8,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"google.golang.org/protobuf/proto"
 )
 
 // BenchmarkCheck measures the check of a database at the start, with 100 MB of objects of 2 KB.
@@ -30,8 +31,8 @@ func BenchmarkCheck(b *testing.B) {
 		for i := int64(1); i <= entries; i++ {
 			at := append(binary.BigEndian.AppendUint64(nil, uint64(i)), '_')
 			at = binary.BigEndian.AppendUint64(at, 0)
-			kv := mvccpb.KeyValue{Key: at, Value: make([]byte, size), CreateRevision: i, ModRevision: i, Version: 1}
-			value, err := kv.Marshal()
+			value, err := proto.Marshal(&mvccpb.KeyValue{Key: at, Value: make([]byte, size), CreateRevision: i,
+				ModRevision: i, Version: 1})
 			if err != nil {
 				return err
 			}

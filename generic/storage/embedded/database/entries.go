@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/types"
 	"go.etcd.io/etcd/server/v3/lease/leasepb"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 // The bucket of revisions, and the lengths of its keys: main revision, "_", sub revision, and a mark if the key
@@ -38,19 +39,19 @@ func checkEntry(bucket string, key, value []byte) error {
 		err = checkMeta(string(key), value)
 	case "lease":
 		var l leasepb.Lease
-		if err = l.Unmarshal(value); err == nil && (len(key) != 8 || uint64(l.ID) != binary.BigEndian.Uint64(key)) {
+		if err = proto.Unmarshal(value, &l); err == nil && (len(key) != 8 || uint64(l.ID) != binary.BigEndian.Uint64(key)) {
 			err = errors.New("it belongs to another lease")
 		}
 	case "alarm":
-		err = new(pb.AlarmMember).Unmarshal(key)
+		err = proto.Unmarshal(key, new(pb.AlarmMember))
 	case "members", "members_removed":
 		if _, err = types.IDFromString(string(key)); err == nil && bucket == "members" && !json.Valid(value) {
 			err = errors.New("it is not JSON")
 		}
 	case "authUsers":
-		err = new(authpb.User).Unmarshal(value)
+		err = proto.Unmarshal(value, new(authpb.User))
 	case "authRoles":
-		err = new(authpb.Role).Unmarshal(value)
+		err = proto.Unmarshal(value, new(authpb.Role))
 	case "auth":
 		if string(key) == "authRevision" && len(value) != 8 {
 			err = errLength
