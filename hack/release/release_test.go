@@ -56,6 +56,14 @@ func TestRelease(t *testing.T) {
 		t.Errorf("the SBOM has %d packages", len(bill.Packages))
 	}
 
+	chart := t.TempDir()
+	untar(t, zipped(t, read(t, filepath.Join(first, "triplane-chart-0.0.1-test.tgz"))), chart)
+	if stamped := string(read(t, filepath.Join(chart, "triplane", "Chart.yaml"))); !strings.Contains(stamped, "\nversion: 0.0.1-test\n") ||
+		!strings.Contains(stamped, "\nappVersion: v0.0.1-test\n") {
+		t.Errorf("the chart has another version:\n%s", stamped)
+	}
+	read(t, filepath.Join(chart, "triplane", "templates", "servers.yaml"))
+
 	unpacked := t.TempDir()
 	untar(t, zipped(t, read(t, filepath.Join(first, name+".tar.gz"))), unpacked)
 	version, err := exec.Command(filepath.Join(unpacked, "triplane"), "--version").Output()
