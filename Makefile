@@ -62,7 +62,7 @@ programs: build ## Build the programs that the end-to-end tests run, into e2e/.b
 
 # The tests of test-others alone.
 OTHERS := triplane.dev/e2e/kine
-# Compiles a module outside, with all that it imports: make test-outside.
+# Compiles the module outside, with all that it imports: make test-outside.
 OUTSIDE := triplane.dev/e2e/outside
 
 # go vet is part of lint. One package more than processors runs at a time, since tests of the whole program wait
@@ -84,7 +84,7 @@ test-others: programs ## Run the tests that compile much that no other does: kin
 	@E2E_PROGRAMS=built $(GO) test -vet=off ./e2e/envtest -timeout 30m -args -newest
 	$(call say,the other tests have passed)
 
-test-outside: ## Compile the pages' code in a module outside, and test it.
+test-outside: ## Follow the README's ways and the pages' code in a directory outside (minutes).
 	$(GO) test -vet=off -timeout 30m $(OUTSIDE)
 
 envtest-assets: build ## Lay out the programs of envtest in bin/envtest.
