@@ -195,7 +195,7 @@ func TestChartReleases(t *testing.T) {
 		t.Errorf("hooks remain: %s", left)
 	}
 	one := set()
-	run("upgrade", "triplane", chartDir, "--wait", "--set", "replicas=3")
+	run("upgrade", "triplane", chartDir, "--wait", "--reuse-values", "--set", "replicas=3")
 	// Neither is the StatefulSet another one, nor is the first server restarted.
 	if three, want := set(), strings.Replace(one, " 1 ", " 3 ", 1); three != want {
 		t.Errorf("after the upgrade, the StatefulSet is %s, want %s", three, want)
