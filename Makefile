@@ -62,7 +62,7 @@ programs: build ## Build the programs that the end-to-end tests run, into e2e/.b
 
 # The tests of test-others alone.
 OTHERS := triplane.dev/e2e/kine
-# Compiles the module outside, with all that it imports: make test-outside.
+# Compiles a module outside, with all that it imports: make test-outside.
 OUTSIDE := triplane.dev/e2e/outside
 
 # go vet is part of lint. One package more than processors runs at a time, since tests of the whole program wait

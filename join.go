@@ -80,7 +80,8 @@ func (o *Options) join(ctx context.Context) error {
 		member.Initial = "" // which need not contain it
 		return nil
 	}
-	self, initial := host.Joining{}, false
+	var self host.Joining
+	var initial bool
 	if self.Name, self.URL, initial, err = member.Self(); err != nil {
 		return err
 	}
