@@ -9,15 +9,11 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	certificatesinformers "k8s.io/client-go/informers/certificates"
-	coreinformers "k8s.io/client-go/informers/core"
-	rbacinformers "k8s.io/client-go/informers/rbac"
-	resourceinformers "k8s.io/client-go/informers/resource"
-	storageinformers "k8s.io/client-go/informers/storage"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -88,10 +84,9 @@ func (a *authorizers) policyInEffect(ctx context.Context, policy []metav1.Object
 }
 
 func rbacKinds(factory *informers.Factory) []cache.SharedIndexInformer {
-	kinds := rbacinformers.New(factory, metav1.NamespaceAll, nil).V1()
 	return []cache.SharedIndexInformer{
-		kinds.ClusterRoles().Informer(), kinds.ClusterRoleBindings().Informer(),
-		kinds.Roles().Informer(), kinds.RoleBindings().Informer(),
+		factory.InformerFor(&rbacv1.ClusterRole{}), factory.InformerFor(&rbacv1.ClusterRoleBinding{}),
+		factory.InformerFor(&rbacv1.Role{}), factory.InformerFor(&rbacv1.RoleBinding{}),
 	}
 }
 
@@ -151,29 +146,27 @@ func (n *nodeAuthorizer) run(ctx context.Context, factory *informers.Factory) {
 // kinds returns the informers of the served resources that the decision depends on.
 func (n *nodeAuthorizer) kinds(factory *informers.Factory) []cache.SharedIndexInformer {
 	var kinds []cache.SharedIndexInformer
-	core := coreinformers.New(factory, metav1.NamespaceAll, nil).V1()
 	if n.serves(corev1.SchemeGroupVersion, "pods") {
-		pods := core.Pods().Informer()
+		pods := factory.InformerFor(&corev1.Pod{})
 		if err := pods.SetTransform(nodeauthorizer.Trim); err != nil {
 			klog.ErrorS(err, "Failed to trim the pods of the node authorizer")
 		}
 		kinds = append(kinds, pods)
 	}
 	if n.serves(corev1.SchemeGroupVersion, "persistentvolumes") {
-		kinds = append(kinds, core.PersistentVolumes().Informer())
+		kinds = append(kinds, factory.InformerFor(&corev1.PersistentVolume{}))
 	}
 	if n.serves(storagev1.SchemeGroupVersion, "volumeattachments") {
-		kinds = append(kinds, storageinformers.New(factory, metav1.NamespaceAll, nil).V1().VolumeAttachments().Informer())
+		kinds = append(kinds, factory.InformerFor(&storagev1.VolumeAttachment{}))
 	}
 	if n.serves(resourcev1.SchemeGroupVersion, "resourceslices") {
-		kinds = append(kinds, resourceinformers.New(factory, metav1.NamespaceAll, nil).V1().ResourceSlices().Informer())
+		kinds = append(kinds, factory.InformerFor(&resourcev1.ResourceSlice{}))
 	}
 	const requests = "podcertificaterequests"
 	if n.features.PodCertificates && (n.serves(certificatesv1.SchemeGroupVersion, requests) ||
 		n.serves(certificatesv1beta1.SchemeGroupVersion, requests)) {
-		certificates := certificatesinformers.New(factory, metav1.NamespaceAll, nil)
 		// The hub version: a factory finds stores by the Go type of their objects.
-		kinds = append(kinds, certificates.V1beta1().PodCertificateRequests().Informer())
+		kinds = append(kinds, factory.InformerFor(&certificatesv1beta1.PodCertificateRequest{}))
 	}
 	return kinds
 }

@@ -16,6 +16,7 @@ import (
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/group"
@@ -230,7 +231,7 @@ func (f *foundation) proxyClientCert() (aggregator.ClientCertificate, error) {
 	if k.ProxyClientCertFile == "" || f.nested != nil {
 		return func() (*tls.Certificate, error) { return &tls.Certificate{}, nil }, nil
 	}
-	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: k.ProxyClientCertFile,
+	cert, err := secureserving.NewCertificates(secureserving.CertificateFiles{CertFile: k.ProxyClientCertFile,
 		KeyFile: k.ProxyClientKeyFile})
 	if err != nil {
 		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)

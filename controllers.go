@@ -19,6 +19,7 @@ import (
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/guard/authentication/serviceaccount"
 	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi/controllers"
 	"triplane.dev/kubeapi/controllers/certificates"
@@ -145,7 +146,7 @@ func addControllers(f *foundation, g *guards, outermost *server.GenericAPIServer
 			return err
 		}
 	}
-	outermost.AddHealthChecks(server.NamedCheck(controllersHook, m.Check))
+	outermost.AddHealthChecks(healthz.NamedCheck(controllersHook, m.Check))
 	if err := outermost.AddPreShutdownHook(controllersHook, m.Stop); err != nil {
 		return err
 	}

@@ -8,8 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"triplane.dev"
 	"triplane.dev/generic/guard/admission"
@@ -44,7 +46,10 @@ func ExampleOptions_AddAdmissionPlugins() {
 	options.AddAdmissionPlugins(admission.Plugin{
 		Name: "Owned", OnByDefault: true,
 		New: func(needs admission.Needs) (admission.Interface, error) {
-			return owned{needs.Informers.Core().V1().Namespaces().Lister()}, nil
+			all := cache.NewListWatchFromClient(needs.Client.CoreV1().RESTClient(), "namespaces", "", fields.Everything())
+			informer := cache.NewSharedIndexInformer(all, &corev1.Namespace{}, 0, nil)
+			needs.Go(informer.RunWithContext)
+			return owned{corelisters.NewNamespaceLister(informer.GetIndexer())}, nil
 		},
 	})
 	ctx := context.Background()

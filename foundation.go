@@ -22,6 +22,7 @@ import (
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/pki"
 	"triplane.dev/generic/serve/requestmetrics"
+	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/etcd"
@@ -136,7 +137,7 @@ func newConfig(o *Options, in opened, known kinds) (*server.Config, error) {
 		c.Flags = o.internal.line.Values()
 	}
 	var err error
-	if c.Serving, err = o.SecureServing.Serving(in.listener, server.CertificateFiles{CertFile: in.files.ServingCert,
+	if c.Serving, err = o.SecureServing.Serving(in.listener, secureserving.CertificateFiles{CertFile: in.files.ServingCert,
 		KeyFile: in.files.ServingKey}); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	authzconfig "triplane.dev/generic/guard/authorization/configuration"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi/admission"
 	"triplane.dev/kubeapi/admissionregistration"
@@ -68,7 +69,7 @@ func (g *guards) guard(f *foundation) *server.Config {
 	c := *f.config
 	c.Authorization, c.RuleResolver = g.authorizers.Authorizer, g.authorizers.RuleResolver
 	c.Admission = g.admission.Chain
-	c.ReadyChecks = append(slices.Clip(c.ReadyChecks), server.NamedCheck("informer-sync", func() error {
+	c.ReadyChecks = append(slices.Clip(c.ReadyChecks), healthz.NamedCheck("informer-sync", func() error {
 		return errors.Join(f.store.Following(), g.admission.Following())
 	}))
 	c.PostStartHooks = slices.Concat([]server.PostStartHook{g.admission.StartHook()}, c.PostStartHooks,

@@ -17,7 +17,7 @@ import (
 	"triplane.dev/generic/base/tracing"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/pki"
-	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/manifests"
@@ -177,7 +177,7 @@ func (o *Options) unavailable(listener net.Listener, files pki.Files, err error)
 	if err != nil {
 		return func() {} // err ends the start
 	}
-	serving, err := o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: files.ServingCert,
+	serving, err := o.SecureServing.Serving(listener, secureserving.CertificateFiles{CertFile: files.ServingCert,
 		KeyFile: files.ServingKey})
 	if err != nil {
 		return func() {} // the start fails with the same error

@@ -14,12 +14,12 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	clientinformers "k8s.io/client-go/informers"
-	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/fake"
 	"k8s.io/utils/ptr"
+
+	"triplane.dev/generic/api/informers/informerstest"
 )
 
 func service(change func(*corev1.Service)) *corev1.Service {
@@ -47,7 +47,8 @@ func endpointSlice(name, portName string, ready bool) *discoveryv1.EndpointSlice
 func newTestBackends(t *testing.T, objects ...runtime.Object) (*backends, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	b, err := newBackends(ctx, clientinformers.NewSharedInformerFactory(kubefake.NewClientset(objects...), 0))
+	factory, _ := informerstest.New(objects...)
+	b, err := newBackends(ctx, factory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,8 +175,8 @@ func TestOwnChangesAreNoReason(t *testing.T) {
 func TestAvailabilityFollowsBackends(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, cancel := context.WithCancel(t.Context())
-	kube := kubefake.NewClientset()
-	b, err := newBackends(ctx, clientinformers.NewSharedInformerFactory(kube, 0))
+	factory, kube := informerstest.New()
+	b, err := newBackends(ctx, factory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,11 +203,11 @@ func TestAvailabilityFollowsBackends(t *testing.T) {
 	}
 	a.enqueue(s.Name)
 	reason("ServiceNotFound")
-	if _, err := kube.CoreV1().Services("ns").Create(ctx, service(nil), metav1.CreateOptions{}); err != nil {
+	if err := kube.Add(service(nil)); err != nil {
 		t.Fatal(err)
 	}
 	reason("EndpointsNotFound")
-	if _, err := kube.DiscoveryV1().EndpointSlices("ns").Create(ctx, endpointSlice("a", "https", true), metav1.CreateOptions{}); err != nil {
+	if err := kube.Add(endpointSlice("a", "https", true)); err != nil {
 		t.Fatal(err)
 	}
 	reason("FailedDiscoveryCheck")

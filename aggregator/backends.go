@@ -9,8 +9,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coreinformers "k8s.io/client-go/informers/core"
-	discoveryinformers "k8s.io/client-go/informers/discovery"
 	"k8s.io/client-go/tools/cache"
 
 	"triplane.dev/generic/api/informers"
@@ -31,8 +29,8 @@ const byService = "service"
 
 func newBackends(ctx context.Context, f informers.Shared) (*backends, error) {
 	b := &backends{
-		services: coreinformers.New(f, metav1.NamespaceAll, nil).V1().Services().Informer(),
-		slices:   discoveryinformers.New(f, metav1.NamespaceAll, nil).V1().EndpointSlices().Informer(),
+		services: f.InformerFor(&corev1.Service{}),
+		slices:   f.InformerFor(&discoveryv1.EndpointSlice{}),
 		factory:  f, ctx: ctx,
 	}
 	for _, i := range []cache.SharedIndexInformer{b.services, b.slices} {

@@ -8,21 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/serve/mux"
 )
 
 // Rules by which the aggregator claims a path.
 const (
-	ruleAPIService server.Rule = "APIService" // of an external server
-	rulePeer       server.Rule = "peer"       // another server of the same storage serves it
-	ruleDiscovery  server.Rule = "discovery"  // the document of a group
+	ruleAPIService mux.Rule = "APIService" // of an external server
+	rulePeer       mux.Rule = "peer"       // another server of the same storage serves it
+	ruleDiscovery  mux.Rule = "discovery"  // the document of a group
 )
 
 // Claims implements server.Claimant: it returns the external servers.
-func (h *directoryHandler) Claims() []server.Claim {
+func (h *directoryHandler) Claims() []mux.Claim {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	claims := make([]server.Claim, 0, len(h.proxies))
+	claims := make([]mux.Claim, 0, len(h.proxies))
 	for gv, p := range h.proxies {
 		claims = append(claims, p.claim(gv))
 	}
@@ -30,25 +30,25 @@ func (h *directoryHandler) Claims() []server.Claim {
 }
 
 // ClaimOf implements server.Claimant.
-func (h *directoryHandler) ClaimOf(q server.Inquiry) (server.Claim, bool) {
+func (h *directoryHandler) ClaimOf(q mux.Inquiry) (mux.Claim, bool) {
 	gv, rest := groupVersionAt(q.Info.Path)
 	if !rest {
-		return server.Claim{Path: "/apis/" + gv.Group, Rule: ruleDiscovery}, h.public.HasGroup(gv.Group)
+		return mux.Claim{Path: "/apis/" + gv.Group, Rule: ruleDiscovery}, h.public.HasGroup(gv.Group)
 	}
 	if p := h.proxy(gv); p != nil {
 		return p.claim(gv), true
 	}
 	if h.peers != nil && h.peers.has(gv.WithResource(q.Info.Resource)) {
-		return server.Claim{Path: "/apis/" + gv.String() + "/" + q.Info.Resource, Rule: rulePeer}, true
+		return mux.Claim{Path: "/apis/" + gv.String() + "/" + q.Info.Resource, Rule: rulePeer}, true
 	}
-	return server.Claim{}, false
+	return mux.Claim{}, false
 }
 
 // claim describes an external server.
-func (h *proxyHandler) claim(gv schema.GroupVersion) server.Claim {
+func (h *proxyHandler) claim(gv schema.GroupVersion) mux.Claim {
 	t := h.target.Load()
 	s := t.service
-	e := &server.External{
+	e := &mux.External{
 		Service:   fmt.Sprintf("%s/%s:%d", s.Spec.Service.Namespace, s.Spec.Service.Name, port(s)),
 		Available: t.available,
 		Requests:  h.traffic.requests.Load(), Failed: h.traffic.failed.Load(),
@@ -57,7 +57,7 @@ func (h *proxyHandler) claim(gv schema.GroupVersion) server.Claim {
 	if c := available(s); c != nil {
 		e.Reason, e.Message = c.Reason, c.Message
 	}
-	return server.Claim{Path: "/apis/" + gv.String(), Rule: ruleAPIService, Object: s.Name, External: e}
+	return mux.Claim{Path: "/apis/" + gv.String(), Rule: ruleAPIService, Object: s.Name, External: e}
 }
 
 // traffic has statistics of an external server. It is safe for concurrent use.

@@ -19,6 +19,7 @@ import (
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
 )
 
@@ -275,7 +276,7 @@ func (s *Server) addHooks() error {
 	if err := s.addPeerHook(); err != nil {
 		return err
 	}
-	s.GenericAPIServer.AddHealthChecks(server.NamedCheck("autoregister-completion", s.register.check))
+	s.GenericAPIServer.AddHealthChecks(healthz.NamedCheck("autoregister-completion", s.register.check))
 	return nil
 }
 

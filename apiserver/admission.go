@@ -8,20 +8,23 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/configuration"
 	"triplane.dev/generic/guard/admission/configured"
 	"triplane.dev/generic/guard/admission/lifecycle"
+	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
 )
 
@@ -50,8 +53,10 @@ func pluginNames(s *Server) (known, byDefault []string) {
 // plugins creates the admission plugins of a server.
 type plugins struct {
 	*builder
-	// informers and configured watch the core API server; nil for a standalone server.
-	informers  informers.SharedInformerFactory
+	// remote, namespaces and configured watch the core API server; nil for a standalone server.
+	remote     func() *informers.Remote
+	informers  *informers.Remote
+	namespaces corelisters.NamespaceLister
 	configured *configured.Plugins
 	documents  *configuration.Plugins
 	work       []func(context.Context) // of the server's own plugins
@@ -89,13 +94,18 @@ func (b *builder) admit() error {
 
 // follow creates the informers of the core API server.
 func (p *plugins) follow() error {
-	p.informers = informers.NewSharedInformerFactory(p.core, 0)
-	p.informers.Core().V1().Namespaces().Informer()
 	config, err := p.options.Core.Config()
 	if err != nil {
 		return err
 	}
 	config = restclient.CopyConfig(config)
+	lists, err := informers.ListerWatchers(config)
+	if err != nil {
+		return err
+	}
+	p.remote = func() *informers.Remote { return informers.NewRemote(lists) }
+	p.informers = p.remote()
+	p.namespaces = corelisters.NewNamespaceLister(p.informers.InformerFor(&corev1.Namespace{}).GetIndexer())
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
@@ -105,7 +115,7 @@ func (p *plugins) follow() error {
 		Namespaces: p.namespace, Authorizer: p.config.Authorization, Metrics: p.metrics,
 		Params: configured.NewParams(configured.Mapped(mapper), client),
 	})
-	p.config.ReadyChecks = append(p.config.ReadyChecks, server.NamedCheck("admission-configurations",
+	p.config.ReadyChecks = append(p.config.ReadyChecks, healthz.NamedCheck("admission-configurations",
 		p.configured.Following))
 	return nil
 }
@@ -118,7 +128,7 @@ func (p *plugins) plugin(name string) (admission.Interface, error) {
 	}
 	if i := slices.IndexFunc(p.server.Plugins, func(own admission.Plugin) bool { return own.Name == name }); i >= 0 {
 		return p.server.Plugins[i].New(admission.Needs{
-			Client: p.core, Informers: p.informers, Loopback: p.config.LoopbackClientConfig,
+			Client: p.core, Loopback: p.config.LoopbackClientConfig,
 			Authorizer:    p.config.Authorization,
 			Configuration: raw, Go: func(work func(context.Context)) { p.work = append(p.work, work) },
 		})
@@ -149,17 +159,19 @@ func (p *plugins) start(hook server.HookContext) error {
 	}
 	mutating := configured.MutatingVersion(p.coreServes)
 	hook.Go(func(ctx context.Context) {
-		p.configured.Follow(ctx, informers.NewSharedInformerFactory(p.core, 0), mutating)
+		p.configured.Follow(ctx, p.remote(), mutating)
 	})
+	if b := p.builder; b.config.FlowControl != nil {
+		schemas := p.informers.InformerFor(&flowcontrolv1.FlowSchema{})
+		levels := p.informers.InformerFor(&flowcontrolv1.PriorityLevelConfiguration{})
+		hook.Go(b.config.FlowControl.Run)
+		hook.Go(func(ctx context.Context) { b.config.FlowControl.Follow(ctx, schemas, levels) })
+	}
 	hook.Go(func(ctx context.Context) {
 		p.informers.StartWithContext(ctx)
 		<-ctx.Done()
 		p.informers.Shutdown()
 	})
-	if b := p.builder; b.config.FlowControl != nil {
-		hook.Go(b.config.FlowControl.Run)
-		hook.Go(func(ctx context.Context) { b.config.FlowControl.Follow(ctx, b.core) })
-	}
 	if err := p.configured.Await(hook); err != nil && hook.Err() == nil {
 		klog.ErrorS(p.configured.Following(), "Rejecting writes until admission plugins are synced")
 	}
@@ -178,7 +190,7 @@ const namespaceTimeout = 5 * time.Second
 
 // namespace returns a namespace from the cache or, if it is missing there, from the core API server.
 func (p *plugins) namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
-	ns, err := p.informers.Core().V1().Namespaces().Lister().Get(name)
+	ns, err := p.namespaces.Get(name)
 	if !apierrors.IsNotFound(err) {
 		return ns, err
 	}

@@ -18,6 +18,8 @@ import (
 	"triplane.dev/generic/guard/authorization"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/serve/healthz"
+	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/generic/serve/server"
 )
 
@@ -29,7 +31,7 @@ type builder struct {
 	undo    host.Cleanup
 
 	listener net.Listener
-	serving  server.CertificateFiles
+	serving  secureserving.CertificateFiles
 	files    pki.Files // generated keys and certificates of a standalone server
 	store    *host.Store
 	egress   *egress.Selector // nil connects directly
@@ -85,7 +87,7 @@ func (b *builder) configure(ctx context.Context) error {
 		return err
 	}
 	c.Metrics.MustRegister(b.egress.Collectors()...)
-	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("informer-sync", b.store.Following))
+	c.ReadyChecks = append(c.ReadyChecks, healthz.NamedCheck("informer-sync", b.store.Following))
 	c.OpenAPI = openapi.NewService(openapi.NewBuilderFor(b.api.schemas, b.api.scheme,
 		cmp.Or(b.server.Title, b.server.Name), c.Version.Major+"."+c.Version.Minor))
 	for _, step := range []func(context.Context) error{b.authenticate, b.authorize} {

@@ -16,6 +16,7 @@ import (
 
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/internal/worker"
 )
@@ -176,7 +177,7 @@ func (b *builder) ensureKeys() (err error) {
 	o, config := b.options, pki.Config{FrontProxy: "front-proxy-client", ECDSA: b.options.SecureServing.ECDSA}
 	config.Names, config.IPs = o.servingNames()
 	dir := filepath.Join(o.DataDir, "pki")
-	b.serving = server.CertificateFiles{CertFile: o.SecureServing.CertFile, KeyFile: o.SecureServing.KeyFile}
+	b.serving = secureserving.CertificateFiles{CertFile: o.SecureServing.CertFile, KeyFile: o.SecureServing.KeyFile}
 	if o.Standalone {
 		if b.files, err = pki.Ensure(dir, config); err != nil {
 			return err
@@ -186,13 +187,13 @@ func (b *builder) ensureKeys() (err error) {
 	case b.serving.CertFile != "":
 		return nil
 	case o.Standalone && o.SecureServing.CertDir == "":
-		b.serving = server.CertificateFiles{CertFile: b.files.ServingCert, KeyFile: b.files.ServingKey}
+		b.serving = secureserving.CertificateFiles{CertFile: b.files.ServingCert, KeyFile: b.files.ServingKey}
 		return nil
 	}
 	if o.SecureServing.CertDir != "" {
 		dir = o.SecureServing.CertDir
 	}
-	b.serving = server.CertificateFiles{CertFile: filepath.Join(dir, "apiserver.crt"),
+	b.serving = secureserving.CertificateFiles{CertFile: filepath.Join(dir, "apiserver.crt"),
 		KeyFile: filepath.Join(dir, "apiserver.key")}
 	return pki.EnsureServing(b.serving.CertFile, b.serving.KeyFile, config)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/spf13/pflag"
 
+	"triplane.dev/generic/serve/mux"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/internal/adminclient"
 )
@@ -141,7 +142,7 @@ func (s *statusReport) chain(ctx context.Context) error {
 	var v struct {
 		Servers []struct {
 			Name    string
-			Claims  []server.Claim
+			Claims  []mux.Claim
 			Traffic struct{ Requests map[string]uint64 }
 		}
 	}

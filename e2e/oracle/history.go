@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
@@ -31,18 +31,19 @@ type Following struct {
 func Follow(t testing.TB, writing, reading kubernetes.Interface) *Following {
 	t.Helper()
 	f := &Following{History: newHistory(), reading: reading}
-	factory := informers.NewSharedInformerFactoryWithOptions(reading, 0, informers.WithNamespace("default"))
-	informer := factory.Core().V1().ConfigMaps().Informer()
+	all := cache.NewListWatchFromClient(reading.CoreV1().RESTClient(), "configmaps", "default", fields.Everything())
+	informer := cache.NewSharedIndexInformer(all, &corev1.ConfigMap{}, 0, nil)
 	if _, err := informer.AddEventHandler(f.handler()); err != nil {
 		t.Fatal(err)
 	}
 	following, unfollow := context.WithCancel(t.Context())
-	factory.Start(following.Done())
+	var running sync.WaitGroup
+	running.Go(func() { informer.RunWithContext(following) })
 	if !cache.WaitForCacheSync(following.Done(), informer.HasSynced) {
 		t.Fatal("the informer does not begin")
 	}
 	changing, stopChanging := context.WithCancel(t.Context())
-	f.stop = []func(){stopChanging, func() { unfollow(); factory.Shutdown() }}
+	f.stop = []func(){stopChanging, func() { unfollow(); running.Wait() }}
 	for w := range 4 {
 		f.writers.Go(func() { f.change(changing, writing.CoreV1().ConfigMaps("default"), fmt.Sprintf("w%d", w)) })
 	}

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
-	clientinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -51,8 +50,7 @@ type Dependencies struct {
 	// Own are the plugins of the embedding program.
 	Own []admission.Plugin
 
-	client     kubernetes.Interface                  // of the plugins of the embedding program
-	informers  clientinformers.SharedInformerFactory // as client
+	client     kubernetes.Interface // of the plugins of the embedding program
 	configured *configured.Plugins
 	work       []func(context.Context) // of plugins, while the server runs
 }
@@ -143,7 +141,7 @@ func WithOwn(own []admission.Plugin) []Plugin {
 		at := slices.IndexFunc(rows, func(r Plugin) bool { return r.Name == firstDynamic })
 		rows = slices.Insert(rows, at, Plugin{Name: p.Name, OnByDefault: p.OnByDefault,
 			configure: func(d *Dependencies, raw []byte) (admission.Interface, error) {
-				return p.New(admission.Needs{Client: d.client, Loopback: d.Loopback, Informers: d.informers,
+				return p.New(admission.Needs{Client: d.client, Loopback: d.Loopback,
 					Authorizer: d.Authorizer, Configuration: raw,
 					Go: func(work func(context.Context)) { d.work = append(d.work, work) }})
 			}})
@@ -158,8 +156,7 @@ type Plugins struct {
 	configured *configured.Plugins
 	groups     *discovery.Groups
 	stores     *group.Stores
-	mutates    bool                                  // MutatingAdmissionPolicy is enabled
-	informers  clientinformers.SharedInformerFactory // of plugins of the embedding program; nil without any
+	mutates    bool // MutatingAdmissionPolicy is enabled
 	work       []func(context.Context)
 }
 
@@ -174,7 +171,6 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 		if d.client, err = kubernetes.NewForConfig(d.Loopback); err != nil {
 			return nil, err
 		}
-		d.informers = clientinformers.NewSharedInformerFactory(d.client, 0)
 	}
 	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer,
 		Services: d.Services, Metrics: counted, ExcludeReviews: d.enabled("ExcludeAdmissionWebhookVirtualResources"),
@@ -196,7 +192,7 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 	}
 	d.Configurations.Warn(readers)
 	return &Plugins{Chain: admission.NewChain(counted, plugins...), configured: d.configured, groups: d.Groups,
-		stores: d.Stores, mutates: d.enabled("MutatingAdmissionPolicy"), informers: d.informers, work: d.work}, nil
+		stores: d.Stores, mutates: d.enabled("MutatingAdmissionPolicy"), work: d.work}, nil
 }
 
 func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
@@ -234,13 +230,6 @@ func (p *Plugins) StartHook() server.PostStartHook {
 			})
 			for _, work := range p.work {
 				hook.Go(work)
-			}
-			if p.informers != nil {
-				hook.Go(func(ctx context.Context) {
-					p.informers.StartWithContext(ctx)
-					<-ctx.Done()
-					p.informers.Shutdown()
-				})
 			}
 			// A configuration that cannot be decoded might reject anything. Writes are rejected until an administrator
 			// deletes it; reads are not affected.

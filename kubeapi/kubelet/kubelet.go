@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	certutil "k8s.io/client-go/util/cert"
 
-	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/serve/secureserving"
 )
 
 // Config is how to reach kubelets.
@@ -60,7 +60,7 @@ type Client struct {
 func New(c Config) (*Client, error) {
 	show := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}
 	if c.CertFile != "" {
-		cert, err := server.NewCertificates(server.CertificateFiles{CertFile: c.CertFile, KeyFile: c.KeyFile})
+		cert, err := secureserving.NewCertificates(secureserving.CertificateFiles{CertFile: c.CertFile, KeyFile: c.KeyFile})
 		if err != nil {
 			return nil, fmt.Errorf("--kubelet-client-certificate: %w", err)
 		}

@@ -8,15 +8,16 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/informers/internalinterfaces"
 	"k8s.io/client-go/tools/cache"
 )
 
-// Shared is what a Factory and client-go's SharedInformerFactory have in common.
+// Shared has one informer for each Go type: of this server, with a Factory, or of another one, with a Remote.
 type Shared interface {
-	internalinterfaces.SharedInformerFactory
+	// InformerFor returns the informer of a prototype's Go type, which must be in client-go's scheme.
+	InformerFor(prototype runtime.Object) cache.SharedIndexInformer
+	// StartWithContext starts, until ctx is done, the informers that do not run yet.
 	StartWithContext(ctx context.Context)
+	// Shutdown returns when no informer calls handlers any more. The contexts of their starts must be done.
 	Shutdown()
 }
 
@@ -36,10 +37,8 @@ func NewFactory(find func(prototype runtime.Object) Source) *Factory {
 	return &Factory{find: find, informers: map[reflect.Type]*Informer{}}
 }
 
-// InformerFor returns the informer of a prototype's Go type. It does not call the function that creates one with a
-// client.
-func (f *Factory) InformerFor(prototype runtime.Object,
-	_ internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
+// InformerFor implements Shared.
+func (f *Factory) InformerFor(prototype runtime.Object) cache.SharedIndexInformer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := reflect.TypeOf(prototype)
@@ -51,20 +50,14 @@ func (f *Factory) InformerFor(prototype runtime.Object,
 	return i
 }
 
-// InformerName returns nil: the informers have no metrics.
-func (f *Factory) InformerName() *cache.InformerName { return nil }
-
-// Start starts the informers until stop is closed.
-func (f *Factory) Start(stop <-chan struct{}) { f.StartWithContext(wait.ContextForChannel(stop)) }
-
-// StartWithContext starts, until ctx is done, the informers that do not run yet.
+// StartWithContext implements Shared.
 func (f *Factory) StartWithContext(ctx context.Context) {
 	for _, i := range f.all() {
 		i.Start(ctx)
 	}
 }
 
-// Shutdown returns when no informer calls handlers any more. The contexts of their starts must be done.
+// Shutdown implements Shared.
 func (f *Factory) Shutdown() {
 	for _, i := range f.all() {
 		i.Wait()

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	coreinformers "k8s.io/client-go/informers/core"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"triplane.dev/generic/storage"
@@ -104,7 +103,7 @@ func (r *record) await(t *testing.T, want ...string) {
 	t.Fatalf("the events are %q, want %q", r.events, want)
 }
 
-func TestInformerOfGeneratedFactory(t *testing.T) {
+func TestInformerOfFactory(t *testing.T) {
 	s := newSource(t)
 	a := s.put(t, "n", "a", "1", 0)
 	s.put(t, "n", "broken", "", 0)
@@ -114,9 +113,8 @@ func TestInformerOfGeneratedFactory(t *testing.T) {
 		}
 		return nil
 	})
-	kinds := coreinformers.New(factory, metav1.NamespaceAll, nil).V1()
-	informer := kinds.ConfigMaps().Informer()
-	if again := kinds.ConfigMaps().Informer(); again.GetIndexer() != informer.GetIndexer() {
+	informer := factory.InformerFor(&corev1.ConfigMap{})
+	if again := factory.InformerFor(&corev1.ConfigMap{}); again.GetIndexer() != informer.GetIndexer() {
 		t.Error("the factory has two informers of a kind")
 	}
 	if err := informer.SetTransform(func(obj any) (any, error) {
@@ -130,7 +128,7 @@ func TestInformerOfGeneratedFactory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	missing := kinds.Secrets().Informer()
+	missing := factory.InformerFor(&corev1.Secret{})
 	ctx, cancel := context.WithCancel(t.Context())
 	factory.StartWithContext(ctx)
 	if !clientcache.WaitFor(ctx, "", registration.HasSyncedChecker()) {
@@ -144,7 +142,7 @@ func TestInformerOfGeneratedFactory(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.await(t, "add n/a=2 true")
-	if list, err := kinds.ConfigMaps().Lister().ConfigMaps("n").List(labels.SelectorFromSet(labels.Set{"trimmed": ""})); err != nil || len(list) != 1 {
+	if list, err := corelisters.NewConfigMapLister(informer.GetIndexer()).ConfigMaps("n").List(labels.SelectorFromSet(labels.Set{"trimmed": ""})); err != nil || len(list) != 1 {
 		t.Errorf("the lister has %v, %v", list, err)
 	}
 	if _, err := s.Delete(ctx, prefix+"n/a", a); err != nil {

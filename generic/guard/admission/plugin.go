@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 
@@ -21,19 +20,16 @@ type Plugin struct {
 	New func(Needs) (Interface, error)
 }
 
-// Needs is what the server passes to New of a plugin. Clients and informers have the server's own identity and
-// work once the server runs, which is before the first request. In an extension API server, Client and
-// Informers belong to the core API server and are nil without one; Loopback belongs to the extension API server
-// itself.
+// Needs is what the server passes to New of a plugin. Clients have the server's own identity and work once the
+// server runs, which is before the first request. In an extension API server, Client belongs to the core API server
+// and is nil without one; Loopback belongs to the extension API server itself.
 type Needs struct {
 	Client kubernetes.Interface
 	// Loopback configures clients of the server that the plugin runs in.
 	Loopback *restclient.Config
-	// Go runs work in the background from the server's start until its end.
+	// Go runs work in the background from the server's start until its end: informers created with Client, for
+	// example.
 	Go func(work func(context.Context))
-	// Informers are started with the server if New has requested them. Their lists are complete once HasSynced
-	// returns true.
-	Informers informers.SharedInformerFactory
 	// Authorizer authorizes requests of users; nil allows all.
 	Authorizer authorizer.Authorizer
 	// Configuration is the plugin's configuration document, or nil.

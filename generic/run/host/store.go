@@ -18,6 +18,7 @@ import (
 	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/run/pki"
 	"triplane.dev/generic/run/storeurl"
+	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
@@ -309,16 +310,16 @@ func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Object
 	s.options = o.RESTOptionsGetter(stores)
 	caches := newObjects(s.options)
 	c.RESTOptionsGetter = caches
-	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.HealthCheck(s.backend)))
-	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.ReadyCheck(s.backend)))
+	c.HealthChecks = append(c.HealthChecks, healthz.NamedCheck("etcd", o.HealthCheck(s.backend)))
+	c.ReadyChecks = append(c.ReadyChecks, healthz.NamedCheck("etcd-readiness", o.ReadyCheck(s.backend)))
 	for i, other := range s.others {
-		c.HealthChecks = append(c.HealthChecks, server.GroupedCheck("etcd", fmt.Sprintf("etcd-override-%d", i),
+		c.HealthChecks = append(c.HealthChecks, healthz.GroupedCheck("etcd", fmt.Sprintf("etcd-override-%d", i),
 			o.HealthCheck(other.backend)))
-		c.ReadyChecks = append(c.ReadyChecks, server.GroupedCheck("etcd-readiness",
+		c.ReadyChecks = append(c.ReadyChecks, healthz.GroupedCheck("etcd-readiness",
 			fmt.Sprintf("etcd-override-readiness-%d", i), o.ReadyCheck(other.backend)))
 	}
 	for _, check := range s.providers.Checks() {
-		c.ServiceChecks = append(c.ServiceChecks, server.NamedCheck(check.Name, check.Check))
+		c.ServiceChecks = append(c.ServiceChecks, healthz.NamedCheck(check.Name, check.Check))
 	}
 	for _, collector := range append(s.collectors, s.providers.Metrics().Collectors()...) {
 		if err := c.Metrics.Register(collector); err != nil {

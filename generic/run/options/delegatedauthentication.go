@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -127,7 +127,7 @@ func (o *DelegatedAuthentication) given(
 func (o *DelegatedAuthentication) lookUp(
 	ctx context.Context, config *rest.Config, a *Authenticators,
 ) (*clusterinfo.Info, error) {
-	client, err := kubernetes.NewForConfig(config)
+	client, err := corev1client.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/serve/secureserving"
 )
 
 // SecureServing configures the HTTPS listener.
@@ -28,7 +28,7 @@ type SecureServing struct {
 	// that support only RSA cipher suites then cannot connect.
 	ECDSA bool
 
-	server.ServingOptions
+	secureserving.ServingOptions
 	PermitPortSharing    bool
 	PermitAddressSharing bool
 }
@@ -89,24 +89,24 @@ func (o *SecureServing) Validate() []error {
 // Listen opens the listener. It does not need certificates, so that a port in use is reported early.
 func (o *SecureServing) Listen(ctx context.Context) (net.Listener, error) {
 	address := net.JoinHostPort(o.BindAddress.String(), strconv.Itoa(o.BindPort))
-	return server.Listen(ctx, address, o.PermitPortSharing, o.PermitAddressSharing)
+	return secureserving.Listen(ctx, address, o.PermitPortSharing, o.PermitAddressSharing)
 }
 
-// Serving combines listener and certificates. The default certificate is the one of the flags, otherwise the
+// Serving combines listener and certificates. The default certificate is the one of the flags, otherwise def, the
 // generated one.
-func (o *SecureServing) Serving(l net.Listener, generated server.CertificateFiles) (*server.SecureServing, error) {
-	def := generated
+func (o *SecureServing) Serving(l net.Listener,
+	def secureserving.CertificateFiles) (*secureserving.SecureServing, error) {
 	if o.CertFile != "" {
-		def = server.CertificateFiles{CertFile: o.CertFile, KeyFile: o.KeyFile}
+		def = secureserving.CertificateFiles{CertFile: o.CertFile, KeyFile: o.KeyFile}
 	}
-	var sni []server.CertificateFiles
+	var sni []secureserving.CertificateFiles
 	for _, s := range o.SNI {
-		sni = append(sni, server.CertificateFiles{CertFile: s.CertFile, KeyFile: s.KeyFile,
+		sni = append(sni, secureserving.CertificateFiles{CertFile: s.CertFile, KeyFile: s.KeyFile,
 			Names: slices.Clone(s.Names)})
 	}
-	certificates, err := server.NewCertificates(def, sni...)
+	certificates, err := secureserving.NewCertificates(def, sni...)
 	if err != nil {
 		return nil, fmt.Errorf("--tls-cert-file, --tls-private-key-file or --tls-sni-cert-key: %w", err)
 	}
-	return &server.SecureServing{Listener: l, Certificates: certificates, ServingOptions: o.ServingOptions}, nil
+	return &secureserving.SecureServing{Listener: l, Certificates: certificates, ServingOptions: o.ServingOptions}, nil
 }

@@ -1,168 +1,21 @@
 package server
 
 import (
-	"net/http"
-	"slices"
-	"strings"
-
-	"github.com/emicklei/go-restful/v3"
-
-	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/serve/mux"
 	"triplane.dev/generic/serve/requestmetrics"
 )
-
-// Rule is the kind of registration by which a server claims a path.
-type Rule string
-
-// Rules of the generic server; handlers that are Claimants define more.
-const (
-	// RuleRoutes is a service of the go-restful container. It claims everything below its root, even if none of
-	// its routes matches.
-	RuleRoutes Rule = "routes"
-	// RulePath is a path of the PathRecorderMux, RulePrefix is a prefix.
-	RulePath   Rule = "path"
-	RulePrefix Rule = "prefix"
-	// RuleNone means no claim: the end of the chain responds 404.
-	RuleNone Rule = "none"
-)
-
-// Claim is a path that a server serves itself instead of delegating it.
-type Claim struct {
-	// Path is exact for RulePath; all other rules claim everything below it, too.
-	Path string `json:"path"`
-	Rule Rule   `json:"rule"`
-	// Object is the object behind the claim, for example an APIService or a CustomResourceDefinition.
-	Object string `json:"object,omitempty"`
-	// Route is the matching route; "" if none matches or the claim is not for one request.
-	Route string `json:"route,omitempty"`
-	// External is the server to which the claimed requests are proxied; nil if they are served locally.
-	External *External `json:"external,omitempty"`
-}
-
-// External is a server to which requests are proxied.
-type External struct {
-	Service   string `json:"service"` // NAMESPACE/NAME:PORT
-	Available bool   `json:"available"`
-	Reason    string `json:"reason,omitempty"`
-	Message   string `json:"message,omitempty"`
-	// Requests counts the proxied requests, Failed those without a response or with a status of 500 or more.
-	Requests uint64 `json:"requests"`
-	Failed   uint64 `json:"failed"`
-	// LatencySeconds is the moving average of the time to response headers, including those of availability
-	// checks; 0 if there was none.
-	LatencySeconds float64 `json:"latencySeconds"`
-}
-
-// Inquiry describes a request for ClaimOf, without sending it.
-type Inquiry struct {
-	Method string
-	Info   *request.Info
-}
-
-// Claimant is a handler of a PathRecorderMux that serves some of the requests below its prefix, and passes the
-// others to the delegate of its server.
-type Claimant interface {
-	http.Handler
-	// Claims returns the current claims.
-	Claims() []Claim
-	// ClaimOf returns the claim that covers a request; false if the handler delegates it.
-	ClaimOf(Inquiry) (Claim, bool)
-}
 
 // ServerName implements DelegationTarget.
 func (s *GenericAPIServer) ServerName() string { return s.Name }
 
 // Claims implements DelegationTarget.
-func (s *GenericAPIServer) Claims() []Claim {
-	h := s.Handler
-	var claims []Claim
-	for _, ws := range h.GoRestfulContainer.RegisteredWebServices() {
-		claims = append(claims, Claim{Path: strings.TrimSuffix(ws.RootPath(), "/"), Rule: RuleRoutes})
-	}
-	claims = append(claims, h.NonGoRestfulMux.claims()...)
-	slices.SortStableFunc(claims, func(a, b Claim) int { return strings.Compare(a.Path, b.Path) })
-	return outline(claims)
-}
-
-// outline drops paths below another path, for example single health checks.
-func outline(claims []Claim) []Claim {
-	paths := map[string]bool{}
-	for _, c := range claims {
-		if c.Rule == RulePath {
-			paths[c.Path] = true
-		}
-	}
-	return slices.DeleteFunc(claims, func(c Claim) bool {
-		if c.Rule != RulePath && c.Rule != RulePrefix {
-			return false
-		}
-		path := strings.TrimSuffix(c.Path, "/")
-		if c.Rule == RulePrefix && paths[path] {
-			return true
-		}
-		for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {
-			if paths[path[:i]] {
-				return true
-			}
-		}
-		return false
-	})
-}
+func (s *GenericAPIServer) Claims() []mux.Claim { return s.Handler.Claims() }
 
 // ClaimOf implements DelegationTarget.
-func (s *GenericAPIServer) ClaimOf(q Inquiry) (Claim, bool) {
-	h := s.Handler
-	if c, ok := h.router.claimOf(h.GoRestfulContainer, q); ok {
-		return c, true
-	}
-	return h.NonGoRestfulMux.claimOf(q)
-}
+func (s *GenericAPIServer) ClaimOf(q mux.Inquiry) (mux.Claim, bool) { return s.Handler.ClaimOf(q) }
 
-func (emptyDelegate) ServerName() string { return requestmetrics.ByNone }
-func (emptyDelegate) Claims() []Claim    { return nil }
-func (emptyDelegate) ClaimOf(q Inquiry) (Claim, bool) {
-	return Claim{Path: q.Info.Path, Rule: RuleNone}, true
-}
-
-func (m *PathRecorderMux) claims() []Claim {
-	var claims []Claim
-	table := m.table.Load()
-	table.exact.Scan(func(path string, _ route) bool {
-		claims = append(claims, Claim{Path: path, Rule: RulePath})
-		return true
-	})
-	table.prefixes.Scan(func(path string, r route) bool {
-		if some, ok := r.handler.(Claimant); ok {
-			claims = append(claims, some.Claims()...)
-		} else {
-			claims = append(claims, Claim{Path: path, Rule: RulePrefix})
-		}
-		return true
-	})
-	return claims
-}
-
-func (m *PathRecorderMux) claimOf(q Inquiry) (Claim, bool) {
-	path, exact, h := m.table.Load().match(q.Info.Path)
-	if some, ok := h.(Claimant); ok {
-		return some.ClaimOf(q)
-	}
-	rule := RulePrefix
-	if exact {
-		rule = RulePath
-	}
-	return Claim{Path: path, Rule: rule}, path != ""
-}
-
-// claimOf returns the service whose root is the path or an ancestor of it, with the matching route.
-func (r *router) claimOf(c *restful.Container, q Inquiry) (Claim, bool) {
-	svc, root := findService(*r.services(c), q.Info.Path)
-	if root == "" {
-		return Claim{}, false
-	}
-	claim := Claim{Path: root, Rule: RuleRoutes}
-	if route := svc.index().find(below(q.Info.Path, root), q.Method); route != nil {
-		claim.Route = route.Method + " " + route.Path
-	}
-	return claim, true
+func (emptyDelegate) ServerName() string  { return requestmetrics.ByNone }
+func (emptyDelegate) Claims() []mux.Claim { return nil }
+func (emptyDelegate) ClaimOf(q mux.Inquiry) (mux.Claim, bool) {
+	return mux.Claim{Path: q.Info.Path, Rule: mux.RuleNone}, true
 }

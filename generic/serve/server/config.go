@@ -14,7 +14,9 @@ import (
 	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/requestmetrics"
+	"triplane.dev/generic/serve/secureserving"
 )
 
 // Config is the configuration of a generic server. The three servers of a chain share most of it; the module's
@@ -35,7 +37,7 @@ type Config struct {
 
 	// Serving is the listener of the outermost server; nil if the server is called only through its handler, for
 	// example in tests.
-	Serving *SecureServing
+	Serving *secureserving.SecureServing
 	// LoopbackClientConfig configures clients inside this process. It is privileged, and its transport calls the
 	// handler chain of the outermost server. NewConfig sets it. Requests wait until PrepareRun was called.
 	LoopbackClientConfig *restclient.Config
@@ -59,9 +61,9 @@ type Config struct {
 
 	// HealthChecks are additional checks of /healthz, /livez and /readyz. ServiceChecks are failures that a
 	// restart does not fix, so /livez omits them. ReadyChecks are checks of /readyz only.
-	HealthChecks  []HealthChecker
-	ServiceChecks []HealthChecker
-	ReadyChecks   []HealthChecker
+	HealthChecks  []healthz.HealthChecker
+	ServiceChecks []healthz.HealthChecker
+	ReadyChecks   []healthz.HealthChecker
 	// PostStartHooks are hooks of the components of the configuration, such as authorizers and admission plugins.
 	// The innermost server of a chain runs them.
 	PostStartHooks []PostStartHook

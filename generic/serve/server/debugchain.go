@@ -12,6 +12,7 @@ import (
 
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/mux"
 	"triplane.dev/generic/serve/requestmetrics"
 )
 
@@ -25,7 +26,7 @@ type chainView struct {
 
 	Request       *requestView     `json:"request,omitempty"`
 	Server        string           `json:"server,omitempty"`
-	Claim         *Claim           `json:"claim,omitempty"`
+	Claim         *mux.Claim       `json:"claim,omitempty"`
 	Walk          []stepView       `json:"walk,omitempty"`
 	Authorization *filters.Verdict `json:"authorization,omitempty"`
 }
@@ -33,7 +34,7 @@ type chainView struct {
 type serverView struct {
 	Name     string                 `json:"name"`
 	Delegate string                 `json:"delegate,omitempty"`
-	Claims   []Claim                `json:"claims"`
+	Claims   []mux.Claim            `json:"claims"`
 	Traffic  *requestmetrics.Totals `json:"traffic,omitempty"`
 }
 
@@ -52,9 +53,9 @@ type requestView struct {
 // stepView is a server that a request reaches. A hidden server comes after the one that responds; its own claim
 // has no effect.
 type stepView struct {
-	Server string `json:"server"`
-	Does   string `json:"does"` // "responds", "delegates" or "is hidden"
-	Claim  *Claim `json:"claim,omitempty"`
+	Server string     `json:"server"`
+	Does   string     `json:"does"` // "responds", "delegates" or "is hidden"
+	Claim  *mux.Claim `json:"claim,omitempty"`
 }
 
 // installChain serves ChainPath, and creates the metrics of the servers of the chain.
@@ -100,7 +101,7 @@ func (s *GenericAPIServer) serveChain(w http.ResponseWriter, r *http.Request) {
 func (s *GenericAPIServer) serverViews(claims bool) []serverView {
 	var all []serverView
 	for d := DelegationTarget(s); d.NextDelegate() != nil; d = d.NextDelegate() {
-		v := serverView{Name: d.ServerName(), Delegate: d.NextDelegate().ServerName(), Claims: []Claim{}}
+		v := serverView{Name: d.ServerName(), Delegate: d.NextDelegate().ServerName(), Claims: []mux.Claim{}}
 		if claims {
 			v.Claims = d.Claims()
 		}
@@ -112,7 +113,7 @@ func (s *GenericAPIServer) serverViews(claims bool) []serverView {
 	}
 	for _, other := range []string{requestmetrics.ByFilters, requestmetrics.ByExternal, requestmetrics.ByNone} {
 		totals := s.config.Metrics.Chain.Traffic(other).Totals()
-		all = append(all, serverView{Name: other, Claims: []Claim{}, Traffic: &totals})
+		all = append(all, serverView{Name: other, Claims: []mux.Claim{}, Traffic: &totals})
 	}
 	return all
 }
@@ -149,18 +150,18 @@ func (s *GenericAPIServer) explain(ctx context.Context, target, verb string) (*c
 		Namespace: info.Namespace,
 		Resource:  info.Resource, Subresource: info.Subresource, Name: info.Name,
 	}}
-	view.walk(s, Inquiry{Method: method, Info: info})
+	view.walk(s, mux.Inquiry{Method: method, Info: info})
 	var verdict filters.Verdict
 	view.Filters, verdict = s.filters.Explain(ctx, &http.Request{Method: method, URL: u, Header: http.Header{}}, info)
 	view.Authorization = &verdict
 	if s.filters.Covers(method, u.Path) {
-		view.Server, view.Claim = requestmetrics.ByFilters, &Claim{Path: u.Path, Rule: "publicFiles"}
+		view.Server, view.Claim = requestmetrics.ByFilters, &mux.Claim{Path: u.Path, Rule: "publicFiles"}
 	}
 	return view, nil
 }
 
 // walk records the decision of each server of the chain. It includes the servers after the one that responds.
-func (v *chainView) walk(from DelegationTarget, q Inquiry) {
+func (v *chainView) walk(from DelegationTarget, q mux.Inquiry) {
 	for d := from; d != nil; d = d.NextDelegate() {
 		claim, ok := d.ClaimOf(q)
 		switch {
@@ -169,7 +170,7 @@ func (v *chainView) walk(from DelegationTarget, q Inquiry) {
 		case v.Server == "":
 			v.Server, v.Claim = d.ServerName(), &claim
 			v.Walk = append(v.Walk, stepView{Server: d.ServerName(), Does: "responds", Claim: &claim})
-		case claim.Rule != RuleNone:
+		case claim.Rule != mux.RuleNone:
 			v.Walk = append(v.Walk, stepView{Server: d.ServerName(), Does: "is hidden", Claim: &claim})
 		}
 	}
@@ -231,25 +232,4 @@ func (v serverView) write(b *strings.Builder) {
 	for _, c := range v.Claims {
 		fmt.Fprintf(b, "  %s\n", c)
 	}
-}
-
-// String returns the claim as text for people.
-func (c Claim) String() string {
-	parts := []string{c.Path, "(" + string(c.Rule)}
-	if c.Object != "" {
-		parts = append(parts, c.Object)
-	}
-	if c.Route != "" {
-		parts = append(parts, c.Route)
-	}
-	out := strings.Join(parts, " ") + ")"
-	if e := c.External; e != nil {
-		state := "available"
-		if !e.Available {
-			state = "unavailable: " + e.Reason + ": " + e.Message
-		}
-		out += fmt.Sprintf(" → %s, %s, %d requests, %d failed, %.1f ms", e.Service, state, e.Requests, e.Failed,
-			e.LatencySeconds*1000)
-	}
-	return out
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/serve/healthz"
+	"triplane.dev/generic/serve/mux"
 	"triplane.dev/generic/serve/requestmetrics"
 )
 
@@ -17,13 +19,13 @@ type DelegationTarget interface {
 	// first.
 	PostStartHooks() []PostStartHook
 	PreShutdownHooks() []PreShutdownHook
-	HealthChecks() HealthChecks
+	HealthChecks() healthz.HealthChecks
 	ListedPaths() []string
 	// ServerName names the server. Claims returns its own claims, without those of the next targets. ClaimOf
 	// returns the claim that covers a request, or false if the server delegates the request.
 	ServerName() string
-	Claims() []Claim
-	ClaimOf(Inquiry) (Claim, bool)
+	Claims() []mux.Claim
+	ClaimOf(mux.Inquiry) (mux.Claim, bool)
 	// NextDelegate returns the next target, nil at the end of the chain.
 	NextDelegate() DelegationTarget
 }
@@ -36,7 +38,7 @@ type emptyDelegate struct{}
 func (emptyDelegate) UnprotectedHandler() http.Handler    { return http.HandlerFunc(notFound) }
 func (emptyDelegate) PostStartHooks() []PostStartHook     { return nil }
 func (emptyDelegate) PreShutdownHooks() []PreShutdownHook { return nil }
-func (emptyDelegate) HealthChecks() HealthChecks          { return HealthChecks{} }
+func (emptyDelegate) HealthChecks() healthz.HealthChecks  { return healthz.HealthChecks{} }
 func (emptyDelegate) ListedPaths() []string               { return nil }
 func (emptyDelegate) NextDelegate() DelegationTarget      { return nil }
 

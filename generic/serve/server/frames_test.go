@@ -14,6 +14,7 @@ import (
 
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/authentication"
+	"triplane.dev/generic/serve/secureserving"
 )
 
 // TestFrameScheduler sends many bodies over a connection. Some are not read and some are cancelled; the others
@@ -21,7 +22,7 @@ import (
 func TestFrameScheduler(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 40_000)
 	idle := make(chan struct{}, 64)
-	known := func(c *Config, _ *SecureServing) { // connections of strangers end after a request
+	known := func(c *Config, _ *secureserving.SecureServing) { // connections of strangers end after a request
 		c.Authentication = authentication.RequestFunc(func(*http.Request) (*authentication.Response, error) {
 			return &authentication.Response{User: &user.Info{Name: "someone"}}, nil
 		})

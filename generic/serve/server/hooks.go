@@ -10,6 +10,7 @@ import (
 
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+	"triplane.dev/generic/serve/healthz"
 )
 
 // HookContext is the argument of a post-start hook.
@@ -106,8 +107,8 @@ func (p *PreparedServer) startHooks(fail func(error)) {
 }
 
 // check returns the health check of the hook.
-func (h PostStartHook) check() HealthChecker {
-	return NamedCheck("poststarthook/"+h.Name, func() error {
+func (h PostStartHook) check() healthz.HealthChecker {
+	return healthz.NamedCheck("poststarthook/"+h.Name, func() error {
 		if h.done.Load() {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"triplane.dev/generic/serve/secureserving"
 )
 
 // At shutdown, clients of HTTP/1.1 with open connections get a response to each request that they could send.
@@ -17,7 +18,7 @@ func TestShutdownAnswersHTTP1(t *testing.T) {
 	const clients, rounds = 16, 3
 	for range rounds {
 		var answered atomic.Int64
-		p, _, stop := serveTLS(t, func(_ *Config, s *SecureServing) { s.DisableHTTP2 = true }, map[string]http.HandlerFunc{
+		p, _, stop := serveTLS(t, func(_ *Config, s *secureserving.SecureServing) { s.DisableHTTP2 = true }, map[string]http.HandlerFunc{
 			"/count": func(http.ResponseWriter, *http.Request) { answered.Add(1) },
 		})
 		url := "https://" + p.Config().Serving.Address() + "/count"

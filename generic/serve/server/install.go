@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/api/endpoints"
-	"triplane.dev/generic/api/openapi"
 )
 
 // EndpointOptions is how the resources of API groups are served.
@@ -95,7 +93,7 @@ func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) erro
 			SchemeName:    info.SchemeName,
 			TypeConverter: info.TypeConverter,
 			Shared:        s.Endpoints(),
-			Routes:        s.Handler.router.deferRoutes,
+			Routes:        s.Handler.DeferRoutes,
 		}
 		resources, err := v.Install(s.Handler.GoRestfulContainer)
 		if err != nil {
@@ -133,18 +131,3 @@ func (s *GenericAPIServer) announce(gv schema.GroupVersion, resources []metav1.A
 		Resources:       resources,
 	})
 }
-
-// WebServices returns the services of the container, for documents.
-func (h *APIServerHandler) WebServices() (all []openapi.WebService) {
-	for _, ws := range h.GoRestfulContainer.RegisteredWebServices() {
-		all = append(all, openapi.WebService{
-			Path: ws.RootPath(), Parameters: ws.PathParameters(),
-			Routes: func() []restful.Route { return h.router.routesOf(ws, true) },
-		})
-	}
-	return all
-}
-
-// Refresh makes the Director see services that were added to, or removed from,
-// the container after it began to answer.
-func (h *APIServerHandler) Refresh() { h.router.invalidate() }

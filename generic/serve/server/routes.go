@@ -12,29 +12,30 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/guard/flowcontrol"
+	"triplane.dev/generic/serve/healthz"
 )
 
 // installHealth serves /healthz, /livez and /readyz with the checks and hooks of the whole chain.
 func (p *PreparedServer) installHealth() {
 	checks := p.HealthChecks()
-	healthz, livez, readyz := slices.Clone(checks.Healthz), slices.Clone(checks.Livez), slices.Clone(checks.Readyz)
+	all, livez, readyz := slices.Clone(checks.Healthz), slices.Clone(checks.Livez), slices.Clone(checks.Readyz)
 	for _, h := range p.PostStartHooks() {
 		c := h.check()
-		healthz = append(healthz, c)
-		livez = append(livez, delayed(c, &p.started, p.config.LivezGracePeriod))
+		all = append(all, c)
+		livez = append(livez, healthz.Delayed(c, &p.started, p.config.LivezGracePeriod))
 		readyz = append(readyz, c)
 	}
-	readyz = append(readyz, NamedCheck("shutdown", func() error {
+	readyz = append(readyz, healthz.NamedCheck("shutdown", func() error {
 		if p.stopping.Load() {
 			return errStopping
 		}
 		return nil
 	}))
-	mux, indicators := p.Handler.NonGoRestfulMux, newSLIs()
-	mux.Handle("/metrics/slis", indicators.handler())
-	newHealthEndpoint("healthz", healthz, indicators).install(mux)
-	newHealthEndpoint("livez", livez, indicators).install(mux)
-	newHealthEndpoint("readyz", readyz, indicators).install(mux)
+	m, indicators := p.Handler.NonGoRestfulMux, healthz.NewSLIs()
+	m.Handle("/metrics/slis", indicators.Handler())
+	healthz.NewEndpoint("healthz", all, indicators).Install(m)
+	healthz.NewEndpoint("livez", livez, indicators).Install(m)
+	healthz.NewEndpoint("readyz", readyz, indicators).Install(m)
 }
 
 // installIndex lists the paths of the whole chain at "/".

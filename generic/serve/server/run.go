@@ -14,6 +14,7 @@ import (
 
 	"triplane.dev/generic/guard/authentication"
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/internal/worker"
 )
 
@@ -133,10 +134,10 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 		}
 		defer stop()
 	}
-	var listening *httpServer
+	var listening *secureserving.Server
 	if p.config.Serving != nil {
 		var err error
-		if listening, err = p.config.Serving.serve(p.Handler, p.config.Metrics,
+		if listening, err = p.config.Serving.Serve(p.Handler, p.config.Metrics,
 			p.config.RequestTimeout+filters.WriteGrace, fail); err != nil {
 			p.end()
 			return err
@@ -153,7 +154,7 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 	return utilerrors.NewAggregate([]error{result, p.shutdown(listening)})
 }
 
-func (p *PreparedServer) shutdown(listening *httpServer) error {
+func (p *PreparedServer) shutdown(listening *secureserving.Server) error {
 	p.stopping.Store(true)
 	hooks := p.runPreShutdownHooks()
 	if d := p.config.ShutdownDelayDuration; d > 0 {
@@ -172,7 +173,7 @@ func (p *PreparedServer) shutdown(listening *httpServer) error {
 		p.drain(ctx) // while new requests get 429
 	}
 	if listening != nil {
-		listening.shutdown(ctx)
+		listening.Shutdown(ctx)
 	}
 	p.drain(ctx)
 	p.end()

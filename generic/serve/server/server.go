@@ -9,13 +9,15 @@ import (
 	restclient "k8s.io/client-go/rest"
 
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/healthz"
+	"triplane.dev/generic/serve/mux"
 )
 
 // GenericAPIServer is one of the servers of a chain. Groups, paths, hooks and checks are added before PrepareRun
 // of the outermost server. Paths of NonGoRestfulMux can be added and removed later.
 type GenericAPIServer struct {
 	Name    string
-	Handler *APIServerHandler
+	Handler *mux.APIServerHandler
 	// LoopbackClientConfig configures clients inside this process; see Config.
 	LoopbackClientConfig *restclient.Config
 
@@ -32,7 +34,7 @@ type GenericAPIServer struct {
 	prepared         bool
 	postStartHooks   []PostStartHook
 	preShutdownHooks []PreShutdownHook
-	checks           HealthChecks
+	checks           healthz.HealthChecks
 
 	// listed returns additional paths of the index, which change; nil adds none.
 	listed func() []string
@@ -42,7 +44,7 @@ func newServer(name string, c CompletedConfig, delegate DelegationTarget) (*Gene
 	behind := delegate.HealthChecks()
 	s := &GenericAPIServer{
 		Name:                 name,
-		Handler:              newAPIServerHandler(name, delegate.UnprotectedHandler()),
+		Handler:              mux.NewAPIServerHandler(name, delegate.UnprotectedHandler()),
 		LoopbackClientConfig: c.LoopbackClientConfig,
 		config:               c,
 		delegate:             delegate,
@@ -50,14 +52,14 @@ func newServer(name string, c CompletedConfig, delegate DelegationTarget) (*Gene
 		life:                 newLifecycle(),
 		postStartHooks:       slices.Clone(delegate.PostStartHooks()),
 		preShutdownHooks:     slices.Clone(delegate.PreShutdownHooks()),
-		checks: HealthChecks{
+		checks: healthz.HealthChecks{
 			Healthz: slices.Clone(behind.Healthz),
 			Livez:   slices.Clone(behind.Livez),
 			Readyz:  slices.Clone(behind.Readyz),
 		},
 	}
 	if len(behind.Healthz) == 0 {
-		s.AddHealthChecks(pingHealth, logHealth)
+		s.AddHealthChecks(healthz.PingHealthz, healthz.LogHealthz)
 		s.AddHealthChecks(c.HealthChecks...)
 		s.checks.Healthz = append(s.checks.Healthz, c.ServiceChecks...)
 		s.AddReadyzChecks(c.ServiceChecks...)
@@ -113,7 +115,7 @@ func (s *GenericAPIServer) PreShutdownHooks() []PreShutdownHook {
 }
 
 // HealthChecks implements DelegationTarget.
-func (s *GenericAPIServer) HealthChecks() HealthChecks {
+func (s *GenericAPIServer) HealthChecks() healthz.HealthChecks {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.checks
@@ -134,3 +136,19 @@ func (s *GenericAPIServer) ListPaths(current func() []string) { s.listed = curre
 
 // NextDelegate implements DelegationTarget.
 func (s *GenericAPIServer) NextDelegate() DelegationTarget { return s.delegate }
+
+// AddHealthChecks adds checks to all three endpoints.
+func (s *GenericAPIServer) AddHealthChecks(checks ...healthz.HealthChecker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checks.Healthz = append(s.checks.Healthz, checks...)
+	s.checks.Livez = append(s.checks.Livez, checks...)
+	s.checks.Readyz = append(s.checks.Readyz, checks...)
+}
+
+// AddReadyzChecks adds checks to /readyz only.
+func (s *GenericAPIServer) AddReadyzChecks(checks ...healthz.HealthChecker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checks.Readyz = append(s.checks.Readyz, checks...)
+}

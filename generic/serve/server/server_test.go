@@ -18,6 +18,7 @@ import (
 
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/serve/healthz"
 )
 
 func TestMain(m *testing.M) {
@@ -80,7 +81,7 @@ func TestChainOfServers(t *testing.T) {
 	}
 	inner.Handler.NonGoRestfulMux.Handle("/inner", says("inner"))
 	inner.AddPostStartHookOrDie("one", func(HookContext) error { return nil })
-	inner.AddHealthChecks(NamedCheck("mine", func() error { return nil }))
+	inner.AddHealthChecks(healthz.NamedCheck("mine", func() error { return nil }))
 	outer, err := c.Complete().New("outer", inner)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +115,7 @@ func TestChainOfServers(t *testing.T) {
 func TestHealth(t *testing.T) {
 	var broken atomic.Bool
 	s := newTestServer(t, func(c *Config) { c.LivezGracePeriod = time.Hour })
-	s.AddHealthChecks(NamedCheck("fragile", func() error {
+	s.AddHealthChecks(healthz.NamedCheck("fragile", func() error {
 		if broken.Load() {
 			return errors.New("secret reason")
 		}
@@ -156,7 +157,7 @@ func TestHealth(t *testing.T) {
 func TestHealthChecksAreExcludedWithTheirGroup(t *testing.T) {
 	s := newTestServer(t, nil)
 	fails := func() error { return errors.New("away") }
-	s.AddHealthChecks(NamedCheck("store", fails), GroupedCheck("store", "store-of-events", fails), NamedCheck("other", func() error { return nil }))
+	s.AddHealthChecks(healthz.NamedCheck("store", fails), healthz.GroupedCheck("store", "store-of-events", fails), healthz.NamedCheck("other", func() error { return nil }))
 	p := s.PrepareRun()
 	run(t, p)
 	for query, want := range map[string]string{
@@ -353,4 +354,14 @@ func BenchmarkLoopback(b *testing.B) {
 		_, _ = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
+}
+
+func says(text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) })
+}
+
+func get(h http.Handler, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w
 }

@@ -18,10 +18,11 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+	"triplane.dev/generic/serve/secureserving"
 )
 
 // selfSigned writes a certificate for a name and returns its files.
-func selfSigned(t testing.TB, dir, name string) CertificateFiles {
+func selfSigned(t testing.TB, dir, name string) secureserving.CertificateFiles {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -42,7 +43,7 @@ func selfSigned(t testing.TB, dir, name string) CertificateFiles {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := CertificateFiles{CertFile: filepath.Join(dir, name+".crt"), KeyFile: filepath.Join(dir, name+".key")}
+	f := secureserving.CertificateFiles{CertFile: filepath.Join(dir, name+".crt"), KeyFile: filepath.Join(dir, name+".key")}
 	if err := os.WriteFile(f.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -63,19 +64,19 @@ func presented(t *testing.T, address, name string) *big.Int {
 	return conn.ConnectionState().PeerCertificates[0].SerialNumber
 }
 
-func serveTLS(t *testing.T, change func(*Config, *SecureServing), paths map[string]http.HandlerFunc, sni ...CertificateFiles) (*PreparedServer, CertificateFiles, func() error) {
+func serveTLS(t *testing.T, change func(*Config, *secureserving.SecureServing), paths map[string]http.HandlerFunc, sni ...secureserving.CertificateFiles) (*PreparedServer, secureserving.CertificateFiles, func() error) {
 	t.Helper()
 	def := selfSigned(t, t.TempDir(), "default.example.com")
-	certs, err := NewCertificates(def, sni...)
+	certs, err := secureserving.NewCertificates(def, sni...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	certs.interval = 0
-	l, err := Listen(context.Background(), "127.0.0.1:0", false, false)
+	certs.CheckInterval = 0
+	l, err := secureserving.Listen(context.Background(), "127.0.0.1:0", false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	serving := &SecureServing{Listener: l, Certificates: certs}
+	serving := &secureserving.SecureServing{Listener: l, Certificates: certs}
 	s := newTestServer(t, func(c *Config) {
 		c.Serving = serving
 		if change != nil {
@@ -96,7 +97,7 @@ func TestServingCertificates(t *testing.T) {
 	p, def, _ := serveTLS(t, nil, nil, foo, wild)
 	address := p.Config().Serving.Address()
 
-	serial := func(f CertificateFiles) string {
+	serial := func(f secureserving.CertificateFiles) string {
 		pair, err := tls.LoadX509KeyPair(f.CertFile, f.KeyFile)
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +105,7 @@ func TestServingCertificates(t *testing.T) {
 		leaf, _ := x509.ParseCertificate(pair.Certificate[0])
 		return leaf.SerialNumber.String()
 	}
-	for name, want := range map[string]CertificateFiles{
+	for name, want := range map[string]secureserving.CertificateFiles{
 		"default.example.com": def, "other": def, "": def,
 		"foo.example.com": foo, "FOO.example.com": foo,
 		"a.wild.example.com": wild, "a.b.wild.example.com": def, "wild.example.com": def,
@@ -137,12 +138,12 @@ func TestServingCertificates(t *testing.T) {
 
 func TestNewCertificatesFails(t *testing.T) {
 	good := selfSigned(t, t.TempDir(), "good")
-	for name, f := range map[string]CertificateFiles{
+	for name, f := range map[string]secureserving.CertificateFiles{
 		"no file":       {CertFile: "nowhere.crt", KeyFile: good.KeyFile},
 		"not a key":     {CertFile: good.CertFile, KeyFile: good.CertFile},
 		"another's key": {CertFile: good.CertFile, KeyFile: selfSigned(t, t.TempDir(), "other").KeyFile},
 	} {
-		if _, err := NewCertificates(f); err == nil {
+		if _, err := secureserving.NewCertificates(f); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -158,7 +159,7 @@ func TestServingShutsDownGracefully(t *testing.T) {
 		},
 	}
 	for _, disable := range []bool{false, true} {
-		p, _, stop := serveTLS(t, func(_ *Config, s *SecureServing) { s.DisableHTTP2 = disable }, paths)
+		p, _, stop := serveTLS(t, func(_ *Config, s *secureserving.SecureServing) { s.DisableHTTP2 = disable }, paths)
 		transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 		client := &http.Client{Transport: transport}
 		url := "https://" + p.Config().Serving.Address()
@@ -236,17 +237,17 @@ func TestShutdownSendsNewRequestsElsewhere(t *testing.T) {
 }
 
 func TestListenerThatBreaksEndsTheServer(t *testing.T) {
-	certs, err := NewCertificates(selfSigned(t, t.TempDir(), "x"))
+	certs, err := secureserving.NewCertificates(selfSigned(t, t.TempDir(), "x"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Listen(context.Background(), "127.0.0.1:0", false, false)
+	l, err := secureserving.Listen(context.Background(), "127.0.0.1:0", false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	s := newTestServer(t, func(c *Config) {
-		c.Serving = &SecureServing{Listener: brokenListener{l}, Certificates: certs}
+		c.Serving = &secureserving.SecureServing{Listener: brokenListener{l}, Certificates: certs}
 	})
 	if err := s.PrepareRun().Run(context.Background()); err == nil {
 		t.Error("no error")

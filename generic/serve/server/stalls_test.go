@@ -22,6 +22,7 @@ import (
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/authentication"
 	"triplane.dev/generic/guard/flowcontrol"
+	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/internal/worker"
 )
 
@@ -131,7 +132,7 @@ func (c *rawClient) closed(within time.Duration) bool {
 func TestStalledStreamsHoldNoSeats(t *testing.T) {
 	body := bytes.Repeat([]byte("x"), 300_000)
 	var asked atomic.Int64
-	p, _, _ := serveTLS(t, func(c *Config, _ *SecureServing) {
+	p, _, _ := serveTLS(t, func(c *Config, _ *secureserving.SecureServing) {
 		named(c)
 		c.FlowControl = seats(50)
 	}, map[string]http.HandlerFunc{
@@ -182,9 +183,9 @@ func TestStalledConnectionsAreClosed(t *testing.T) {
 	const limit = 400 * time.Millisecond
 	body := bytes.Repeat([]byte("x"), 300_000)
 	write := func(w http.ResponseWriter, _ *http.Request) { w.Write(body) }
-	p, _, _ := serveTLS(t, func(c *Config, s *SecureServing) {
+	p, _, _ := serveTLS(t, func(c *Config, s *secureserving.SecureServing) {
 		named(c)
-		s.stalledLimit = limit
+		s.StalledLimit = limit
 	}, map[string]http.HandlerFunc{
 		"/large":                              write,
 		"/api/v1/namespaces/a/pods/b/log":     write,

@@ -7,20 +7,21 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"triplane.dev/generic/serve/secureserving"
 )
 
 // The listener responds 503 until the server starts, and then belongs to the server.
 func TestServeUnavailable(t *testing.T) {
-	certs, err := NewCertificates(selfSigned(t, t.TempDir(), "x"))
+	certs, err := secureserving.NewCertificates(selfSigned(t, t.TempDir(), "x"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Listen(context.Background(), "127.0.0.1:0", false, false)
+	l, err := secureserving.Listen(context.Background(), "127.0.0.1:0", false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	serving := &SecureServing{Listener: l, Certificates: certs}
+	serving := &secureserving.SecureServing{Listener: l, Certificates: certs}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
 	defer client.CloseIdleConnections()
 	ask := func() (int, string, string) {

@@ -7,7 +7,6 @@ import (
 	admissionv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
 	admissionv1beta1 "k8s.io/api/admissionregistration/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	admissioninformers "k8s.io/client-go/informers/admissionregistration"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -23,15 +22,17 @@ func MutatingVersion(serves func(gv schema.GroupVersion, resource string) bool) 
 
 // mutatingInformers returns informers of MutatingAdmissionPolicies and their bindings in the given version, or
 // nil if it is "". trimmed converts their objects to v1.
-func mutatingInformers(of admissioninformers.Interface, version string) (policies, bindings cache.SharedIndexInformer) {
+func mutatingInformers(of InformerFactory, version string) (policies, bindings cache.SharedIndexInformer) {
 	switch version {
 	case "v1":
-		return of.V1().MutatingAdmissionPolicies().Informer(), of.V1().MutatingAdmissionPolicyBindings().Informer()
+		return of.InformerFor(&admissionv1.MutatingAdmissionPolicy{}),
+			of.InformerFor(&admissionv1.MutatingAdmissionPolicyBinding{})
 	case "v1beta1":
-		return of.V1beta1().MutatingAdmissionPolicies().Informer(), of.V1beta1().MutatingAdmissionPolicyBindings().Informer()
+		return of.InformerFor(&admissionv1beta1.MutatingAdmissionPolicy{}),
+			of.InformerFor(&admissionv1beta1.MutatingAdmissionPolicyBinding{})
 	case "v1alpha1":
-		return of.V1alpha1().MutatingAdmissionPolicies().Informer(),
-			of.V1alpha1().MutatingAdmissionPolicyBindings().Informer()
+		return of.InformerFor(&admissionv1alpha1.MutatingAdmissionPolicy{}),
+			of.InformerFor(&admissionv1alpha1.MutatingAdmissionPolicyBinding{})
 	}
 	return nil, nil
 }

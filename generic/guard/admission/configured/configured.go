@@ -6,12 +6,11 @@ import (
 	"slices"
 	"sync"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	admissioninformers "k8s.io/client-go/informers/admissionregistration"
-	"k8s.io/client-go/informers/internalinterfaces"
 	admissionlisters "k8s.io/client-go/listers/admissionregistration/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -161,9 +160,9 @@ func (c *Plugins) Following() error {
 // denies writes until then.
 func (c *Plugins) Await(ctx context.Context) error { return c.gate.Wait(ctx, &admission.Attributes{}) }
 
-// InformerFactory creates informers: that of client-go, or of this process (generic/api/informers).
+// InformerFactory has one informer for each Go type; see generic/api/informers.
 type InformerFactory interface {
-	internalinterfaces.SharedInformerFactory
+	InformerFor(prototype runtime.Object) cache.SharedIndexInformer
 	StartWithContext(ctx context.Context)
 	Shutdown()
 }
@@ -177,7 +176,7 @@ func (c *Plugins) Follow(ctx context.Context, factory InformerFactory, mutating 
 		work.Keep(ctx, s.Run)
 	}
 	f := &followed{plugins: c}
-	synced, err := f.watch(admissioninformers.New(factory, metav1.NamespaceAll, nil), mutating)
+	synced, err := f.watch(factory, mutating)
 	if err != nil {
 		return // only informers that run already fail
 	}
@@ -190,7 +189,7 @@ func (c *Plugins) Follow(ctx context.Context, factory InformerFactory, mutating 
 }
 
 // watch registers the informers of the enabled plugins. It returns what is done when they have synced.
-func (f *followed) watch(of admissioninformers.Interface, mutating string) (synced []cache.DoneChecker, err error) {
+func (f *followed) watch(of InformerFactory, mutating string) (synced []cache.DoneChecker, err error) {
 	follow := func(changed func(), informers ...cache.SharedIndexInformer) {
 		for _, i := range informers {
 			var registration cache.ResourceEventHandlerRegistration
@@ -203,19 +202,23 @@ func (f *followed) watch(of admissioninformers.Interface, mutating string) (sync
 			synced = append(synced, registration.HasSyncedChecker())
 		}
 	}
-	kinds, enabled := of.V1(), func(plugin string) bool { return slices.Contains(f.plugins.enabled, plugin) }
+	enabled := func(plugin string) bool { return slices.Contains(f.plugins.enabled, plugin) }
 	if enabled(ValidatingWebhook) {
-		f.validating = kinds.ValidatingWebhookConfigurations().Lister()
-		follow(f.setValidating, kinds.ValidatingWebhookConfigurations().Informer())
+		webhooks := of.InformerFor(&admissionv1.ValidatingWebhookConfiguration{})
+		f.validating = admissionlisters.NewValidatingWebhookConfigurationLister(webhooks.GetIndexer())
+		follow(f.setValidating, webhooks)
 	}
 	if enabled(MutatingWebhook) {
-		f.mutating = kinds.MutatingWebhookConfigurations().Lister()
-		follow(f.setMutating, kinds.MutatingWebhookConfigurations().Informer())
+		webhooks := of.InformerFor(&admissionv1.MutatingWebhookConfiguration{})
+		f.mutating = admissionlisters.NewMutatingWebhookConfigurationLister(webhooks.GetIndexer())
+		follow(f.setMutating, webhooks)
 	}
 	if enabled(ValidatingPolicy) {
-		policies, bindings := kinds.ValidatingAdmissionPolicies(), kinds.ValidatingAdmissionPolicyBindings()
-		f.vap, f.vapBindings = policies.Lister(), bindings.Lister()
-		follow(f.setValidatingPolicies, policies.Informer(), bindings.Informer())
+		policies := of.InformerFor(&admissionv1.ValidatingAdmissionPolicy{})
+		bindings := of.InformerFor(&admissionv1.ValidatingAdmissionPolicyBinding{})
+		f.vap = admissionlisters.NewValidatingAdmissionPolicyLister(policies.GetIndexer())
+		f.vapBindings = admissionlisters.NewValidatingAdmissionPolicyBindingLister(bindings.GetIndexer())
+		follow(f.setValidatingPolicies, policies, bindings)
 	}
 	if policies, bindings := mutatingInformers(of, mutating); enabled(MutatingPolicy) && policies != nil {
 		f.mapl = admissionlisters.NewMutatingAdmissionPolicyLister(policies.GetIndexer())

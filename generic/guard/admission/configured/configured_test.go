@@ -9,11 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
 
 	"go.uber.org/goleak"
 
+	"triplane.dev/generic/api/informers/informerstest"
 	"triplane.dev/generic/guard/admission"
 )
 
@@ -23,7 +22,7 @@ func TestFollowsThePolicies(t *testing.T) {
 		Operations: []admissionv1.OperationType{"*"},
 		Rule:       admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"}},
 	}}}}
-	client := fake.NewClientset(
+	factory, objects := informerstest.New(
 		&admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: rules, Validations: []admissionv1.Validation{{Expression: "false"}},
 		}},
@@ -48,7 +47,7 @@ func TestFollowsThePolicies(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		d.Follow(ctx, informers.NewSharedInformerFactory(client, 0), "v1")
+		d.Follow(ctx, factory, "v1")
 	}()
 	create := func() error {
 		return chain.Validate(t.Context(), &admission.Attributes{
@@ -58,7 +57,7 @@ func TestFollowsThePolicies(t *testing.T) {
 	if err := create(); err == nil {
 		t.Error("the existing policy is not in effect")
 	}
-	if err := client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(ctx, "b", metav1.DeleteOptions{}); err != nil {
+	if err := objects.Delete(admissionv1.SchemeGroupVersion.WithResource("validatingadmissionpolicybindings"), "", "b"); err != nil {
 		t.Error(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); create() != nil; time.Sleep(time.Millisecond) {

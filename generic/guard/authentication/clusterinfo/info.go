@@ -9,8 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -41,8 +42,8 @@ func New() *Info {
 func (i *Info) Headers() *authentication.RequestHeaderConfig { return i.headers.Load() }
 
 // Read reads the ConfigMap once. It must be called before Follow.
-func (i *Info) Read(ctx context.Context, client kubernetes.Interface) error {
-	c, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, ConfigMap, metav1.GetOptions{})
+func (i *Info) Read(ctx context.Context, client corev1client.ConfigMapsGetter) error {
+	c, err := client.ConfigMaps(metav1.NamespaceSystem).Get(ctx, ConfigMap, metav1.GetOptions{})
 	if err == nil {
 		err = i.use(c)
 	}
@@ -53,11 +54,7 @@ func (i *Info) Read(ctx context.Context, client kubernetes.Interface) error {
 }
 
 // Follow applies changes of the ConfigMap until ctx ends.
-func (i *Info) Follow(ctx context.Context, client kubernetes.Interface) {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(metav1.NamespaceSystem),
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", ConfigMap).String()
-		}))
+func (i *Info) Follow(ctx context.Context, client corev1client.ConfigMapsGetter) {
 	changed := func(obj any) {
 		c, ok := obj.(*corev1.ConfigMap)
 		if !ok || c.Name != ConfigMap || c.ResourceVersion == i.last {
@@ -68,15 +65,30 @@ func (i *Info) Follow(ctx context.Context, client kubernetes.Interface) {
 				ConfigMap)
 		}
 	}
-	informer := factory.Core().V1().ConfigMaps().Informer()
+	informer := newInformer(client)
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: changed, UpdateFunc: func(_, obj any) { changed(obj) },
 	}); err != nil {
 		return // does not happen: the informer has not been stopped
 	}
-	factory.StartWithContext(ctx)
-	<-ctx.Done()
-	factory.Shutdown()
+	informer.RunWithContext(ctx)
+}
+
+// newInformer returns an informer of the ConfigMap alone.
+func newInformer(client corev1client.ConfigMapsGetter) cache.SharedIndexInformer {
+	maps, one := client.ConfigMaps(metav1.NamespaceSystem), fields.OneTermEqualSelector("metadata.name", ConfigMap)
+	all := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = one.String()
+			return maps.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = one.String()
+			return maps.Watch(ctx, o)
+		},
+	}
+	lists := cache.ToListWatcherWithWatchListSemantics(all, client)
+	return cache.NewSharedIndexInformer(lists, &corev1.ConfigMap{}, 0, nil)
 }
 
 // use applies a ConfigMap. On an error nothing is applied.

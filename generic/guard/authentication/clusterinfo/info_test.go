@@ -17,7 +17,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+	corev1fake "k8s.io/client-go/kubernetes/typed/core/v1/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"go.uber.org/goleak"
 
@@ -50,12 +53,34 @@ func configMap(version, ca, names string) *corev1.ConfigMap {
 	}}
 }
 
+// fakeClient is a client whose watches send no bookmarks.
+type fakeClient struct{ *corev1fake.FakeCoreV1 }
+
+// IsWatchListSemanticsUnSupported is what client-go asks for.
+func (fakeClient) IsWatchListSemanticsUnSupported() bool { return true }
+
+// newClient returns a client of a tracker that has the ConfigMap.
+func newClient(t *testing.T, c *corev1.ConfigMap) fakeClient {
+	t.Helper()
+	objects := clienttesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())
+	if err := objects.Add(c); err != nil {
+		t.Fatal(err)
+	}
+	client := fakeClient{&corev1fake.FakeCoreV1{Fake: &clienttesting.Fake{}}}
+	client.AddReactor("*", "*", clienttesting.ObjectReaction(objects))
+	client.AddWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		w, err := objects.Watch(action.GetResource(), action.GetNamespace())
+		return true, w, err
+	})
+	return client
+}
+
 // A proxy is trusted as long as the ConfigMap has its authority.
 func TestFollowsTheConfigMap(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	proxy, ca := authority(t, "proxy")
 	_, other := authority(t, "other")
-	client := fake.NewClientset(configMap("1", ca, `["proxy"]`))
+	client := newClient(t, configMap("1", ca, `["proxy"]`))
 	info := New()
 	requests := authentication.RequestHeaderNow(info.RequestHeaderCA, info.Headers)
 	known := func() bool {
@@ -84,7 +109,7 @@ func TestFollowsTheConfigMap(t *testing.T) {
 		{ca, `["another"]`, false}, {ca, `["proxy"]`, true}, {other, `["proxy"]`, false}, {ca, `[]`, true},
 		{"nonsense", `[]`, true}, {other, `nonsense`, true}, {other, `[]`, false},
 	} {
-		if _, err := client.CoreV1().ConfigMaps("kube-system").Update(ctx, configMap(string(rune('2'+i)), c.ca, c.names), metav1.UpdateOptions{}); err != nil {
+		if _, err := client.ConfigMaps("kube-system").Update(ctx, configMap(string(rune('2'+i)), c.ca, c.names), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for deadline := time.Now().Add(30 * time.Second); known() != c.known; time.Sleep(time.Millisecond) {

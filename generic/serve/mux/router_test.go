@@ -1,4 +1,4 @@
-package server
+package mux
 
 import (
 	"io"
@@ -11,7 +11,7 @@ import (
 
 // testHandler has the routes of a server with the core group and apps.
 func testHandler(notFound http.Handler) *APIServerHandler {
-	h := newAPIServerHandler("test", notFound)
+	h := NewAPIServerHandler("test", notFound)
 	says := func(text string) restful.RouteFunction {
 		return func(_ *restful.Request, resp *restful.Response) { io.WriteString(resp.ResponseWriter, text) }
 	}
@@ -86,11 +86,11 @@ func TestDirector(t *testing.T) {
 
 // A request that matches a deferred route is served, and the route is not added to the service.
 func TestDeferredRoutes(t *testing.T) {
-	h := newAPIServerHandler("test", http.NotFoundHandler())
+	h := NewAPIServerHandler("test", http.NotFoundHandler())
 	ws := new(restful.WebService)
 	ws.Path("/apis/apps/v1").Consumes("*/*").Produces("application/json")
 	serve := func(_ *restful.Request, resp *restful.Response) { io.WriteString(resp.ResponseWriter, "deployments") }
-	h.router.deferRoutes(ws, func(described bool) []restful.Route {
+	h.DeferRoutes(ws, func(described bool) []restful.Route {
 		r := restful.Route{Method: http.MethodGet, Path: "/apis/apps/v1/deployments", Function: serve, Produces: []string{"application/json"}, Consumes: []string{"*/*"}}
 		if described {
 			r.Doc = "list deployments"

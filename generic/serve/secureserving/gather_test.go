@@ -1,4 +1,4 @@
-package server
+package secureserving
 
 import (
 	"bytes"
@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"golang.org/x/net/http2"
@@ -20,11 +23,8 @@ import (
 // gatheredPair returns a gathered connection and its client, after their handshake.
 func gatheredPair(t testing.TB) (*gathered, *gatedConn, *tls.Conn) {
 	t.Helper()
-	files := selfSigned(t, t.TempDir(), "gather")
-	pair, err := tls.LoadX509KeyPair(files.CertFile, files.KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	some := httptest.NewTLSServer(http.NotFoundHandler())
+	defer some.Close()
 	l, err := Listen(t.Context(), "127.0.0.1:0", false, false)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func gatheredPair(t testing.TB) (*gathered, *gatedConn, *tls.Conn) {
 		t.Fatal(err)
 	}
 	gate := &gatedConn{Conn: accepted, entered: make(chan struct{}, 1000), open: make(chan struct{})}
-	server := tls.Server(gate, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true})
+	server := tls.Server(gate, &tls.Config{Certificates: some.TLS.Certificates, SessionTicketsDisabled: true})
 	client := tls.Client(raw, &tls.Config{InsecureSkipVerify: true})
 	done := make(chan error, 1)
 	go func() { done <- client.HandshakeContext(context.WithoutCancel(t.Context())) }()
@@ -109,7 +109,11 @@ func TestSmallWritesGoOutTogether(t *testing.T) {
 	}
 	if _, err := conn.Write([]byte("x")); err == nil {
 		// The write is buffered, and its error is reported later.
-		eventually(t, "an error of a closed connection", func() bool { _, err := conn.Write([]byte("x")); return err != nil })
+		for deadline := time.Now().Add(30 * time.Second); err == nil; _, err = conn.Write([]byte("x")) {
+			if time.Now().After(deadline) {
+				t.Fatal("a closed connection returns no error")
+			}
+		}
 	}
 }
 
@@ -132,7 +136,11 @@ func TestGatheredBytesAreBounded(t *testing.T) {
 		}
 	}()
 	<-gate.entered
-	eventually(t, "a full buffer", func() bool { return accepted.Load() >= gatherMax/size*size })
+	for deadline := time.Now().Add(30 * time.Second); accepted.Load() < gatherMax/size*size; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the buffer is not full")
+		}
+	}
 	conn.Close()
 	gate.release()
 	if err := <-stuck; err == nil {

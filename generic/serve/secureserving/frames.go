@@ -1,4 +1,4 @@
-package server
+package secureserving
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package server
+package mux
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/base/request"
 )
 
@@ -31,7 +32,8 @@ type APIServerHandler struct {
 	router *router
 }
 
-func newAPIServerHandler(name string, notFound http.Handler) *APIServerHandler {
+// NewAPIServerHandler returns the handler of a server without paths. notFound serves what it has no path for.
+func NewAPIServerHandler(name string, notFound http.Handler) *APIServerHandler {
 	mux := NewPathRecorderMux(name)
 	mux.NotFoundHandler(notFound)
 
@@ -108,4 +110,25 @@ func serviceError(e restful.ServiceError, req *restful.Request, resp *restful.Re
 	}
 	handlers.WriteError(resp.ResponseWriter, req.Request,
 		apierrors.NewGenericServerResponse(e.Code, "", schema.GroupResource{}, "", e.Message, 0, false))
+}
+
+// WebServices returns the services of the container, for documents.
+func (h *APIServerHandler) WebServices() (all []openapi.WebService) {
+	for _, ws := range h.GoRestfulContainer.RegisteredWebServices() {
+		all = append(all, openapi.WebService{
+			Path: ws.RootPath(), Parameters: ws.PathParameters(),
+			Routes: func() []restful.Route { return h.router.routesOf(ws, true) },
+		})
+	}
+	return all
+}
+
+// Refresh makes the Director see services that were added to, or removed from,
+// the container after it began to answer.
+func (h *APIServerHandler) Refresh() { h.router.invalidate() }
+
+// DeferRoutes has the routes of a service created when they are needed: its documents, or a request that a route
+// does not match.
+func (h *APIServerHandler) DeferRoutes(ws *restful.WebService, routes func(described bool) []restful.Route) {
+	h.router.deferRoutes(ws, routes)
 }

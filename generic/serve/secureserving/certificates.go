@@ -1,4 +1,4 @@
-package server
+package secureserving
 
 import (
 	"crypto/tls"
@@ -21,14 +21,16 @@ type CertificateFiles struct {
 }
 
 // Certificates serves the server's certificates by the server name (SNI) of the client. It checks the files for
-// changes at most once a second, during handshakes, and reloads them if they changed. If files cannot be read, it
-// keeps the previous certificate.
+// changes at most once per CheckInterval, during handshakes, and reloads them if they changed. If files cannot be
+// read, it keeps the previous certificate.
 type Certificates struct {
-	files    []*certificate // the first is the default
-	interval time.Duration
-	checked  atomic.Int64 // Unix nanoseconds
-	mu       sync.Mutex   // held during a check
-	names    atomic.Pointer[map[string]*certificate]
+	// CheckInterval is a second; it must be set before the first handshake.
+	CheckInterval time.Duration
+
+	files   []*certificate // the first is the default
+	checked atomic.Int64   // Unix nanoseconds
+	mu      sync.Mutex     // held during a check
+	names   atomic.Pointer[map[string]*certificate]
 }
 
 type certificate struct {
@@ -45,7 +47,7 @@ type fileStamp struct {
 // NewCertificates reads the default certificate and those for server names. It returns an error if one of them is
 // invalid.
 func NewCertificates(def CertificateFiles, sni ...CertificateFiles) (*Certificates, error) {
-	c := &Certificates{interval: time.Second}
+	c := &Certificates{CheckInterval: time.Second}
 	for _, f := range append([]CertificateFiles{def}, sni...) {
 		cert := &certificate{CertificateFiles: f}
 		if _, err := cert.load(); err != nil {
@@ -141,9 +143,9 @@ func (c *Certificates) Default() (*tls.Certificate, error) {
 	return c.files[0].loaded.Load(), nil
 }
 
-// refresh reloads changed files, if the last check was more than the interval ago.
+// refresh reloads changed files, if the last check was more than CheckInterval ago.
 func (c *Certificates) refresh() {
-	if time.Since(time.Unix(0, c.checked.Load())) < c.interval || !c.mu.TryLock() {
+	if time.Since(time.Unix(0, c.checked.Load())) < c.CheckInterval || !c.mu.TryLock() {
 		return
 	}
 	defer c.mu.Unlock()

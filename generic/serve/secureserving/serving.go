@@ -1,4 +1,4 @@
-package server
+package secureserving
 
 import (
 	"cmp"
@@ -37,7 +37,8 @@ type SecureServing struct {
 
 	ServingOptions
 
-	stalledLimit time.Duration // tests shorten filters.StalledLimit
+	// StalledLimit is how long a client may leave a full connection unread; 0 means filters.StalledLimit.
+	StalledLimit time.Duration
 }
 
 // ServingOptions are the settings of TLS and HTTP/2.
@@ -88,23 +89,23 @@ func (s *SecureServing) Port() int {
 	return 0
 }
 
-// httpServer is a running listener.
-type httpServer struct {
+// Server is a running listener. Its methods are safe for concurrent use.
+type Server struct {
 	server   *http.Server
 	listener net.Listener
 	done     chan struct{}
 	http1    http1
 }
 
-// serve accepts connections until shutdown, and calls fail if the listener breaks. Clients must read responses
+// Serve accepts connections until shutdown, and calls fail if the listener breaks. Clients must read responses
 // within limit; handlers of long-running requests disable the limit.
-func (s *SecureServing) serve(
+func (s *SecureServing) Serve(
 	h http.Handler, m *requestmetrics.Metrics, limit time.Duration, fail func(error),
-) (*httpServer, error) {
+) (*Server, error) {
 	if s.Listener == nil || s.Certificates == nil {
 		return nil, errors.New("secure serving needs a listener and certificates")
 	}
-	run := &httpServer{
+	run := &Server{
 		server: &http.Server{
 			ReadHeaderTimeout: readHeaderTimeout,
 			WriteTimeout:      limit,
@@ -121,7 +122,7 @@ func (s *SecureServing) serve(
 		if err := http2.ConfigureServer(run.server, h2); err != nil {
 			return nil, fmt.Errorf("HTTP/2: %w", err)
 		}
-		gatherWrites(run.server, h2, cmp.Or(s.stalledLimit, filters.StalledLimit), m.Stalls, run.http1.release)
+		gatherWrites(run.server, h2, cmp.Or(s.StalledLimit, filters.StalledLimit), m.Stalls, run.http1.release)
 	}
 	run.listener = tls.NewListener(reserveDescriptors(keepAlive{s.Listener}), run.server.TLSConfig)
 	worker.Go(func() {
@@ -175,9 +176,9 @@ func (s *SecureServing) http2() *http2.Server {
 	}
 }
 
-// shutdown closes the listener, stops further requests on open connections, waits for open requests until ctx is
+// Shutdown closes the listener, stops further requests on open connections, waits for open requests until ctx is
 // done, then closes the remaining connections.
-func (h *httpServer) shutdown(ctx context.Context) {
+func (h *Server) Shutdown(ctx context.Context) {
 	_ = h.listener.Close() // fails only if it is closed already
 	h.http1.leave(ctx)
 	if err := h.server.Shutdown(ctx); err != nil {

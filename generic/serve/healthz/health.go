@@ -1,4 +1,4 @@
-package server
+package healthz
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
+	"triplane.dev/generic/serve/mux"
 )
 
 // HealthChecker is a named check of /healthz, /livez and /readyz.
@@ -42,33 +43,17 @@ func (c namedCheck) Check(*http.Request) error { return c.check() }
 // HealthChecks are the checks of each endpoint, in listing order.
 type HealthChecks struct{ Healthz, Livez, Readyz []HealthChecker }
 
-// AddHealthChecks adds checks to all three endpoints.
-func (s *GenericAPIServer) AddHealthChecks(checks ...HealthChecker) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.checks.Healthz = append(s.checks.Healthz, checks...)
-	s.checks.Livez = append(s.checks.Livez, checks...)
-	s.checks.Readyz = append(s.checks.Readyz, checks...)
-}
+// PingHealthz always passes.
+var PingHealthz = NamedCheck("ping", func() error { return nil })
 
-// AddReadyzChecks adds checks to /readyz only.
-func (s *GenericAPIServer) AddReadyzChecks(checks ...HealthChecker) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.checks.Readyz = append(s.checks.Readyz, checks...)
-}
-
-// pingHealth always passes.
-var pingHealth = NamedCheck("ping", func() error { return nil })
-
-// logHealth passes while the log can be written.
-var logHealth = NamedCheck("log", func() error {
+// LogHealthz passes while the log can be written.
+var LogHealthz = NamedCheck("log", func() error {
 	klog.Flush()
 	return nil
 })
 
-// delayed ignores failures of a check for a grace period after the server's start.
-func delayed(c HealthChecker, until *atomic.Int64, grace time.Duration) HealthChecker {
+// Delayed ignores failures of a check for a grace period after the server's start.
+func Delayed(c HealthChecker, until *atomic.Int64, grace time.Duration) HealthChecker {
 	return NamedCheck(c.Name(), func() error {
 		started := until.Load()
 		if started == 0 || time.Since(time.Unix(0, started)) < grace {
@@ -78,36 +63,38 @@ func delayed(c HealthChecker, until *atomic.Int64, grace time.Duration) HealthCh
 	})
 }
 
-// healthEndpoint serves /NAME and /NAME/CHECK.
-type healthEndpoint struct {
+// Endpoint serves /NAME and /NAME/CHECK.
+type Endpoint struct {
 	name   string
 	checks []HealthChecker
-	slis   *slis
+	slis   *SLIs
 	// failed has the last error of each check, so that repeated failures are not logged at every probe.
 	mu     sync.Mutex
 	failed map[string]string
 }
 
-func newHealthEndpoint(name string, checks []HealthChecker, slis *slis) *healthEndpoint {
+// NewEndpoint returns an endpoint that runs the first check of each name. Results are noted in slis.
+func NewEndpoint(name string, checks []HealthChecker, slis *SLIs) *Endpoint {
 	var unique []HealthChecker
 	for _, c := range checks {
 		if !slices.ContainsFunc(unique, func(u HealthChecker) bool { return u.Name() == c.Name() }) {
 			unique = append(unique, c)
 		}
 	}
-	return &healthEndpoint{name: name, checks: unique, slis: slis, failed: map[string]string{}}
+	return &Endpoint{name: name, checks: unique, slis: slis, failed: map[string]string{}}
 }
 
-func (e *healthEndpoint) install(mux *PathRecorderMux) {
-	mux.Handle("/"+e.name, http.HandlerFunc(e.serveAll))
+// Install adds the endpoint and its checks to a mux.
+func (e *Endpoint) Install(m *mux.PathRecorderMux) {
+	m.Handle("/"+e.name, http.HandlerFunc(e.serveAll))
 	for _, c := range e.checks {
-		mux.Handle("/"+e.name+"/"+c.Name(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.Handle("/"+e.name+"/"+c.Name(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e.serveOne(w, r, c)
 		}))
 	}
 }
 
-func (e *healthEndpoint) serveOne(w http.ResponseWriter, r *http.Request, c HealthChecker) {
+func (e *Endpoint) serveOne(w http.ResponseWriter, r *http.Request, c HealthChecker) {
 	if err := c.Check(r); err != nil {
 		http.Error(w, fmt.Sprintf("internal server error: %v", err), http.StatusInternalServerError)
 		return
@@ -116,7 +103,7 @@ func (e *healthEndpoint) serveOne(w http.ResponseWriter, r *http.Request, c Heal
 }
 
 // serveAll runs all checks but the excluded ones. The reason of a failure is logged, but not part of the response.
-func (e *healthEndpoint) serveAll(w http.ResponseWriter, r *http.Request) {
+func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	excluded := sets.New(query["exclude"]...)
 	unknown := excluded.Clone()
@@ -160,7 +147,7 @@ func (e *healthEndpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 }
 
 // note logs a check's failure when it starts, changes or ends.
-func (e *healthEndpoint) note(name string, err error) {
+func (e *Endpoint) note(name string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before := e.failed[name]

@@ -1,4 +1,4 @@
-package server
+package healthz
 
 import (
 	"net/http"
@@ -8,15 +8,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// slis are the service level indicators of /metrics/slis (KEP 3466): the results of health checks.
-type slis struct {
+// SLIs are the service level indicators of /metrics/slis (KEP 3466): the results of health checks.
+type SLIs struct {
 	registry *prometheus.Registry
 	last     *prometheus.GaugeVec   // 1 if the check passed the last time
 	results  *prometheus.CounterVec // by status
 }
 
-func newSLIs() *slis {
-	s := &slis{
+// NewSLIs returns indicators without results.
+func NewSLIs() *SLIs {
+	s := &SLIs{
 		registry: prometheus.NewRegistry(),
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "kubernetes_healthcheck",
@@ -32,7 +33,7 @@ func newSLIs() *slis {
 }
 
 // note records the result of a check of an endpoint such as readyz.
-func (s *slis) note(endpoint, check string, err error) {
+func (s *SLIs) note(endpoint, check string, err error) {
 	passed, status := 1.0, "success"
 	if err != nil {
 		passed, status = 0, "error"
@@ -41,6 +42,7 @@ func (s *slis) note(endpoint, check string, err error) {
 	s.results.WithLabelValues(check, status, endpoint).Inc()
 }
 
-func (s *slis) handler() http.Handler {
+// Handler serves the indicators as metrics.
+func (s *SLIs) Handler() http.Handler {
 	return promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
 }
