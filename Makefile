@@ -88,7 +88,7 @@ test-others: programs ## Run the tests that compile much that no other does: kin
 	@E2E_PROGRAMS=built $(GO) test -vet=off ./e2e/envtest -timeout 30m -args -newest
 	$(call say,the other tests have passed)
 
-test-outside: ## Compile the pages' code in a module outside, and test it.
+test-outside: ## Follow the README's ways and the pages' code in a directory outside (minutes).
 	$(GO) test -vet=off -timeout 30m $(OUTSIDE)
 
 envtest-assets: build ## Lay out the programs of envtest in bin/envtest.

@@ -17,7 +17,7 @@
 //	serving/      audit, logs, emulated releases, plugins, addresses
 //	attacks/      attacks, and the defence that each one meets
 //	console/      the console in a browser
-//	outside/      the Go packages in a module outside of the repository
+//	outside/      the binary and the Go packages from a directory outside of the repository (make test-outside)
 //	published/    the CRDs that projects publish, with their examples
 //	envtest/      controller-runtime's own test suites
 //	soak/         kills, cuts and lack of everything, for as long as one likes

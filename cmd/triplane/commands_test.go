@@ -176,12 +176,12 @@ func TestImportIntoANewDirectory(t *testing.T) {
 // The keys are copied from a directory pki, and from the data directory that contains it.
 func TestKeysFrom(t *testing.T) {
 	first := t.TempDir()
-	if err := makeKeys([]string{"--data-dir", first}, io.Discard); err != nil {
+	if err := makeKeys(t.Context(), []string{"--data-dir", first}, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	for _, from := range []string{first, filepath.Join(first, "pki")} {
 		second := t.TempDir()
-		if err := makeKeys([]string{"--data-dir", second, "--from", from}, io.Discard); err != nil {
+		if err := makeKeys(t.Context(), []string{"--data-dir", second, "--from", from}, io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		var keys [2][]byte
@@ -195,7 +195,7 @@ func TestKeysFrom(t *testing.T) {
 			t.Errorf("keys from %s differ", from)
 		}
 	}
-	if err := makeKeys([]string{"--data-dir", t.TempDir(), "--from", t.TempDir()}, io.Discard); err == nil ||
+	if err := makeKeys(t.Context(), []string{"--data-dir", t.TempDir(), "--from", t.TempDir()}, io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "--from takes the directory pki") {
 		t.Errorf("keys from an empty directory: %v", err)
 	}

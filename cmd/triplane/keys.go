@@ -1,13 +1,21 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane.dev"
 	"triplane.dev/generic/run/host"
@@ -25,12 +33,17 @@ Usage:
 `
 
 // makeKeys implements the command keys. It prints the directory of the keys.
-func makeKeys(args []string, out io.Writer) error {
+func makeKeys(ctx context.Context, args []string, out io.Writer) error {
 	flags := pflag.NewFlagSet("keys", pflag.ContinueOnError)
 	dir := flags.String("data-dir", triplane.NewOptions().DataDir, "The data directory.")
 	from := flags.String("from", "",
 		"Copy the keys from this directory, for example a mounted Secret, instead of generating them. It is an "+
 			"error if other keys exist.")
+	secret := flags.String("secret", "",
+		"NAMESPACE/NAME of a Secret to create with the keys, in the cluster that will run the servers. A Secret that "+
+			"exists is kept.")
+	kubeconfig := flags.String("kubeconfig", "",
+		"Kubeconfig of that cluster. If blank, the service account of the pod in which the command runs.")
 	if help, err := parse(flags, keysUsage, args, out); help || err != nil {
 		return err
 	}
@@ -51,7 +64,53 @@ func makeKeys(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if *secret != "" {
+		if err := createSecret(ctx, *secret, *kubeconfig, keys, out); err != nil {
+			return fmt.Errorf("--secret %s: %w", *secret, err)
+		}
+	}
 	_, err = fmt.Fprintln(out, keys)
+	return err
+}
+
+// createSecret creates a Secret with the shared keys of a directory. It does not change one that exists, because
+// servers then use its keys already.
+func createSecret(ctx context.Context, secret, kubeconfig, keys string, out io.Writer) error {
+	namespace, name, ok := strings.Cut(secret, "/")
+	if !ok || namespace == "" || name == "" {
+		return errors.New("it is not NAMESPACE/NAME")
+	}
+	files, err := pki.ReadShared(keys)
+	if err != nil {
+		return err
+	}
+	data := map[string][]byte{}
+	for file, content := range files {
+		data[pki.SecretKey(file)] = content
+	}
+	config, err := restclient.InClusterConfig()
+	if kubeconfig != "" {
+		config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
+	}
+	if err != nil {
+		return err
+	}
+	config.Timeout = requestTimeout
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	immutable := true
+	_, err = client.CoreV1().Secrets(namespace).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Data: data, Immutable: &immutable}, metav1.CreateOptions{})
+	result := "created"
+	if apierrors.IsAlreadyExists(err) {
+		result, err = "kept, because it exists", nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "Secret %s %s\n", secret, result)
 	return err
 }
 

@@ -44,7 +44,7 @@ var commands = map[string]func(args []string) error{
 	"version":        printVersion,
 	"envtest-assets": envtestAssets,
 	"kubeconfig":     func(args []string) error { return writeKubeconfig(args, os.Stdout) },
-	"keys":           func(args []string) error { return makeKeys(args, os.Stdout) },
+	"keys":           untilSignal(makeKeys),
 	"test":           runTest,
 	"console":        untilSignal(openConsole),
 	"status":         untilSignal(showStatus),

@@ -157,13 +157,16 @@ func TestStartFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"--etcd-servers=http://127.0.0.1:1 --storage-initialization-timeout=1s": "etcd at http://127.0.0.1:1 cannot be reached within 1s",
-		"--runtime-config=nosuch/v1=true":                                       "unknown api groups nosuch",
-		"--runtime-config=apps/v9=true":                                         "group version apps/v9 that has not been registered",
-		"--feature-gates=NeverWas=true":                                         "unrecognized feature gate: NeverWas",
-		"--emulated-version=1.12":                                               "emulation version 1.12 is not between",
-		"--emulated-version=1.33 --runtime-config=resource.k8s.io/v1=true":      "group version resource.k8s.io/v1 was introduced after the emulation version 1.33",
-		"--egress-selector-config-file=/nosuch":                                 "--egress-selector-config-file: open /nosuch: no such file or directory",
+		"--etcd-servers=http://127.0.0.1:1 --storage-initialization-timeout=1s":      "etcd at http://127.0.0.1:1 cannot be reached within 1s",
+		"--runtime-config=nosuch/v1=true":                                            "unknown api groups nosuch",
+		"--runtime-config=apps/v9=true":                                              "group version apps/v9 that has not been registered",
+		"--feature-gates=NeverWas=true":                                              "unrecognized feature gate: NeverWas",
+		"--emulated-version=1.12":                                                    "emulation version 1.12 is not between",
+		"--emulated-version=1.33 --runtime-config=resource.k8s.io/v1=true":           "group version resource.k8s.io/v1 was introduced after the emulation version 1.33",
+		"--embedded-etcd-peer-listen=https://127.0.0.1:1 --join=https://127.0.0.1:1": "the data directory must contain the keys of the cluster (triplane keys --from)",
+		"--embedded-etcd-peer-listen=https://127.0.0.1:1 --embedded-etcd-name=b --embedded-etcd-initial-cluster=a=https://127.0.0.1:1": "does not contain this member, \"b\"",
+		"--join-kubeconfig=/nosuch":             "--join-kubeconfig needs --join",
+		"--egress-selector-config-file=/nosuch": "--egress-selector-config-file: open /nosuch: no such file or directory",
 	} {
 		args := append(strings.Fields(line), "--data-dir", t.TempDir(), "--secure-port=0", "--bind-address=127.0.0.1")
 		p := harness.StartProgram(t, programs.Triplane, args...)

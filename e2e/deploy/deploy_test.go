@@ -57,16 +57,6 @@ func deployedArgs(t *testing.T, manifest string) []string {
 	return containers[0].Args
 }
 
-// memberArgs are the arguments of a member of deploy/cluster, as its pod has them.
-func memberArgs(t *testing.T, pod string) []string {
-	t.Helper()
-	args := deployedArgs(t, "cluster/triplane.yaml")
-	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], "$(POD_NAME)", pod)
-	}
-	return args
-}
-
 // serviceArgs are the arguments in the unit of systemd.
 func serviceArgs(t *testing.T) []string {
 	t.Helper()
@@ -102,9 +92,6 @@ func TestDeployedCommandLines(t *testing.T) {
 	for name, args := range map[string][]string{
 		"image":      imageArgs(t),
 		"systemd":    serviceArgs(t),
-		"standalone": deployedArgs(t, "standalone/triplane.yaml"),
-		"ha":         deployedArgs(t, "ha/triplane.yaml"),
-		"cluster":    memberArgs(t, "triplane-1"),
 		"static pod": deployedArgs(t, "static-pod/kube-apiserver.yaml"),
 	} {
 		if len(args) == 0 {
@@ -162,10 +149,8 @@ func TestDeployedObjects(t *testing.T) {
 		}
 		s.Kubectl(t, args...)
 	}
-	apply("sample-apiserver/sample-apiserver.yaml", "sample-apiserver/apiservices.yaml", "standalone/triplane.yaml",
-		"static-pod/kube-apiserver.yaml", "monitoring/rbac.yaml", "examples/crds", "examples/apiservices", "ha/triplane.yaml")
-	s.Kubectl(t, "delete", "statefulset/triplane", "-n", "triplane", "--wait=false") // of standalone, which has the same name
-	apply("cluster/triplane.yaml")
+	apply("sample-apiserver/sample-apiserver.yaml", "sample-apiserver/apiservices.yaml",
+		"static-pod/kube-apiserver.yaml", "monitoring/rbac.yaml", "examples/crds", "examples/apiservices")
 	s.Kubectl(t, "wait", "--for=condition=Established", "--timeout=30s", "crd/gardens.example.com", "crd/regions.example.com")
 	apply("examples/objects")
 	harness.Expect(t, s.Kubectl(t, "get", "gardens"), "loam", "3")

@@ -1,4 +1,4 @@
-// Replicas and members as their manifests start them, behind a balancer.
+// Replicas and members as the chart starts them, with addresses of this machine.
 
 package deploy
 
@@ -16,46 +16,53 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane.dev/e2e/harness"
 	"triplane.dev/generic/run/pki"
 )
 
-// TestDeployedReplicas starts three replicas as the manifest does, behind a balancer, and takes
-// one after the other away.
+// copyKeys runs the command of the chart's containers that copies the keys of a cluster to a data directory.
+func copyKeys(t *testing.T, program string, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), program, append([]string{"keys"}, args...)...).CombinedOutput(); err != nil {
+		t.Fatalf("keys %v: %v\n%s", args, err, out)
+	}
+}
+
+// TestDeployedReplicas starts three replicas as the chart does, behind a balancer, and stops one after the other.
 func TestDeployedReplicas(t *testing.T) {
 	p, err := harness.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := filepath.Join(t.TempDir(), "pki")
-	if _, err := pki.Ensure(keys, pki.Config{Names: []string{"localhost"}, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, FrontProxy: "front-proxy-client"}); err != nil {
+	common := t.TempDir()
+	keys := filepath.Join(common, "pki")
+	copyKeys(t, p.Triplane, "--data-dir", common)
+	if _, err := pki.Ensure(keys, pki.Config{FrontProxy: "front-proxy-client"}); err != nil {
 		t.Fatal(err)
 	}
 	etcd := harness.StartEtcd(t)
 	var replicas []*harness.Process
 	balancer := balance(t)
 	config := &restclient.Config{Host: "https://" + balancer.address, QPS: -1, TLSClientConfig: restclient.TLSClientConfig{
-		CAFile: filepath.Join(keys, "ca.crt"), CertFile: filepath.Join(keys, "admin.crt"), KeyFile: filepath.Join(keys, "admin.key"),
+		CAFile: filepath.Join(keys, "ca.crt"), ServerName: "triplane.api.svc", CertFile: filepath.Join(keys, "admin.crt"), KeyFile: filepath.Join(keys, "admin.key"),
 	}}
+	args := servers(t, render(t, "api", chartModes["etcd"]...)).Containers[0].Args
 	for range 3 {
-		port := harness.FreePort(t)
-		args := []string{"--bind-address=127.0.0.1"}
-		for _, arg := range deployedArgs(t, "ha/triplane.yaml") {
+		port, dir := harness.FreePort(t), t.TempDir()
+		copyKeys(t, p.Triplane, "--data-dir", dir, "--from", keys)
+		var here []string
+		for _, arg := range args {
 			switch name, _, _ := strings.Cut(arg, "="); name {
 			case "--etcd-servers":
 				arg = name + "=" + etcd
 			case "--etcd-cafile", "--etcd-certfile", "--etcd-keyfile":
 				continue // this one has no TLS
-			case "--secure-port":
-				arg = fmt.Sprintf("%s=%d", name, port)
-			case "--shutdown-delay-duration":
-				arg = name + "=200ms"
 			}
-			args = append(args, strings.ReplaceAll(arg, "/etc/triplane/pki", keys))
+			here = append(here, arg)
 		}
-		replicas = append(replicas, harness.StartProgram(t, p.Triplane, args...))
+		here = append(here, "--data-dir", dir, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port), "--shutdown-delay-duration=200ms")
+		replicas = append(replicas, harness.StartProgram(t, p.Triplane, here...))
 		balancer.add(fmt.Sprintf("127.0.0.1:%d", port))
 	}
 	client := kubernetes.NewForConfigOrDie(config)
@@ -77,66 +84,6 @@ func TestDeployedReplicas(t *testing.T) {
 	list, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name!=kube-root-ca.crt"})
 	if err != nil || len(list.Items) != 3 {
 		t.Errorf("%d objects, %v", len(list.Items), err)
-	}
-}
-
-// TestDeployedMembers starts three members at once as the manifest does, with keys from a folder, and
-// writes and reads through each.
-func TestDeployedMembers(t *testing.T) {
-	p, err := harness.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := func(args ...string) {
-		t.Helper()
-		if out, err := exec.CommandContext(t.Context(), p.Triplane, append([]string{"keys"}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("keys %v: %v\n%s", args, err, out)
-		}
-	}
-	common := t.TempDir()
-	keys("--data-dir", common)
-	var addresses []string // what is in the manifest, and where it is here
-	for i := range 3 {
-		addresses = append(addresses, fmt.Sprintf("triplane-%d.triplane-members.triplane.svc:2380", i), fmt.Sprintf("127.0.0.1:%d", harness.FreePort(t)))
-	}
-	here := strings.NewReplacer(addresses...)
-	var clients []*kubernetes.Clientset
-	var directories []string
-	for i := range 3 {
-		dir, listen := t.TempDir(), "--embedded-etcd-peer-listen=https://"+addresses[2*i+1]
-		directories = append(directories, dir)
-		keys("--data-dir", dir, "--from", filepath.Join(common, "pki"))
-		args := []string{"--controllers=none"}
-		for _, arg := range memberArgs(t, fmt.Sprintf("triplane-%d", i)) {
-			args = append(args, here.Replace(arg))
-		}
-		args = append(args, "--data-dir", dir, "--bind-address=127.0.0.1", "--secure-port=0", "--shutdown-delay-duration=0", listen)
-		harness.StartProgram(t, p.Triplane, args...)
-	}
-	for _, dir := range directories {
-		var client *kubernetes.Clientset
-		harness.Eventually(t, func() error {
-			config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "admin.kubeconfig"))
-			if err != nil {
-				return err
-			}
-			if client, err = kubernetes.NewForConfig(config); err != nil {
-				return err
-			}
-			return client.RESTClient().Get().AbsPath("/readyz").Do(t.Context()).Error()
-		})
-		clients = append(clients, client)
-	}
-	for i, writer := range clients {
-		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("of-%d", i)}}
-		if _, err := writer.CoreV1().ConfigMaps("default").Create(t.Context(), c, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		for j, reader := range clients {
-			if _, err := reader.CoreV1().ConfigMaps("default").Get(t.Context(), c.Name, metav1.GetOptions{}); err != nil {
-				t.Errorf("what %d wrote, through %d: %v", i, j, err)
-			}
-		}
 	}
 }
 

@@ -1,3 +1,3 @@
-// Package outside tests the pages for users of the Go packages as those use them: in a module outside of the
-// repository.
+// Package outside tests the README's ways to get the binary and the module, and the pages for users of the Go packages,
+// as those do: in a directory outside of the repository.
 package outside

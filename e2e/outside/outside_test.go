@@ -1,14 +1,18 @@
-// The code of docs/testing.md and docs/apiserver.md compiles and passes in a module outside, and rename-module moves
-// a copy of the module.
+// The code of docs/testing.md and docs/apiserver.md compiles and passes in a module outside, the README's ways to get
+// the binary and the module lead there, and rename-module moves a copy of the module.
 package outside
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // root returns the repository's folder.
@@ -83,6 +87,90 @@ func TestPagesInAModuleOutside(t *testing.T) {
 		t.Errorf("forester --help: %v\n%s", err, out)
 	}
 	goCommand(t, dir, "test", "-vet=off", ".")
+}
+
+// way returns the commands of the README's section "Three ways to get it" for one of them.
+func way(t *testing.T, name string) []string {
+	t.Helper()
+	readme, err := os.ReadFile(filepath.Join(root(t), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?s)\*\*` + name + `\*\*.*?:\n\n((?:    .*?\n)+)`).FindSubmatch(readme)
+	if found == nil {
+		t.Fatalf("the README has no way to get %s", name)
+	}
+	commands := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(found[1]), "    ", "")), "\n")
+	if len(commands) > 3 {
+		t.Errorf("%s takes %d commands", name, len(commands))
+	}
+	return commands
+}
+
+// besideClone returns an empty directory beside a copy of the repository.
+func besideClone(t *testing.T) string {
+	t.Helper()
+	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list.Dir = root(t)
+	files, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for file := range strings.SplitSeq(strings.TrimSuffix(string(files), "\x00"), "\x00") {
+		content, err := os.ReadFile(filepath.Join(root(t), file))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // deleted, and not committed yet
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, "triplane", file), string(content))
+	}
+	empty := filepath.Join(dir, "empty")
+	if err := os.Mkdir(empty, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return empty
+}
+
+// shell returns a command of the README, without downloads.
+func shell(t *testing.T, dir, command string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "exec "+command)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false -vet=off", "GOPROXY=off", "GOSUMDB=off", "GOWORK=off")
+	return cmd
+}
+
+func TestTheBinary(t *testing.T) {
+	dir, commands := besideClone(t), way(t, "The binary")
+	last := len(commands) - 1
+	for _, command := range commands[:last] {
+		if out, err := shell(t, dir, command).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+	}
+	server := shell(t, dir, commands[last]+" --secure-port=0") // 6443 may be in use
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := false
+	for deadline := time.Now().Add(30 * time.Second); !ready && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		ready = shell(t, dir, commands[last]+" status --ready").Run() == nil
+	}
+	if err := errors.Join(server.Process.Signal(syscall.SIGTERM), server.Wait()); !ready || err != nil {
+		t.Errorf("it is ready: %v, and ends with %v", ready, err)
+	}
+}
+
+func TestTheModule(t *testing.T) {
+	dir := besideClone(t)
+	write(t, filepath.Join(dir, "my_test.go"), block(t, "testing.md", goBlock))
+	for _, command := range way(t, "A module") {
+		if out, err := shell(t, dir, command).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+	}
 }
 
 func TestRenameModule(t *testing.T) {

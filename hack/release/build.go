@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +100,39 @@ func (r *release) tarball(w io.Writer, paths []string) error {
 		}
 	}
 	return errors.Join(archive.Close(), zipped.Close())
+}
+
+// chart packs the Helm chart as "helm package" does, with the version of the release.
+func (r *release) chart() (err error) {
+	version := strings.TrimPrefix(r.version, "v")
+	f, err := os.Create(r.file("triplane-chart-" + version + ".tgz"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	zipped := gzip.NewWriter(f)
+	archive := tar.NewWriter(zipped)
+	source := os.DirFS(filepath.Join(r.root, "deploy", "chart"))
+	err = fs.WalkDir(source, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(source, name)
+		if err != nil {
+			return err
+		}
+		if name == "Chart.yaml" {
+			stamped := strings.NewReplacer("version: 0.0.0\n", "version: "+version+"\n", "appVersion: latest\n", "appVersion: "+r.version+"\n")
+			content = []byte(stamped.Replace(string(content)))
+		}
+		header := &tar.Header{Name: "triplane/" + name, Mode: 0o644, Size: int64(len(content)), ModTime: r.date}
+		if err := archive.WriteHeader(header); err != nil {
+			return err
+		}
+		_, err = archive.Write(content)
+		return err
+	})
+	return errors.Join(err, archive.Close(), zipped.Close())
 }
 
 func (r *release) zip(w io.Writer, paths []string) error {

@@ -96,7 +96,7 @@ func (r *release) write(platforms []string, since string) error {
 			return err
 		}
 	}
-	if err := r.checksums(); err != nil {
+	if err := errors.Join(r.chart(), r.checksums()); err != nil {
 		return err
 	}
 	return r.notes(since, sizes)

@@ -10,16 +10,40 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
-// makeRelease runs the program for the platform of the test.
+const version = "0.0.1-test"
+
+// readme returns the commands of the README that make, load and run an image, for the version of the tests.
+func readme(t *testing.T) [3]string {
+	t.Helper()
+	section := regexp.MustCompile(`(?s)\*\*An image\*\*.*?:\n\n    (\S.*?)\n    (\S.*?)\n    (\S.*?)\n\n`)
+	found := section.FindStringSubmatch(string(read(t, "../../README.md")))
+	if found == nil {
+		t.Fatal("the README has no three commands for an image")
+	}
+	for i := range found {
+		found[i] = strings.ReplaceAll(found[i], "0.5.0", version)
+	}
+	return [3]string(found[1:])
+}
+
+// makeRelease runs the program as the command of the README does.
 func makeRelease(t *testing.T) string {
 	t.Helper()
+	command := regexp.MustCompile(`^make -C \.\./triplane release VERSION=(\S+) ARGS='(.*)'$`).FindStringSubmatch(readme(t)[0])
+	if command == nil {
+		t.Fatalf("the README makes a release with %q", readme(t)[0])
+	}
 	out := filepath.Join(t.TempDir(), "dist")
-	if err := run([]string{"-version", "v0.0.1-test", "-out", out, "-platforms", "linux/" + runtime.GOARCH}); err != nil {
+	args := append([]string{"-version", command[1], "-out", out}, strings.Fields(strings.ReplaceAll(command[2], "amd64", runtime.GOARCH))...)
+	if err := run(args); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -46,7 +70,7 @@ func TestRelease(t *testing.T) {
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("sha256sum -c: %v\n%s", err, out)
 	}
-	name := "triplane_0.0.1-test_linux_" + runtime.GOARCH
+	name := "triplane_" + version + "_linux_" + runtime.GOARCH
 
 	var bill document
 	if err := json.Unmarshal(read(t, filepath.Join(first, name+".spdx.json")), &bill); err != nil {
@@ -56,16 +80,28 @@ func TestRelease(t *testing.T) {
 		t.Errorf("the SBOM has %d packages", len(bill.Packages))
 	}
 
+	chart := t.TempDir()
+	untar(t, zipped(t, read(t, filepath.Join(first, "triplane-chart-"+version+".tgz"))), chart)
+	if stamped := string(read(t, filepath.Join(chart, "triplane", "Chart.yaml"))); !strings.Contains(stamped, "\nversion: "+version+"\n") ||
+		!strings.Contains(stamped, "\nappVersion: v"+version+"\n") {
+		t.Errorf("the chart has another version:\n%s", stamped)
+	}
+	read(t, filepath.Join(chart, "triplane", "templates", "servers.yaml"))
+
 	unpacked := t.TempDir()
 	untar(t, zipped(t, read(t, filepath.Join(first, name+".tar.gz"))), unpacked)
-	version, err := exec.Command(filepath.Join(unpacked, "triplane"), "--version").Output()
-	if err != nil || !strings.HasPrefix(string(version), "Triplane v0.0.1-test, Kubernetes v1.") {
-		t.Errorf("--version: %q, %v", version, err)
+	shown, err := exec.Command(filepath.Join(unpacked, "triplane"), "--version").Output()
+	if err != nil || !strings.HasPrefix(string(shown), "Triplane v"+version+", Kubernetes v1.") {
+		t.Errorf("--version: %q, %v", shown, err)
 	}
-	runImage(t, filepath.Join(first, "triplane_0.0.1-test_image.oci.tar"))
+	image, ok := strings.CutPrefix(readme(t)[1], "podman load --input ../triplane/dist/")
+	if !ok {
+		t.Fatalf("the README loads an image with %q", readme(t)[1])
+	}
+	runImage(t, filepath.Join(first, image))
 }
 
-// runImage unpacks an image, and runs the program in it as a container does: with nothing else below its root.
+// runImage unpacks an image as podman load does, and runs it as podman run does: with nothing else below its root.
 func runImage(t *testing.T, archive string) {
 	t.Helper()
 	layout, rootfs := t.TempDir(), t.TempDir()
@@ -77,9 +113,12 @@ func runImage(t *testing.T, archive string) {
 		}
 	}
 	type manifest struct {
-		Manifests []struct{ Digest string }
-		Config    struct{ Digest string }
-		Layers    []struct{ Digest string }
+		Manifests []struct {
+			Digest      string
+			Annotations map[string]string
+		}
+		Config struct{ Digest string }
+		Layers []struct{ Digest string }
 	}
 	var top, index, image manifest
 	if err := json.Unmarshal(read(t, filepath.Join(layout, "index.json")), &top); err != nil {
@@ -87,32 +126,52 @@ func runImage(t *testing.T, archive string) {
 	}
 	blob(top.Manifests[0].Digest, &index)
 	blob(index.Manifests[0].Digest, &image)
+	if name := top.Manifests[0].Annotations["io.containerd.image.name"]; name != "docker.io/library/triplane:v"+version ||
+		readme(t)[2] != "podman run --publish 6443:6443 --volume triplane:/data triplane:v"+version {
+		t.Errorf("the image is %s, and the README has %q", name, readme(t)[2])
+	}
 	var config struct {
 		Architecture string
 		Config       struct {
-			User        string
-			Entrypoint  []string
-			Labels      map[string]string
-			Healthcheck struct{ Test []string }
+			User            string
+			Entrypoint, Cmd []string
+			Labels          map[string]string
+			Healthcheck     struct{ Test []string }
 		}
 	}
 	blob(image.Config.Digest, &config)
 	c := config.Config
 	if config.Architecture != runtime.GOARCH || c.User != "65532:65532" || c.Entrypoint[0] != "triplane" ||
-		c.Labels["org.opencontainers.image.version"] != "v0.0.1-test" || len(c.Healthcheck.Test) == 0 {
+		c.Labels["org.opencontainers.image.version"] != "v"+version || c.Healthcheck.Test[0] != "CMD" {
 		t.Errorf("configuration %+v", config)
 	}
 	for _, layer := range image.Layers {
 		untar(t, zipped(t, read(t, filepath.Join(layout, "blobs", strings.Replace(layer.Digest, ":", "/", 1)))), rootfs)
 	}
-	program := []string{"/usr/local/bin/triplane", "--version"}
-	inside := exec.Command("unshare", append([]string{"--map-root-user", "chroot", rootfs}, program...)...)
 	if exec.Command("unshare", "--map-root-user", "true").Run() != nil {
-		t.Log("no user namespaces: the program runs outside of the image")
-		inside = exec.Command(filepath.Join(rootfs, program[0]), program[1])
+		t.Skip("no user namespaces")
 	}
-	if out, err := inside.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "Triplane v0.0.1-test") {
-		t.Errorf("in the image: %q, %v", out, err)
+	inside := func(command ...string) *exec.Cmd {
+		cmd := exec.Command("unshare", append([]string{"--map-root-user", "chroot", rootfs}, command...)...)
+		cmd.Env = []string{"PATH=/usr/local/bin:" + os.Getenv("PATH")}
+		return cmd
+	}
+	var output bytes.Buffer
+	server := inside(append(append(c.Entrypoint, c.Cmd...), "--secure-port=0")...)
+	server.Stdout, server.Stderr = &output, &output
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Wait() }()
+	healthy := false
+	for deadline := time.Now().Add(30 * time.Second); !healthy && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		healthy = inside(c.Healthcheck.Test[1:]...).Run() == nil
+	}
+	_ = server.Process.Signal(syscall.SIGTERM) // or it has ended
+	err := <-ended
+	if !healthy || err != nil || !strings.Contains(output.String(), "Triplane serves the Kubernetes API") {
+		t.Errorf("in the image, healthy %v, ended with %v:\n%s", healthy, err, &output)
 	}
 }
 

@@ -289,6 +289,10 @@ func (o *Etcd) EmbeddedConfig(dir string) (embedded.Config, error) {
 		KeepFragmented: !o.EmbeddedAutoDefragmentation, Release: o.Member.Release,
 	}
 	if member != nil {
+		if len(member.initial) > 0 && member.initial[member.name] == "" {
+			return config, fmt.Errorf("--embedded-etcd-initial-cluster does not contain this member, %q: set its name "+
+				"with --embedded-etcd-name, or --join", member.name)
+		}
 		config.Peer = &embedded.Peer{
 			Name: member.name, Listen: member.listen, URL: *member.url, Initial: member.initial,
 			Joining: o.Member.Joining, Wait: o.InitializationTimeout,

@@ -20,8 +20,8 @@ type Member struct {
 	Advertise string
 	// Name is the member's name; "" means the host name.
 	Name string
-	// Initial lists the members of a new cluster, including this one: NAME=URL, comma separated. "" means this
-	// member only. It applies only to a directory without a member.
+	// Initial lists the members of a new cluster: NAME=URL, comma separated. "" means this member only. It applies
+	// only to a directory without a member. A list without this member is an error in EmbeddedConfig.
 	Initial string
 	// Joining means that the Initial members run already, and have added this one.
 	Joining bool
@@ -40,8 +40,9 @@ func (m *Member) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&m.Name, "embedded-etcd-name", m.Name,
 		"The name of this member of the embedded etcd's cluster. If blank, the host name.")
 	fs.StringVar(&m.Initial, "embedded-etcd-initial-cluster", m.Initial,
-		"The members of a new cluster, including this one: name=https://host:port, comma separated. All must "+
-			"start with the same keys (triplane keys). It is ignored if the data directory contains a member.")
+		"The members of a new cluster: name=https://host:port, comma separated. All must start with the same keys "+
+			"(triplane keys). A server that is not one of them needs --join. It is ignored if the data directory "+
+			"contains a member.")
 }
 
 // peerURL parses the URL of a member.
@@ -119,11 +120,6 @@ func (m *Member) resolve() (*resolved, error) {
 			r.name)
 	}
 	own := r.initial[r.name]
-	if len(r.initial) > 0 && own == "" {
-		return nil,
-			fmt.Errorf("--embedded-etcd-initial-cluster does not contain this member, %q: set its name with "+
-				"--embedded-etcd-name", r.name)
-	}
 	for _, text := range []string{own, m.Advertise} {
 		if text == "" {
 			continue
@@ -142,13 +138,13 @@ func (m *Member) resolve() (*resolved, error) {
 	return r, nil
 }
 
-// Self returns this member's name and peer URL.
-func (m *Member) Self() (name, url string, err error) {
+// Self returns this member's name and peer URL, and whether it is one of the Initial members.
+func (m *Member) Self() (name, url string, initial bool, err error) {
 	r, err := m.resolve()
 	if r == nil || err != nil {
-		return "", "", err
+		return "", "", false, err
 	}
-	return r.name, r.url.String(), nil
+	return r.name, r.url.String(), r.initial[r.name] != "", nil
 }
 
 func (m *Member) validate() []error {

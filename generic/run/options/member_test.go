@@ -21,19 +21,26 @@ func TestMember(t *testing.T) {
 		"without TLS":               {member: Member{Name: "a", Listen: "http://10.0.0.1:2380"}, wrong: "--embedded-etcd-peer-listen"},
 		"without a port":            {member: Member{Name: "a", Listen: "https://10.0.0.1"}, wrong: "--embedded-etcd-peer-listen"},
 		"a name and no listener":    {member: Member{Name: "a"}, wrong: "need --embedded-etcd-peer-listen"},
-		"not among its own":         {member: Member{Name: "d", Listen: "https://10.0.0.4:2380", Initial: three}, wrong: `does not contain this member, "d"`},
+		"not among the first":       {member: Member{Name: "d", Listen: "https://10.0.0.4:2380", Initial: three}, url: "https://10.0.0.4:2380"},
 		"two places":                {member: Member{Name: "a", Listen: "https://10.0.0.1:2380", Advertise: "https://10.0.0.9:2380", Initial: three}, wrong: "has this member at https://10.0.0.1:2380"},
 		"a name twice":              {member: Member{Name: "a", Listen: "https://10.0.0.1:2380", Initial: three + ",a=https://10.0.0.4:2380"}, wrong: "twice"},
 		"a URL twice":               {member: Member{Name: "a", Listen: "https://10.0.0.1:2380", Initial: three + ",d=https://10.0.0.1:2380"}, wrong: "twice"},
 		"no list":                   {member: Member{Name: "a", Listen: "https://10.0.0.1:2380", Initial: "a"}, wrong: "NAME=URL"},
 		"a name that cannot be one": {member: Member{Name: "a,b", Listen: "https://10.0.0.1:2380"}, wrong: "--embedded-etcd-name"},
 	} {
-		_, url, err := c.member.Self()
+		_, url, initial, err := c.member.Self()
+		if initial != (err == nil && c.member.Initial != "" && c.member.Name != "d") {
+			t.Errorf("%s: it is an initial member: %v", name, initial)
+		}
 		if err == nil && url != c.url || (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("%s: %q, %v", name, url, err)
 		}
 	}
 	o := NewEtcd()
+	o.Member = Member{Name: "d", Listen: "https://10.0.0.4:2380", Initial: three}
+	if _, err := o.EmbeddedConfig(t.TempDir()); err == nil || !strings.Contains(err.Error(), `does not contain this member, "d"`) {
+		t.Errorf("a member that creates the cluster of others: %v", err)
+	}
 	o.Servers, o.Member = []string{"https://127.0.0.1:2379"}, Member{Listen: "https://10.0.0.1:2380"}
 	if errs := o.Validate(); len(errs) == 0 {
 		t.Error("an etcd cluster has embedded members")

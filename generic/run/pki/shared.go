@@ -2,9 +2,12 @@ package pki
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"triplane.dev/internal/durable"
 )
@@ -40,12 +43,20 @@ func EnsureShared(dir string) error {
 	return ensureServiceAccountKey(f.ServiceAccountKey, f.ServiceAccountPub)
 }
 
-// ReadShared returns the shared files below dir by name. EnsureShared must have been called. The files allow
-// acting as any user.
+// SecretKey returns the key in a Secret of a shared file: such keys cannot contain slashes.
+func SecretKey(name string) string { return strings.ReplaceAll(name, "/", "-") }
+
+// ReadShared returns the shared files below dir by name. EnsureShared must have been called, or dir must be a mounted
+// Secret with the keys of SecretKey. The files allow acting as any user.
 func ReadShared(dir string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, name := range shared() {
 		content, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			if mounted, secretErr := os.ReadFile(filepath.Join(dir, SecretKey(name))); secretErr == nil {
+				content, err = mounted, nil
+			}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"path/filepath"
@@ -30,12 +31,21 @@ func TestShared(t *testing.T) {
 		if _, err := EnsurePeer(filepath.Join(dir, "etcd"), Config{Names: []string{"a"}}); err != nil {
 			t.Fatal(err)
 		}
-		if again, err := ReadShared(dir); err != nil || !maps.EqualFunc(files, again, func(a, b []byte) bool { return string(a) == string(b) }) {
+		if again, err := ReadShared(dir); err != nil || !maps.EqualFunc(files, again, bytes.Equal) {
 			t.Errorf("the files of %s are others: %v", dir, err)
 		}
 	}
 	if info, err := os.Stat(filepath.Join(second, "ca.key")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("a key has mode %v, %v", info, err)
+	}
+	mounted := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(mounted, SecretKey(name)), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again, err := ReadShared(mounted); err != nil || !maps.EqualFunc(files, again, bytes.Equal) {
+		t.Errorf("the files of a mounted Secret are others: %v", err)
 	}
 	other := t.TempDir()
 	if err := EnsureShared(other); err != nil {

@@ -56,7 +56,7 @@ func alone(cfg Config) (bool, error) {
 		return false, err
 	}
 	if !is {
-		if cfg.Peer != nil && len(cfg.Peer.Initial) <= 1 && !cfg.Peer.Joining {
+		if cfg.Peer != nil && len(cfg.Peer.Initial) == 0 && !cfg.Peer.Joining {
 			klog.ErrorS(nil, "Starting a new cluster with an empty store, because the data directory has no member. "+
 				"If it belonged to a cluster, stop it, remove it from the others (triplane member remove), and start it with --join", "directory", cfg.Dir, "member", cfg.Peer.Name)
 		}
