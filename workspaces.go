@@ -28,8 +28,12 @@ func (f *foundation) installWorkspaces(s *server.GenericAPIServer) error {
 	if m == nil || f.nested != nil {
 		return nil
 	}
+	address := f.config.ExternalAddress
+	if o := f.options; o.ServerRun.ExternalHost == "" && o.SecureServing.BindAddress.IsLoopback() {
+		address = f.config.Serving.Address() // clients cannot connect to the advertised address
+	}
 	store, err := workspaces.Install(s, f.kinds.scheme, f.kinds.converter, func(name string) string {
-		return "https://" + f.config.ExternalAddress + workspaces.URLPath(name)
+		return "https://" + address + workspaces.URLPath(name)
 	})
 	m.SetStore(store)
 	return err

@@ -15,9 +15,15 @@ import (
 )
 
 // TestHelmLeavesNothing installs a chart, upgrades it, rolls it back and uninstalls
-// it; then the server has what it had before.
+// it; then the server has what it had before. It does so in a server and in a workspace.
 func TestHelmLeavesNothing(t *testing.T) {
-	s, _ := harness.StartControlled(t)
+	s, _ := harness.StartControlled(t, "--workspaces")
+	t.Run("server", func(t *testing.T) { helmLeavesNothing(t, s) })
+	t.Run("workspace", func(t *testing.T) { helmLeavesNothing(t, s.Workspace(t, "team")) })
+}
+
+func helmLeavesNothing(t *testing.T, s *harness.Server) {
+	t.Helper()
 	program := harness.Tool(t, programs.Helm)
 	helm := func(args ...string) {
 		t.Helper()

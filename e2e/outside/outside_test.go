@@ -53,16 +53,14 @@ func write(t *testing.T, path, content string) {
 }
 
 // goCommand runs the Go command in a folder, without downloads.
-func goCommand(t *testing.T, dir string, args ...string) string {
+func goCommand(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false -mod=mod", "GOPROXY=off", "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
-	return string(out)
 }
 
 func TestPagesInAModuleOutside(t *testing.T) {
