@@ -8,7 +8,7 @@
 //	store/        durability, consistency, snapshots, transfers, encryption; etcd
 //	postgres/     PostgreSQL instead of etcd
 //	kine/         kine instead of etcd (make test-others)
-//	former/       the program of the former release: upgrades, and the way back (make test-others)
+//	former/       the program of the former release: upgrades, and the way back (make test-former)
 //	replicas/     several servers on one store
 //	extensions/   external API servers, conversion webhooks
 //	admission/    webhooks and policies
