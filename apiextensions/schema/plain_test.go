@@ -50,7 +50,8 @@ func TestPlainMetadata(t *testing.T) {
 // A scalar is no schema for items, at any depth; a schema and a list of some are.
 func TestDropEmptyItems(t *testing.T) {
 	var p apiextensionsv1.JSONSchemaProps
-	const given = `{"items":"x","properties":{"a":{"type":"array","items":{"type":"string"}},"b":{"items":5,"not":{"items":true}},"c":{"items":[{"items":"y"}]}}}`
+	const given = `{"items":"x","properties":{"a":{"type":"array","items":{"type":"string"}},` +
+		`"b":{"items":5,"not":{"items":true}},"c":{"items":[{"items":"y"}]}}}`
 	if err := json.Unmarshal([]byte(given), &p); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,8 @@ func TestDropEmptyItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"properties":{"a":{"type":"array","items":{"type":"string"}},"b":{"not":{}},"c":{"items":[{"items":null}]}}}`
+	const want = `{"properties":{"a":{"type":"array","items":{"type":"string"}},` +
+		`"b":{"not":{}},"c":{"items":[{"items":null}]}}}`
 	if string(got) != want {
 		t.Errorf("%s", got)
 	}

@@ -203,7 +203,8 @@ func (r *results) comparisons() (all []compared) {
 			value: func(server string) (float64, bool) { return r.rate(key, server) }})
 	}
 	raw := rowKey{"key of 0.5 KB", rawCreate}
-	all = append(all, compared{work: "create a key of 0.5 KB, without an API server", unit: "per second", more: true, aim: 3,
+	all = append(all, compared{
+		work: "create a key of 0.5 KB, without an API server", unit: "per second", more: true, aim: 3,
 		value: func(server string) (float64, bool) {
 			return r.rate(raw, map[string]string{postgresName: rawPostgres, kineName: rawKine}[server])
 		}})
@@ -218,7 +219,8 @@ func (r *results) comparisons() (all []compared) {
 		compared{work: "delivery of an event to 100 watchers: p99", unit: "ms",
 			value: func(server string) (float64, bool) { return r.latency(event, server, measured.slow) }},
 		compared{work: "resident memory, idle", unit: "MB", value: r.idleMB},
-		compared{work: "resident memory after 3,000 pods and 6,000 ConfigMaps with 3 revisions", unit: "MB", value: r.loadedMB},
+		compared{work: "resident memory after 3,000 pods and 6,000 ConfigMaps with 3 revisions", unit: "MB",
+			value: r.loadedMB},
 		compared{work: "size of the database after all rows", unit: "MB", value: r.storedMB})
 }
 

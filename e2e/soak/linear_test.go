@@ -36,8 +36,8 @@ func TestLinearizable(t *testing.T) {
 	}
 }
 
-// newRecorder starts replicas of a store at some addresses, each behind a proxy of its own. url has those of the
-// proxies.
+// newRecorder starts replicas that reach a store at some addresses through separate proxies. url has the addresses
+// of the proxies.
 func newRecorder(t *testing.T, replicas int, url string, addresses ...string) *recorder {
 	r := &recorder{began: time.Now()}
 	for range replicas {

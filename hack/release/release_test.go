@@ -149,7 +149,7 @@ func runImage(t *testing.T, archive string) {
 		untar(t, zipped(t, read(t, filepath.Join(layout, "blobs", strings.Replace(layer.Digest, ":", "/", 1)))), rootfs)
 	}
 	if exec.Command("unshare", "--map-root-user", "true").Run() != nil {
-		t.Skip("no user namespaces")
+		t.Skip("the image is not started: this machine allows no user namespaces (unshare --map-root-user)")
 	}
 	inside := func(command ...string) *exec.Cmd {
 		cmd := exec.Command("unshare", append([]string{"--map-root-user", "chroot", rootfs}, command...)...)
