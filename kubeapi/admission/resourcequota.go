@@ -143,7 +143,8 @@ func (r *resourceQuota) charge(
 	ctx context.Context, a *admission.Attributes, name string, charge corev1.ResourceList, dryRun bool,
 ) error {
 	var refusal error
-	_, err := r.stores.ResourceQuotas().ModifyStatus(ctx, a.Namespace, name, dryRun,
+	write := group.StatusWrite{Namespace: a.Namespace, Name: name, DryRun: dryRun}
+	_, err := group.ModifyStatus(ctx, r.stores.ResourceQuotas(), write,
 		func(q *corev1.ResourceQuota) error {
 			if err := quota.Exceeded(q, charge); err != nil && !countsOnly(a) {
 				refusal = forbidden(a, "%w", err)

@@ -54,7 +54,7 @@ func ServiceCIDR(ctx context.Context, stores *group.Stores, ranges []*net.IPNet)
 	if len(have.Status.Conditions) > 0 {
 		return nil
 	}
-	store := kept.Store()
+	store := group.StoreOf(kept)
 	if store == nil {
 		return fmt.Errorf("%s cannot be updated", kept.Resource())
 	}

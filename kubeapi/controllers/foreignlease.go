@@ -12,6 +12,7 @@ import (
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/follow"
 	"triplane.dev/generic/storage/wire"
+	"triplane.dev/kubeapi/group"
 )
 
 // foreignLease is the name of kube-controller-manager's Lease.
@@ -22,7 +23,7 @@ const foreignLease = "kube-controller-manager"
 func (m *Manager) runBesideForeign(ctx context.Context, work func(context.Context)) {
 	f := newForeign()
 	ctx, cancel := context.WithCancel(ctx)
-	if leases := m.config.Stores.Leases().Store(); leases == nil {
+	if leases := group.StoreOf(m.config.Stores.Leases()); leases == nil {
 		f.set(nil, time.Time{})
 	} else {
 		f.key = leases.KeyPrefix() + metav1.NamespaceSystem + "/" + foreignLease

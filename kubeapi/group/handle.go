@@ -33,8 +33,9 @@ func (Handle[T]) of(s *Stores, resource schema.GroupResource) Handle[T] {
 // Resource returns the name of the resource.
 func (h Handle[T]) Resource() schema.GroupResource { return h.resource }
 
-// Store returns the store of the resource, nil if the server has none.
-func (h Handle[T]) Store() *registry.Store[T] {
+// StoreOf returns the store of a handle's resource, nil if the server has none. It is not a method, because the
+// methods of all handles are compiled in each package that mentions Stores, and with it all methods of registry.Store.
+func StoreOf[T kind.Object](h Handle[T]) *registry.Store[T] {
 	store, _ := h.stores.Store(h.resource).(*registry.Store[T])
 	return store
 }

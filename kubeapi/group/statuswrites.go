@@ -9,6 +9,7 @@ import (
 	library "k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane.dev/generic/api/endpoints"
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/managedfields"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
@@ -37,13 +38,18 @@ func newStatusFields(d *Deps, gv schema.GroupVersion, plural string,
 	})
 }
 
+// StatusWrite says whose status is written, and whether it only seems so.
+type StatusWrite struct {
+	Namespace, Name string
+	DryRun          bool
+}
+
 // ModifyStatus changes an object's status for the server itself, which owns the fields
 // then. change is called with the present object, time and again where writers race; its
-// errors are returned.
-func (h Handle[T]) ModifyStatus(ctx context.Context, namespace, name string, dryRun bool,
-	change func(T) error) (T, error) {
+// errors are returned. It is not a method for the reason of StoreOf.
+func ModifyStatus[T kind.Object](ctx context.Context, h Handle[T], w StatusWrite, change func(T) error) (T, error) {
 	var none T
-	store := h.Store()
+	store := StoreOf(h)
 	if store == nil {
 		return none, fmt.Errorf("no storage for %s", h.resource)
 	}
@@ -51,7 +57,8 @@ func (h Handle[T]) ModifyStatus(ctx context.Context, namespace, name string, dry
 	if err != nil {
 		return none, err
 	}
-	return store.Replace(request.WithNamespace(ctx, namespace), name, store.Kind().Status, dryRun, func(obj T) (T, error) {
+	ctx = request.WithNamespace(ctx, w.Namespace)
+	return store.Replace(ctx, w.Name, store.Kind().Status, w.DryRun, func(obj T) (T, error) {
 		if fields == nil {
 			return obj, change(obj)
 		}

@@ -97,7 +97,7 @@ func Aggregate(ctx context.Context, stores *group.Stores) error {
 				continue
 			}
 			changed = true
-			if _, err := stores.ClusterRoles().Store().Modify(control.Reading(ctx), r.Name, nil, false,
+			if _, err := group.StoreOf(stores.ClusterRoles()).Modify(control.Reading(ctx), r.Name, nil, false,
 				func(r *rbacv1.ClusterRole) error { r.Rules = rules; return nil }); err != nil {
 				return err
 			}

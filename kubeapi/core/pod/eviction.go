@@ -178,7 +178,8 @@ func freesUnready(b *policyv1.PodDisruptionBudget) bool {
 // spend takes one disruption from a budget.
 func (e eviction) spend(ctx context.Context, name string, p pod, dryRun bool) error {
 	var refusal error
-	_, err := e.stores.PodDisruptionBudgets().ModifyStatus(ctx, p.Namespace, name, dryRun,
+	write := group.StatusWrite{Namespace: p.Namespace, Name: name, DryRun: dryRun}
+	_, err := group.ModifyStatus(ctx, e.stores.PodDisruptionBudgets(), write,
 		func(b *policyv1.PodDisruptionBudget) error {
 			refusal = disrupt(b, p.Name)
 			return refusal

@@ -10,6 +10,7 @@ import (
 
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/follow"
+	"triplane.dev/kubeapi/group"
 )
 
 // Following is a runner that allocates the cluster IPs that Services have when they are created or change and
@@ -25,7 +26,7 @@ func (r *Repair) Following() *Following { return &Following{Repair: r} }
 
 // Start implements worker.Runner.
 func (f *Following) Start(ctx context.Context) {
-	if store := f.stores.Services().Store(); store != nil {
+	if store := group.StoreOf(f.stores.Services()); store != nil {
 		f.following = follow.Start(ctx, store.Cache(), f)
 	}
 }
@@ -54,7 +55,7 @@ func (f *Following) Listed(context.Context, int64, func(string) bool) {}
 
 // repairNew takes the IPs of a Service that no IPAddress holds.
 func (r *Repair) repairNew(ctx context.Context, stored *storage.Record) error {
-	obj, err := r.stores.Services().Store().DecodeShared(stored)
+	obj, err := group.StoreOf(r.stores.Services()).DecodeShared(stored)
 	if err != nil {
 		return nil // Pass reports it
 	}
