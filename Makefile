@@ -75,11 +75,12 @@ test: build programs ## Run all tests but test-others.
 		$$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS) $(FORMER) $(OUTSIDE)))
 	$(call say,all tests have passed)
 
-test-others: programs ## Run the tests that compile much that no other does: kine, releases, the newest controller-runtime.
-	$(call say,build kine)
-	@$(GO) run ./e2e/programs/build kine
-	$(call say,test kine)
+test-others: programs ## Run the tests that compile much that no other does: kine, releases, sample-apiserver, controller-runtime.
+	$(call say,build kine and the sample API server of Kubernetes)
+	@$(GO) run ./e2e/programs/build kine sample-apiserver
+	$(call say,test with them)
 	@E2E_PROGRAMS=built $(GO) test -vet=off -timeout 10m $(OTHERS)
+	@E2E_PROGRAMS=built $(GO) test -vet=off -timeout 10m ./e2e/extensions -args -upstream
 	$(call say,test the release)
 	@GOFLAGS= $(GO) test -C hack/release -timeout 30m .
 	$(call say,test with the newest controller-runtime)

@@ -4,11 +4,14 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Each handle has the resource and the Go type of a declared kind.
 func TestHandlesFitTheirKinds(t *testing.T) {
-	stores := reflect.ValueOf(stored(t))
+	all := stored(t)
+	stores := reflect.ValueOf(all)
 	handles := 0
 	for i := range stores.NumMethod() {
 		method := stores.Type().Method(i)
@@ -16,8 +19,11 @@ func TestHandlesFitTheirKinds(t *testing.T) {
 			continue
 		}
 		handles++
-		if handle := stores.Method(i).Call(nil)[0]; handle.MethodByName("Store").Call(nil)[0].IsNil() {
-			t.Errorf("%s: no kind of %v stores %s", method.Name, handle.MethodByName("Resource").Call(nil)[0], handle.Type())
+		handle := stores.Method(i).Call(nil)[0]
+		get, _ := handle.Type().MethodByName("Get")
+		gr, _ := handle.MethodByName("Resource").Call(nil)[0].Interface().(schema.GroupResource)
+		if r := all.Store(gr); r == nil || reflect.TypeOf(r.Resource().New()) != get.Type.Out(0) {
+			t.Errorf("%s: no kind of %v stores %s", method.Name, gr, handle.Type())
 		}
 	}
 	if handles < 30 {

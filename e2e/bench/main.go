@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane.dev/e2e/harness"
+	build "triplane.dev/e2e/programs"
 )
 
 var (
@@ -112,7 +113,15 @@ func findPrograms() (harness.Programs, error) {
 		return harness.Build()
 	}
 	in := func(name string) string { return filepath.Join(*programs, name) }
-	return harness.Programs{Triplane: in("triplane"), Etcd: in("etcd"), SampleAPIServer: in("sample-apiserver")}, nil
+	return harness.Programs{Triplane: in("triplane"), Etcd: in("etcd")}, nil
+}
+
+// findSample returns the path of Kubernetes' sample API server.
+func findSample() (string, error) {
+	if *programs == "" {
+		return build.SampleAPIServer.Path()
+	}
+	return filepath.Join(*programs, "sample-apiserver"), nil
 }
 
 // progress reports to whoever waits.

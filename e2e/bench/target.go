@@ -177,6 +177,10 @@ func startWithEtcd(p harness.Programs, dir string, flags ...string) (*target, er
 // nothing but namespaces.
 func startSample(p harness.Programs, dir string) (*target, error) {
 	t := &target{}
+	sample, err := findSample()
+	if err != nil {
+		return t, err
+	}
 	etcd, err := t.etcd(p, filepath.Join(dir, "etcd"))
 	if err != nil {
 		return t, err
@@ -191,7 +195,7 @@ func startSample(p harness.Programs, dir string) (*target, error) {
 	}
 	kubeconfig := t.kubeconfig
 	start := time.Now()
-	if err := t.run(p.SampleAPIServer, true, "--etcd-servers", etcd, "--secure-port", strconv.Itoa(port), "--bind-address", "127.0.0.1",
+	if err := t.run(sample, true, "--etcd-servers", etcd, "--secure-port", strconv.Itoa(port), "--bind-address", "127.0.0.1",
 		"--cert-dir", filepath.Join(dir, "sample"), "--client-ca-file", filepath.Join(core, "pki", "ca.crt"),
 		"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig); err != nil {
 		return t, err

@@ -1,8 +1,9 @@
-// The sample API server of Kubernetes behind the aggregator.
+// A sample API server behind the aggregator.
 
 package extensions
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"triplane.dev/e2e/harness"
+	"triplane.dev/e2e/programs"
 )
 
 const wardle = `
@@ -45,14 +47,24 @@ metadata: {name: f, namespace: wardle}
 spec: {reference: other, referenceType: Flunder}
 `
 
-// TestExternalAPIServer registers the API server of k8s.io/sample-apiserver and
-// uses its resources through this one.
+var upstream = flag.Bool("upstream", false, "run the API server of k8s.io/sample-apiserver, not the one of this project")
+
+// startSample starts the API server of k8s.io/sample-apiserver, with an etcd of its own, or cmd/sample-apiserver.
+func startSample(t *testing.T, core *harness.Server, port int, theirs bool) *harness.Process {
+	t.Helper()
+	args := []string{"--secure-port", fmt.Sprint(port), "--bind-address", "127.0.0.1", "--cert-dir", t.TempDir(),
+		"--kubeconfig", core.Kubeconfig, "--authentication-kubeconfig", core.Kubeconfig, "--authorization-kubeconfig", core.Kubeconfig}
+	if theirs {
+		return harness.StartProgram(t, harness.Tool(t, programs.SampleAPIServer), append(args, "--etcd-servers", harness.StartEtcd(t))...)
+	}
+	return harness.StartProgram(t, core.Programs.OwnSampleAPIServer, append(args, "--data-dir", t.TempDir())...)
+}
+
+// TestExternalAPIServer registers a sample API server and uses its resources through this one.
 func TestExternalAPIServer(t *testing.T) {
 	s := harness.Start(t)
 	port := harness.FreePort(t)
-	sample := harness.StartProgram(t, s.Programs.SampleAPIServer,
-		"--etcd-servers", harness.StartEtcd(t), "--secure-port", fmt.Sprint(port), "--bind-address", "127.0.0.1", "--cert-dir", t.TempDir(),
-		"--kubeconfig", s.Kubeconfig, "--authentication-kubeconfig", s.Kubeconfig, "--authorization-kubeconfig", s.Kubeconfig)
+	sample := startSample(t, s, port, *upstream)
 	s.KubectlIn(t, fmt.Sprintf(wardle, port), "apply", "-f", "-")
 	s.Kubectl(t, "wait", "--for=condition=Available", "apiservice/v1alpha1.wardle.example.com", "--timeout=60s")
 

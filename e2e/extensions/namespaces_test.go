@@ -21,9 +21,7 @@ import (
 func TestNamespacesWithExternalObjects(t *testing.T) {
 	s, client := harness.StartControlled(t)
 	port := harness.FreePort(t)
-	sample := harness.StartProgram(t, s.Programs.SampleAPIServer,
-		"--etcd-servers", harness.StartEtcd(t), "--secure-port", fmt.Sprint(port), "--bind-address", "127.0.0.1", "--cert-dir", t.TempDir(),
-		"--kubeconfig", s.Kubeconfig, "--authentication-kubeconfig", s.Kubeconfig, "--authorization-kubeconfig", s.Kubeconfig)
+	sample := startSample(t, s, port, *upstream)
 	s.KubectlIn(t, fmt.Sprintf(wardle, port), "apply", "-f", "-")
 	s.Kubectl(t, "wait", "--for=condition=Available", "apiservice/v1alpha1.wardle.example.com", "--timeout=60s")
 	s.Kubectl(t, "create", "namespace", "far")

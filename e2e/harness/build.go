@@ -10,8 +10,8 @@ import (
 // Programs are the paths of the programs that most tests use.
 type Programs struct {
 	Triplane, Kubectl, Etcd string
-	// SampleAPIServer is that of Kubernetes, OwnSampleAPIServer cmd/sample-apiserver.
-	SampleAPIServer, OwnSampleAPIServer string
+	// OwnSampleAPIServer is cmd/sample-apiserver.
+	OwnSampleAPIServer string
 	// Forgetful has the kernel ask about syncs (Disk).
 	Forgetful string
 }
@@ -28,7 +28,6 @@ func build() (p Programs, err error) {
 	}{
 		{programs.Triplane, &p.Triplane}, {programs.OwnSampleAPIServer, &p.OwnSampleAPIServer},
 		{programs.Forgetful, &p.Forgetful}, {programs.Kubectl, &p.Kubectl}, {programs.Etcd, &p.Etcd},
-		{programs.SampleAPIServer, &p.SampleAPIServer},
 	} {
 		if *b.path, err = b.program.Path(); err != nil {
 			return Programs{}, err

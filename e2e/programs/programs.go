@@ -66,17 +66,16 @@ var (
 	// ExampleBuiltins and ExampleCRD are managers of controller-runtime.
 	ExampleBuiltins = Program{Name: "builtins", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/examples/builtins", kind: example}
 	ExampleCRD      = Program{Name: "crd", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/examples/crd", kind: example}
-	// ClientSuite and EnvtestSuite are tests of controller-runtime.
-	ClientSuite  = Program{Name: "client-suite", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/pkg/client", kind: suite}
+	// EnvtestSuite is tests of controller-runtime.
 	EnvtestSuite = Program{Name: "envtest-suite", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/pkg/envtest", kind: suite}
 	Promql       = Program{Name: "promql", dir: "tools/promql", pkg: "."}
 	Kine         = Program{Name: "kine", dir: "tools/kine", pkg: "."}
 )
 
-// All returns the programs of all tests, those first that share the most with what is built already.
+// All returns the programs of the tests of make test, those first that share the most with what is built already.
 func All() []Program {
 	return []Program{Triplane, OwnSampleAPIServer, Forgetful, Etcd, Etcdctl, Kubectl, ExampleBuiltins, ExampleCRD,
-		ClientSuite, EnvtestSuite, SampleAPIServer, Helm, Promql}
+		EnvtestSuite, Helm, Promql}
 }
 
 // link has no symbols for debuggers, which take most of the linker's time, and has kubectl's version:
@@ -199,7 +198,7 @@ func Named(names []string) ([]Program, error) {
 	if len(names) == 0 {
 		return All(), nil
 	}
-	all := append(All(), Kine)
+	all := append(All(), Kine, SampleAPIServer)
 	var found []Program
 	for _, n := range names {
 		i := slices.IndexFunc(all, func(p Program) bool { return p.Name == n })
