@@ -71,6 +71,9 @@ func (b *bench) get(path string, v any) error {
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("GET %s: %s, %w", path, resp.Status, err)
 	}
+	if b.loader.replies != nil {
+		b.loader.replies.record(req, resp, body)
+	}
 	return json.Unmarshal(body, v)
 }
 

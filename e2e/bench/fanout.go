@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +120,10 @@ func (b *bench) watch(ctx context.Context, client int, path string, n int, opene
 	times := make([]time.Time, 0, n)
 	lines := bufio.NewReaderSize(resp.Body, 8<<10)
 	for len(times) < n {
-		_, err := lines.ReadSlice('\n')
+		line, err := lines.ReadSlice('\n')
+		if err == nil && b.loader.replies != nil {
+			b.loader.replies.record(req, resp, bytes.Clone(line))
+		}
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = lines.ReadSlice('\n')
 		}

@@ -58,6 +58,8 @@ type loader struct {
 	clients []*http.Client
 	// urls are the servers of clients that ask another one.
 	urls map[*http.Client]string
+	// replies records all answers, unless it is nil.
+	replies *replies
 }
 
 func newLoader(url string, config *tls.Config) *loader {
@@ -153,5 +155,17 @@ func (l *loader) send(c *http.Client, r request) (int64, error) {
 		b, _ := io.ReadAll(io.LimitReader(resp.Body, 500))
 		return 0, &statusError{request: r, code: resp.StatusCode, body: b}
 	}
-	return io.Copy(io.Discard, resp.Body)
+	return l.read(req, resp)
+}
+
+// read reads an answer and returns its size.
+func (l *loader) read(req *http.Request, resp *http.Response) (int64, error) {
+	if l.replies == nil {
+		return io.Copy(io.Discard, resp.Body)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err == nil {
+		l.replies.record(req, resp, body)
+	}
+	return int64(len(body)), err
 }

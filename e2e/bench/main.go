@@ -31,6 +31,8 @@ var (
 	programs          = flag.String("programs", "", "take triplane, etcd and sample-apiserver from this directory, do not build them")
 	controllerManager = flag.String("kube-controller-manager", "", "measure this program's controllers beside Triplane's")
 	floodPath         = flag.String("flood", "", "only list this path of the server of -kubeconfig on all connections until standard input ends")
+	bareDir           = flag.String("bare", "", "only be the bare server, with the replies recorded in this directory")
+	barePort          = flag.Int("bare-port", 0, "the port of the bare server")
 	processes         = flag.String("pids", "", "the processes of the server of -kubeconfig, comma-separated; without them its CPU is not known")
 )
 
@@ -43,6 +45,9 @@ func main() {
 }
 
 func run() error {
+	if *bareDir != "" {
+		return serveBare(*bareDir, *barePort)
+	}
 	if *floodPath != "" {
 		t, err := given(*kubeconfig)
 		if err != nil {

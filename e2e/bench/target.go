@@ -58,6 +58,11 @@ func kinds(p harness.Programs) []kind {
 	own := []resource{configMaps, pods, flundersCRD}
 	all := []kind{
 		{embeddedName, measureServer(func(dir string) (*target, error) { return startTriplane(p, dir) }, own)},
+		{bareName, func(res *results, name string) error {
+			return withTarget(func(dir string) (*target, error) { return startBare(p, dir) }, func(t *target) error {
+				return measure(res, name, t, []resource{configMaps, pods}, phases())
+			})
+		}},
 		{externalName, measureServer(func(dir string) (*target, error) { return startWithEtcd(p, dir) }, own)},
 		{sampleName, measureServer(func(dir string) (*target, error) { return startSample(p, dir) }, []resource{flunders})},
 		{etcdName, func(res *results, name string) error {
