@@ -17,7 +17,7 @@ import (
 	"triplane.dev/apiextensions/customresource"
 	"triplane.dev/apiextensions/validation"
 	"triplane.dev/generic/api/discovery"
-	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/base/metrics"
 	"triplane.dev/generic/base/request"
@@ -46,7 +46,7 @@ func acrossNamespaces(verb string) bool { return verb == "list" || verb == "watc
 func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.InfoFrom(r.Context())
 	if info == nil {
-		handlers.WriteError(w, r, apierrors.NewInternalError(errNoInfo))
+		responsewriters.WriteError(w, r, apierrors.NewInternalError(errNoInfo))
 		return
 	}
 	if !info.IsResourceRequest {
@@ -65,7 +65,7 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			klog.FromContext(r.Context()).Error(err, "A custom resource cannot be served", "definition", res.crd.Name)
 			err = apierrors.NewInternalError(errUnresolved)
 		}
-		handlers.WriteError(w, r, err)
+		responsewriters.WriteError(w, r, err)
 		return
 	}
 	defer s.release(watch)
@@ -76,7 +76,7 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler, err := s.handler(info)
 	switch {
 	case err != nil:
-		handlers.WriteError(w, r, err)
+		responsewriters.WriteError(w, r, err)
 	case handler == nil:
 		s.notFound(w, r, info)
 	default:
@@ -100,7 +100,7 @@ func (s *endpoint) notFound(w http.ResponseWriter, r *http.Request, info *reques
 		}
 	}
 	gr := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
-	handlers.WriteError(w, r, apierrors.NewNotFound(gr, info.Name))
+	responsewriters.WriteError(w, r, apierrors.NewNotFound(gr, info.Name))
 }
 
 // serves reports whether the CRD has what the request names.

@@ -20,7 +20,7 @@ import (
 	crdopenapi "triplane.dev/apiextensions/openapi"
 	"triplane.dev/apiextensions/schema/cel"
 	"triplane.dev/generic/api/endpoints"
-	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/api/openapi/models"
 	"triplane.dev/generic/api/registry"
@@ -144,7 +144,7 @@ func (s *Server) onceKnown(next http.Handler) http.Handler {
 			err := apierrors.NewServiceUnavailable(
 				"the request has been made before all known HTTP paths have been installed, please try again")
 			err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 5}
-			handlers.WriteError(w, r, err)
+			responsewriters.WriteError(w, r, err)
 		}
 	})
 }

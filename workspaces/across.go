@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/workspaces/transport"
 )
@@ -23,7 +23,7 @@ func (m *Manager) serveAll(w http.ResponseWriter, r *http.Request) {
 	read := info.IsResourceRequest && info.Subresource == "" && (info.Verb == "list" || info.Verb == "watch") &&
 		r.Method == http.MethodGet
 	if !read {
-		handlers.WriteError(w, r, apierrors.NewMethodNotSupported(schema.GroupResource{Group: info.APIGroup,
+		responsewriters.WriteError(w, r, apierrors.NewMethodNotSupported(schema.GroupResource{Group: info.APIGroup,
 			Resource: info.Resource}, info.Verb+" in all workspaces"))
 		return
 	}
@@ -105,7 +105,7 @@ func parsePosition(token string) (p position, err error) {
 func (m *Manager) listAll(w http.ResponseWriter, r *http.Request, awake []*instance) {
 	merged, err := m.merge(r, awake)
 	if err != nil {
-		handlers.WriteError(w, r, err)
+		responsewriters.WriteError(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

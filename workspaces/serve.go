@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/serve/filters"
 )
@@ -62,11 +62,11 @@ const retrySeconds = 1
 // fail responds to a request that no chain serves.
 func (m *Manager) fail(w http.ResponseWriter, r *http.Request, name string, err error) {
 	if errors.Is(err, errNotFound) {
-		handlers.WriteError(w, r, apierrors.NewNotFound(schema.GroupResource{Group: GroupVersion.Group, Resource: Plural},
-			name))
+		kind := schema.GroupResource{Group: GroupVersion.Group, Resource: Plural}
+		responsewriters.WriteError(w, r, apierrors.NewNotFound(kind, name))
 		return
 	}
 	unavailable := apierrors.NewServiceUnavailable(fmt.Sprintf("workspace %q is not available: %v", name, err))
 	unavailable.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retrySeconds}
-	handlers.WriteError(w, r, unavailable)
+	responsewriters.WriteError(w, r, unavailable)
 }

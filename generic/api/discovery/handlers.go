@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/storage/wire"
 )
@@ -30,7 +30,7 @@ func (g *Groups) RootHandler() http.Handler {
 		}
 		out, err := negotiation.Negotiate(r, plainRules)
 		if err != nil {
-			handlers.WriteError(w, r, err)
+			responsewriters.WriteError(w, r, err)
 			return
 		}
 		g.serveDocument(w, r, documentKey{plainGroups, out.MediaType})
@@ -123,7 +123,7 @@ func (g *Groups) versionsOf(name string) []Version {
 func (g *Groups) serveDocument(w http.ResponseWriter, r *http.Request, key documentKey) {
 	d, err := g.document(key)
 	if err != nil {
-		handlers.WriteError(w, r, err)
+		responsewriters.WriteError(w, r, err)
 		return
 	}
 	h := w.Header()
@@ -145,12 +145,12 @@ func (g *Groups) serveDocument(w http.ResponseWriter, r *http.Request, key docum
 func serveObject(w http.ResponseWriter, r *http.Request, obj runtime.Object) {
 	out, err := negotiation.Negotiate(r, plainRules)
 	if err != nil {
-		handlers.WriteError(w, r, err)
+		responsewriters.WriteError(w, r, err)
 		return
 	}
 	body, err := encode(obj, out.MediaType)
 	if err != nil {
-		handlers.WriteError(w, r, err)
+		responsewriters.WriteError(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", negotiation.Name(out.MediaType))

@@ -6,7 +6,7 @@ import (
 	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/negotiation"
 )
 
@@ -22,7 +22,7 @@ func (g *APIGroupVersion) discovery(resources []metav1.APIResource) route {
 		doc.APIVersion = ""
 	}
 	types := negotiation.MediaTypes(true)
-	h := func(w http.ResponseWriter, r *http.Request) { handlers.WriteObject(w, r, http.StatusOK, doc) }
+	h := func(w http.ResponseWriter, r *http.Request) { responsewriters.WriteObject(w, r, http.StatusOK, doc) }
 	return route{
 		restful.Route{Method: http.MethodGet, Path: g.prefix() + "/", Function: routed(h), Produces: types, Consumes: types},
 		func(d *restful.Route) {

@@ -14,6 +14,8 @@ import (
 	"triplane.dev/generic/api/codec"
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/handlers/fieldmanager"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/managedfields"
 	"triplane.dev/generic/api/rest"
 	view "triplane.dev/generic/storage/object"
@@ -146,11 +148,12 @@ func (g *APIGroupVersion) hub(r *rest.Resource, kind schema.GroupVersionKind) sc
 // scope is what the handlers of the resource share.
 func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec rest.Codec) *handlers.RequestScope {
 	s := &handlers.RequestScope{
-		Resource: g.GroupVersion.WithResource(r.name), Subresource: r.subresource, Storage: r.storage,
-		Kind: kind, Hub: g.hub(r.storage, kind), Codec: codec,
+		Scope: responsewriters.Scope{
+			Storage: r.storage, Kind: kind, Hub: g.hub(r.storage, kind), Codec: codec, CBOR: g.CBOR,
+		},
+		Resource: g.GroupVersion.WithResource(r.name), Subresource: r.subresource,
 		Admission: g.Admission, Authorizer: g.Authorizer,
 		MaxRequestBodyBytes: g.MaxRequestBodyBytes,
-		CBOR:                g.CBOR,
 		UnreadDeletion:      g.UnreadDeletion,
 		NoInitialEvents:     g.NoInitialEvents,
 		Shards:              g.Shards,
@@ -195,7 +198,7 @@ func (g *APIGroupVersion) fieldManager(r *Resource, s *handlers.RequestScope) fu
 		if err != nil || types == nil {
 			return nil, err
 		}
-		return handlers.NewFieldManager(handlers.FieldManagerOptions{
+		return fieldmanager.New(fieldmanager.Options{
 			Kind: s.Kind, Hub: s.Hub.GroupVersion(), Types: types, Subresource: s.Subresource,
 			ResetFields: r.storage.ResetFields,
 			Codecs:      r.codecFor, Custom: !view.Typed(s.Codec.New()),

@@ -60,7 +60,7 @@ func (p *patch) serverSideApply(ctx context.Context, old runtime.Object, exists 
 // decodeApplyJSON parses a body that is JSON of the sort that means the same as YAML, and has no duplicate keys. Most
 // clients send just that, and parsing YAML takes ten times as long.
 func decodeApplyJSON(body []byte) (*unstructured.Unstructured, bool) {
-	if !isPlainJSON(body) {
+	if !wire.IsPlainJSON(body) {
 		return nil, false
 	}
 	config := &unstructured.Unstructured{Object: map[string]any{}}

@@ -6,17 +6,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 
 	"triplane.dev/generic/api/codec"
+	"triplane.dev/generic/api/handlers/fieldmanager"
 	"triplane.dev/generic/api/managedfields"
 	"triplane.dev/generic/api/rest"
-	"triplane.dev/generic/storage/wire"
 )
 
 var podKind = corev1.SchemeGroupVersion.WithKind("Pod")
@@ -28,7 +26,7 @@ func podFields(f *testing.F) *managedfields.Manager {
 	if err != nil {
 		f.Fatal(err)
 	}
-	m, err := NewFieldManager(FieldManagerOptions{
+	m, err := fieldmanager.New(fieldmanager.Options{
 		Kind: podKind, Hub: corev1.SchemeGroupVersion, Types: typeConverter,
 		Codecs: func(schema.GroupVersion) (rest.Codec, error) { return codec, nil },
 	})
@@ -126,40 +124,5 @@ func FuzzStrategicMerge(f *testing.F) {
 			return
 		}
 		_ = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(after, &pod, strict)
-	})
-}
-
-// A CBOR list of any items is one that clients can read.
-func FuzzCBORList(f *testing.F) {
-	f.Add("1", "ConfigMap", 3)
-	f.Add("", "x\xff", 300)
-	f.Fuzz(func(t *testing.T, version, kind string, n int) {
-		items := make([][]byte, uint(n)%70000)
-		for i := range items {
-			b, err := wire.AppendCBOR(nil, map[string]any{"n": int64(i)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			items[i] = b
-		}
-		m := listMeta(&corev1.ConfigMapList{})
-		m.ResourceVersion = version
-		e, err := cborEnvelope(schema.GroupVersionKind{Version: "v1", Kind: kind}, items, m)
-		if err != nil {
-			return
-		}
-		var list unstructured.UnstructuredList
-		if err := direct.Unmarshal(e.bytes(), &list.Object); err != nil {
-			t.Fatal(err)
-		}
-		read, _ := list.Object["items"].([]any)
-		if len(read) != len(items) || list.GetKind() != kind || list.GetResourceVersion() != version {
-			t.Fatalf("%d items of %q at %q came back as %d of %q at %q", len(items), kind, version, len(read), list.GetKind(), list.GetResourceVersion())
-		}
-		if n := len(read); n > 0 {
-			if last, _ := read[n-1].(map[string]any); last["n"] != int64(n-1) {
-				t.Fatalf("the last item is %v", read[n-1])
-			}
-		}
 	})
 }

@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"triplane.dev/generic/api/negotiation"
-	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/storage/wire"
 )
@@ -30,7 +28,7 @@ func (s *RequestScope) auditRequest(ctx context.Context, obj runtime.Object) {
 	if !rec.Records(audit.LevelRequest) {
 		return
 	}
-	if doc, err := s.encode(obj, wire.JSON); err == nil {
+	if doc, err := s.Encode(obj, wire.JSON); err == nil {
 		rec.RequestObject(doc)
 	}
 }
@@ -73,38 +71,6 @@ func auditDeleteOptions(ctx context.Context, opts *metav1.DeleteOptions, kind *s
 	}
 	if doc, err := json.Marshal(&sent); err == nil {
 		rec.RequestObject(doc)
-	}
-}
-
-// audit records the answer as JSON, whatever its media type.
-func (a *answer) audit(obj runtime.Object) {
-	rec := audit.RecordFrom(a.r.Context())
-	if !rec.Records(audit.LevelRequestResponse) {
-		return
-	}
-	plain := *a
-	plain.out.MediaType = wire.JSON
-	list, stored := obj.(*rest.StoredList)
-	var doc []byte
-	var err error
-	switch {
-	case plain.out.Transform != negotiation.None:
-		doc, err = plain.transformed(obj)
-	case stored:
-		var e *envelope
-		if e, err = a.scope.storedEnvelope(a.r.Context(), nil, list, wire.JSON); err != nil {
-			break
-		}
-		if e.size() > audit.MaxObject {
-			rec.Annotate(audit.TruncatedAnnotation, "true")
-			return
-		}
-		doc = e.bytes()
-	default:
-		doc, err = a.scope.encode(obj, wire.JSON)
-	}
-	if err == nil { // errors are answered to the client
-		rec.ResponseObject(doc)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
@@ -71,8 +72,8 @@ func BenchmarkList500(b *testing.B) {
 	w := &nowhere{header: http.Header{}}
 	b.ReportAllocs()
 	for b.Loop() {
-		a := answer{scope: s, w: w, r: r, out: negotiation.Output{}}
-		if err := a.respond(http.StatusOK, list); err != nil {
+		a := responsewriters.Response{Scope: &s.Scope, Writer: w, Request: r, Output: negotiation.Output{}}
+		if err := a.Write(http.StatusOK, list); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -111,7 +112,7 @@ func BenchmarkWatchEvent(b *testing.B) {
 	s := newScope(b)
 	f := newFake(s, "a")
 	e := rest.Event{Type: apiwatch.Modified, Object: f.stored(f.objects["a"])}
-	enc, err := newEventEncoder(s, benchRequest(b, "GET", "/x?watch=1"), negotiation.Output{})
+	enc, err := responsewriters.NewEventEncoder(&s.Scope, benchRequest(b, "GET", "/x?watch=1"), negotiation.Output{})
 	if err != nil {
 		b.Fatal(err)
 	}

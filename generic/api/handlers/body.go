@@ -146,7 +146,7 @@ func (s *RequestScope) checkKind(obj runtime.Object, kind *schema.GroupVersionKi
 	if s.untyped(obj) || kind == nil || kind.GroupKind() == s.Kind.GroupKind() || *kind == s.Hub {
 		return nil
 	}
-	return fmt.Errorf("converting (%s) to (%s): unknown conversion", versionedGoName(*kind), s.goName())
+	return fmt.Errorf("converting (%s) to (%s): unknown conversion", versionedGoName(*kind), s.GoName())
 }
 
 // misnamed is the error of an object without a Go type that is to be created as another kind than the resource's.
@@ -183,7 +183,7 @@ func (s *RequestScope) decodeError(err error, kind *schema.GroupVersionKind, bod
 			return s.otherVersion(kind.GroupVersion())
 		}
 		if runtime.IsNotRegisteredError(err) && s.SchemeName == "" && clientscheme.Scheme.Recognizes(*kind) {
-			err = fmt.Errorf("converting (%s) to (%s): unknown conversion", versionedGoName(*kind), s.goName())
+			err = fmt.Errorf("converting (%s) to (%s): unknown conversion", versionedGoName(*kind), s.GoName())
 		}
 		if runtime.IsNotRegisteredError(err) {
 			err = runtime.NewNotRegisteredErrForKind(s.schemeName(), *kind)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
@@ -86,16 +87,16 @@ type responder struct {
 
 // Object implements rest.Responder.
 func (r *responder) Object(status int, obj runtime.Object) {
-	out, err := negotiation.Negotiate(r.r, r.scope.rules())
+	out, err := negotiation.Negotiate(r.r, r.scope.Rules())
 	if err != nil {
 		r.Error(err)
 		return
 	}
-	a := answer{scope: r.scope, w: r.w, r: r.r, out: out}
-	if err := a.respond(status, obj); err != nil {
+	a := responsewriters.Response{Scope: &r.scope.Scope, Writer: r.w, Request: r.r, Output: out}
+	if err := a.Write(status, obj); err != nil {
 		r.Error(err)
 	}
 }
 
 // Error implements rest.Responder.
-func (r *responder) Error(err error) { r.scope.fail(r.w, r.r, err) }
+func (r *responder) Error(err error) { r.scope.WriteError(r.w, r.r, err) }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"net/http"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane.dev/generic/api/handlers/fieldmanager"
+	"triplane.dev/generic/api/handlers/options"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/guard/admission"
@@ -24,7 +24,7 @@ func (m *mutation) create() (runtime.Object, bool, error) {
 	if err := m.begin(); err != nil {
 		return nil, false, err
 	}
-	opts, err := readOptions(m.req, &metav1.CreateOptions{}, "CreateOptions", validation.ValidateCreateOptions)
+	opts, err := options.Read(m.req, &metav1.CreateOptions{}, "CreateOptions", validation.ValidateCreateOptions)
 	if err != nil {
 		return nil, false, err
 	}
@@ -60,7 +60,8 @@ func (m *mutation) create() (runtime.Object, bool, error) {
 		return nil, false, err
 	}
 	if m.fields != nil {
-		obj = record(m.ctx, m.fields, s.Codec.New(), obj, sent, m.manager)
+		w := fieldmanager.Write{Live: s.Codec.New(), Object: obj, Sent: sent, Manager: m.manager}
+		obj = fieldmanager.Record(m.ctx, m.fields, w)
 	}
 	if err := m.admit(m.ctx, admission.Create, obj, nil, opts); err != nil {
 		return nil, false, err
@@ -89,9 +90,4 @@ func (m *mutation) validateNew(opts *metav1.CreateOptions) rest.ValidateObjectFu
 // isNamespaces reports whether the resource is the core group's namespaces.
 func (s *RequestScope) isNamespaces() bool {
 	return s.Resource.Group == "" && s.Resource.Resource == "namespaces"
-}
-
-// invalidOptions is the 422 status about a request's options.
-func invalidOptions(kind string, errs field.ErrorList) error {
-	return apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind(kind).GroupKind(), "", errs)
 }

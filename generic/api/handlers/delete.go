@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"triplane.dev/generic/api/handlers/options"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage/wire"
@@ -27,7 +29,7 @@ func Delete(scope *RequestScope) http.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		out, err := negotiation.Negotiate(req, scope.rules())
+		out, err := negotiation.Negotiate(req, scope.Rules())
 		if err != nil {
 			return err
 		}
@@ -53,8 +55,8 @@ func Delete(scope *RequestScope) http.HandlerFunc {
 			obj = &metav1.Status{Status: metav1.StatusSuccess, Code: int32(code), Details: &metav1.StatusDetails{Name: name,
 				Kind: scope.Kind.Kind}}
 		}
-		a := answer{scope: scope, w: w, r: req, out: out}
-		return a.respond(code, obj)
+		a := responsewriters.Response{Scope: &scope.Scope, Writer: w, Request: req, Output: out}
+		return a.Write(code, obj)
 	})
 }
 
@@ -65,7 +67,7 @@ func DeleteCollection(scope *RequestScope) http.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		out, err := negotiation.Negotiate(req, scope.rules())
+		out, err := negotiation.Negotiate(req, scope.Rules())
 		if err != nil {
 			return err
 		}
@@ -78,7 +80,7 @@ func DeleteCollection(scope *RequestScope) http.HandlerFunc {
 			return err
 		}
 		if ignoresReadError(opts) {
-			return invalidOptions("DeleteOptions", field.ErrorList{field.Invalid(ignoreReadErrorPath, true,
+			return options.Invalid("DeleteOptions", field.ErrorList{field.Invalid(ignoreReadErrorPath, true,
 				"is not allowed for a collection; delete the objects one by one")})
 		}
 		op := scope.operation(ctx, namespace, "", opts.DryRun)
@@ -91,8 +93,8 @@ func DeleteCollection(scope *RequestScope) http.HandlerFunc {
 			obj = &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusOK,
 				Details: &metav1.StatusDetails{Kind: scope.Kind.Kind}}
 		}
-		a := answer{scope: scope, w: w, r: req, out: out}
-		return a.respond(http.StatusOK, obj)
+		a := responsewriters.Response{Scope: &scope.Scope, Writer: w, Request: req, Output: out}
+		return a.Write(http.StatusOK, obj)
 	})
 }
 
@@ -108,7 +110,7 @@ func (s *RequestScope) deleteOptions(req *http.Request) (*metav1.DeleteOptions, 
 			return nil, err
 		}
 	} else if req.URL.RawQuery != "" {
-		if err := decodeOptions(req.URL.Query(), opts); err != nil {
+		if err := options.Decode(req.URL.Query(), opts); err != nil {
 			return nil, err
 		}
 	}
@@ -116,7 +118,7 @@ func (s *RequestScope) deleteOptions(req *http.Request) (*metav1.DeleteOptions, 
 		opts.IgnoreStoreReadErrorWithClusterBreakingPotential = nil
 	}
 	if errs := validation.ValidateDeleteOptions(opts); len(errs) > 0 {
-		return nil, invalidOptions("DeleteOptions", errs)
+		return nil, options.Invalid("DeleteOptions", errs)
 	}
 	opts.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
 	return opts, nil

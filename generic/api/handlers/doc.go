@@ -9,7 +9,7 @@
 //
 // A read answers with the bytes that the storage holds (rest.Stored) where the
 // client asked for the object itself; only tables, metadata and odd media types
-// decode. A write decodes the body once, in the served version, converts it to
+// decode (package responsewriters). A write decodes the body once, in the served version, converts it to
 // the hub version, runs managed fields and admission as part of the storage's
 // update, and encodes the result in the served version.
 package handlers

@@ -21,6 +21,8 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"triplane.dev/generic/api/codec"
+	"triplane.dev/generic/api/handlers/fieldmanager"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/managedfields"
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/api/openapi/models"
@@ -45,7 +47,7 @@ func newScope(t testing.TB) *RequestScope {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fm, err := NewFieldManager(FieldManagerOptions{
+	fm, err := fieldmanager.New(fieldmanager.Options{
 		Kind: configMapKind, Hub: corev1.SchemeGroupVersion, Types: typeConverter,
 		Codecs: func(gv schema.GroupVersion) (rest.Codec, error) {
 			if gv != corev1.SchemeGroupVersion {
@@ -58,8 +60,8 @@ func newScope(t testing.TB) *RequestScope {
 		t.Fatal(err)
 	}
 	return &RequestScope{
-		Storage:  &rest.Resource{},
-		Resource: configMapResource, Kind: configMapKind, Namespaced: true, Codec: codec, StrategicMerge: true,
+		Scope:    responsewriters.Scope{Storage: &rest.Resource{}, Kind: configMapKind, Codec: codec},
+		Resource: configMapResource, Namespaced: true, StrategicMerge: true,
 		FieldManager: func() (*managedfields.Manager, error) { return fm, nil },
 	}
 }

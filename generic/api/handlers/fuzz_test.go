@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"testing"
+	"triplane.dev/generic/api/handlers/responsewriters"
 )
 
 // No patch may end in a panic, or in a status that is no answer.
@@ -43,7 +44,7 @@ func FuzzListOptions(f *testing.F) {
 		if (opts == nil) == (err == nil) {
 			t.Errorf("%v %v", opts, err)
 		}
-		if err != nil && StatusOf(err).Code/100 != 4 {
+		if err != nil && responsewriters.StatusOf(err).Code/100 != 4 {
 			t.Errorf("%v", err)
 		}
 	})

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"triplane.dev/generic/api/handlers/options"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
 )
@@ -19,7 +21,7 @@ func Get(scope *RequestScope) http.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		out, err := negotiation.Negotiate(req, scope.rules())
+		out, err := negotiation.Negotiate(req, scope.Rules())
 		if err != nil {
 			return err
 		}
@@ -37,10 +39,10 @@ func Get(scope *RequestScope) http.HandlerFunc {
 			return err
 		}
 		if stream, ok := obj.(rest.Streamer); ok {
-			return scope.stream(ctx, w, req, stream)
+			return scope.Stream(ctx, w, req, stream)
 		}
-		a := answer{scope: scope, w: w, r: req, out: out}
-		return a.respond(http.StatusOK, obj)
+		a := responsewriters.Response{Scope: &scope.Scope, Writer: w, Request: req, Output: out}
+		return a.Write(http.StatusOK, obj)
 	})
 }
 
@@ -53,13 +55,13 @@ func getOptions(req *http.Request) (*metav1.GetOptions, error) {
 	if err := refuseExport(query); err != nil {
 		return nil, err
 	}
-	return opts, decodeOptions(query, opts)
+	return opts, options.Decode(query, opts)
 }
 
 // query decodes the options of a subresource whose query carries more.
 func (s *RequestScope) query(query url.Values) (runtime.Object, error) {
 	opts := s.Storage.NewOptions()
-	if err := DecodeQuery(query, opts); err != nil {
+	if err := options.DecodeSubresource(query, opts); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return opts, nil

@@ -8,6 +8,8 @@ import (
 	metainternalvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"triplane.dev/generic/api/handlers/options"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/base/request"
 )
@@ -24,7 +26,7 @@ func (s *RequestScope) list(always bool) http.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		rules := s.rules()
+		rules := s.Rules()
 		if rules.CBOR {
 			info := request.InfoFrom(ctx)
 			rules.Stream = info != nil && info.Verb == "watch"
@@ -47,8 +49,8 @@ func (s *RequestScope) list(always bool) http.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		a := answer{scope: s, w: w, r: req, out: out}
-		return a.respond(http.StatusOK, obj)
+		a := responsewriters.Response{Scope: &s.Scope, Writer: w, Request: req, Output: out}
+		return a.Write(http.StatusOK, obj)
 	})
 }
 
@@ -57,7 +59,7 @@ func (s *RequestScope) list(always bool) http.HandlerFunc {
 func (s *RequestScope) listOptions(req *http.Request, name string) (*internalversion.ListOptions, error) {
 	opts := &internalversion.ListOptions{}
 	if req.URL.RawQuery != "" {
-		if err := decodeOptions(req.URL.Query(), opts); err != nil {
+		if err := options.Decode(req.URL.Query(), opts); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +68,7 @@ func (s *RequestScope) listOptions(req *http.Request, name string) (*internalver
 	}
 	internalversion.SetListOptionsDefaults(opts, true)
 	if errs := metainternalvalidation.ValidateListOptions(opts, !s.NoInitialEvents); len(errs) > 0 {
-		return nil, invalidOptions("ListOptions", errs)
+		return nil, options.Invalid("ListOptions", errs)
 	}
 	if opts.FieldSelector != nil && s.Storage.FieldLabel != nil {
 		selector, err := opts.FieldSelector.Transform(s.Storage.FieldLabel)

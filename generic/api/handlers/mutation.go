@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"triplane.dev/generic/api/handlers/fieldmanager"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/managedfields"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
@@ -53,8 +55,8 @@ func (s *RequestScope) mutate(run func(m *mutation) (obj runtime.Object, created
 		if created {
 			code = http.StatusCreated
 		}
-		a := answer{scope: s, w: w, r: req, out: m.out}
-		return a.respond(code, obj)
+		a := responsewriters.Response{Scope: &s.Scope, Writer: w, Request: req, Output: m.out}
+		return a.Write(code, obj)
 	})
 }
 
@@ -65,7 +67,7 @@ func (m *mutation) begin() (err error) {
 	if m.ctx, m.namespace, m.name, err = s.target(m.req); err != nil {
 		return err
 	}
-	if m.out, err = negotiation.Negotiate(m.req, s.rules()); err != nil {
+	if m.out, err = negotiation.Negotiate(m.req, s.Rules()); err != nil {
 		return err
 	}
 	if m.req.Method == http.MethodPost {
@@ -78,7 +80,7 @@ func (m *mutation) begin() (err error) {
 }
 
 func (m *mutation) negotiateInput() (err error) {
-	m.input, err = negotiation.NegotiateInput(m.req, m.scope.rules())
+	m.input, err = negotiation.NegotiateInput(m.req, m.scope.Rules())
 	return err
 }
 
@@ -93,7 +95,7 @@ func (m *mutation) object(fieldValidation string) (obj, sent runtime.Object, err
 // by sets who writes, and whether it is a dry run.
 func (m *mutation) by(fieldManager string, dryRun []string) (err error) {
 	m.user, m.dryRun = request.UserFrom(m.ctx), len(dryRun) > 0
-	m.manager = manager(fieldManager, m.req.UserAgent())
+	m.manager = fieldmanager.ManagerName(fieldManager, m.req.UserAgent())
 	m.fields, err = m.scope.fieldManager()
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane.dev/generic/api/handlers/options"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage/wire"
@@ -50,7 +51,7 @@ type patch struct {
 	kind   types.PatchType
 	opts   *metav1.PatchOptions
 	strict string // the field validation directive
-	// spliced is true where the patched document was made by spliceMerge.
+	// spliced is true where the patched document was made by jsonpatch.SpliceMerge.
 	spliced bool
 }
 
@@ -182,7 +183,7 @@ func invalidPatch(value, why string) error {
 }
 
 func patchOptions(req *http.Request, kind types.PatchType) (*metav1.PatchOptions, error) {
-	return readOptions(req, &metav1.PatchOptions{}, "PatchOptions", func(o *metav1.PatchOptions) field.ErrorList {
+	return options.Read(req, &metav1.PatchOptions{}, "PatchOptions", func(o *metav1.PatchOptions) field.ErrorList {
 		return validation.ValidatePatchOptions(o, kind)
 	})
 }

@@ -113,7 +113,7 @@ func (p *patch) mergeJSON(ctx context.Context, doc []byte) (patched []byte, stri
 		}
 		// The patch is valid JSON without duplicates, then.
 		if len(strictErrs) == 0 && jsonpatch.Cheap(doc, p.body) {
-			if patched, p.spliced = spliceMerge(doc, p.body); p.spliced {
+			if patched, p.spliced = jsonpatch.SpliceMerge(doc, p.body); p.spliced {
 				return patched, nil, nil
 			}
 		}
@@ -128,7 +128,7 @@ func (p *patch) mergeJSON(ctx context.Context, doc []byte) (patched []byte, stri
 // decodePatched parses the patched document into an object of the hub version.
 func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
 	s := p.scope
-	if !s.unstructured() {
+	if !s.Unstructured() {
 		if obj, errs, ok := p.versionless(doc); ok {
 			return obj, errs, nil
 		}

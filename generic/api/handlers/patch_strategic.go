@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	kjson "sigs.k8s.io/json"
 
+	"triplane.dev/generic/api/handlers/fieldmanager"
 	"triplane.dev/generic/storage/object"
 )
 
@@ -48,7 +49,7 @@ func (p *patch) strategicMerge(ctx context.Context, old runtime.Object) (runtime
 		return nil, strategicError(err)
 	}
 	value := func() string { return fmt.Sprintf("%+v", change) }
-	if err := intoTyped(after, obj, p.wantsStrict()); err != nil {
+	if err := fieldmanager.IntoTyped(after, obj, p.wantsStrict()); err != nil {
 		strict, ok := runtime.AsStrictDecodingError(err)
 		if !ok {
 			return nil, invalidPatch(value(), err.Error())

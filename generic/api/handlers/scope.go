@@ -4,23 +4,18 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
+	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	library "k8s.io/apimachinery/pkg/util/managedfields"
 
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/managedfields"
-	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
-	"triplane.dev/generic/api/watchmetrics"
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/guard/admission"
-	"triplane.dev/generic/storage/object"
-	"triplane.dev/generic/storage/wire"
 )
 
 // DefaultMaxRequestBodyBytes is the bound on bodies where a scope gives none.
@@ -32,19 +27,11 @@ type RequestScope struct {
 	// Resource is the resource as it stands in the path; Subresource is "status" and so on, "" for the resource itself.
 	Resource    schema.GroupVersionResource
 	Subresource string
-	// Storage is what serves the resource.
-	Storage *rest.Resource
-	// Kind is the kind that requests carry in this version.
-	Kind schema.GroupVersionKind
-	// ListKind is the kind of lists; "" means Kind with "List" behind it.
-	ListKind string
+	// Scope has what responses depend on, too.
+	responsewriters.Scope
 	// Namespaced is true where the path names a namespace.
 	Namespaced bool
 
-	// Codec reads and writes the objects in the served version.
-	Codec rest.Codec
-	// Hub names the kind in the version that objects have behind the handlers; only messages show it. Zero means Kind.
-	Hub schema.GroupVersionKind
 	// SchemeName is how messages about unknown kinds call the scheme; "" means that of the built-in kinds.
 	SchemeName string
 
@@ -63,13 +50,9 @@ type RequestScope struct {
 	// Authorizer is asked for "create" where an update or apply creates, and for
 	// the deletion of what cannot be read; nil allows both.
 	Authorizer authorizer.Authorizer
-	// Table shows the objects as a table; nil answers tables with 406.
-	Table func(ctx context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error)
 
 	// MaxRequestBodyBytes bounds bodies; 0 means DefaultMaxRequestBodyBytes.
 	MaxRequestBodyBytes int64
-	// CBOR lets bodies, answers and watches travel as CBOR.
-	CBOR bool
 	// UnreadDeletion lets objects be deleted that cannot be read from storage.
 	UnreadDeletion bool
 	// MinRequestTimeout is the lower bound of the random duration of a watch
@@ -79,52 +62,12 @@ type RequestScope struct {
 	NoInitialEvents bool
 	// Shards lets lists and watches be of shards; otherwise shardSelector is ignored.
 	Shards bool
-	// Watches counts what watches of the resource send; nil counts nothing.
-	Watches *watchmetrics.Resource
 	// Deprecation, where not empty, is a warning for every client of the kind.
 	Deprecation string
 }
 
 // resource is the group resource of error messages.
 func (s *RequestScope) resource() schema.GroupResource { return s.Resource.GroupResource() }
-
-// listKind is the kind of lists in the served version.
-func (s *RequestScope) listKind() schema.GroupVersionKind {
-	kind := s.ListKind
-	if kind == "" {
-		kind = s.Kind.Kind + "List"
-	}
-	return s.Kind.GroupVersion().WithKind(kind)
-}
-
-// rules are what the resource's answers can look like.
-func (s *RequestScope) rules() negotiation.Rules {
-	return negotiation.Rules{
-		Protobuf: s.Codec.Supports(wire.Protobuf), CBOR: s.CBOR && s.Codec.Supports(wire.CBOR),
-		ProtobufMetadata: true, Transforms: true, Table: s.Table != nil,
-	}
-}
-
-// goName is how messages call the kind's Go type, which kube-apiserver names by its internal package.
-func (s *RequestScope) goName() string {
-	kind := s.Hub
-	if kind.Kind == "" {
-		kind = s.Kind
-	}
-	if s.unstructured() {
-		return "unstructured.Unstructured"
-	}
-	group, _, _ := strings.Cut(kind.Group, ".")
-	if group == "" || kind.Group == "events.k8s.io" {
-		group = "core"
-	}
-	return group + "." + kind.Kind
-}
-
-// unstructured reports whether the kind has no Go type.
-func (s *RequestScope) unstructured() bool {
-	return !object.Typed(s.Codec.New())
-}
 
 // writeTimeout is how long a create, update, patch or delete of one object may take, whatever --request-timeout says.
 const writeTimeout = 34 * time.Second
@@ -158,4 +101,49 @@ func (s *RequestScope) target(r *http.Request) (ctx context.Context, namespace, 
 		ctx = request.WithNamespace(ctx, namespace)
 	}
 	return ctx, namespace, info.Name, nil
+}
+
+// fieldManager returns what keeps managed fields, nil where nothing does.
+func (s *RequestScope) fieldManager() (*managedfields.Manager, error) {
+	if s.FieldManager == nil {
+		return nil, nil
+	}
+	return s.FieldManager()
+}
+
+// VersionsOf are the versions of a resource that has several, nil of others: those of which
+// served is true, all if it is nil.
+func VersionsOf(r *rest.Resource, served func(schema.GroupVersion) bool) admission.Versions {
+	if len(r.Versions) < 2 {
+		return nil
+	}
+	return versions{r, served}
+}
+
+type versions struct {
+	of     *rest.Resource
+	served func(schema.GroupVersion) bool
+}
+
+// Served implements admission.Versions.
+func (v versions) Served() []schema.GroupVersion {
+	all := slices.Clone(v.of.Versions)
+	if v.served == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(gv schema.GroupVersion) bool { return !v.served(gv) })
+}
+
+// Converter implements admission.Versions.
+func (v versions) Converter(gv schema.GroupVersion) (admission.Converter, error) {
+	return v.of.Codec(gv)
+}
+
+// handler answers with the error that serve returns, if it has not answered.
+func (s *RequestScope) handler(serve func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := serve(w, r); err != nil {
+			s.WriteError(w, r, err)
+		}
+	}
 }

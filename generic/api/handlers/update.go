@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"triplane.dev/generic/api/handlers/fieldmanager"
+	"triplane.dev/generic/api/handlers/options"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage/wire"
 )
@@ -21,7 +23,7 @@ func (m *mutation) replace() (_ runtime.Object, _ bool, err error) {
 	if err := m.begin(); err != nil {
 		return nil, false, err
 	}
-	if m.options, err = readOptions(m.req, &metav1.UpdateOptions{}, "UpdateOptions",
+	if m.options, err = options.Read(m.req, &metav1.UpdateOptions{}, "UpdateOptions",
 		validation.ValidateUpdateOptions); err != nil {
 		return nil, false, err
 	}
@@ -54,7 +56,7 @@ func (m *mutation) replace() (_ runtime.Object, _ bool, err error) {
 			if sent == sentObj {
 				sent = obj // nothing was converted, so that there is nothing more to copy
 			}
-			obj = record(ctx, m.fields, old, obj, sent, m.manager)
+			obj = fieldmanager.Record(ctx, m.fields, fieldmanager.Write{Live: old, Object: obj, Sent: sent, Manager: m.manager})
 		}
 		return obj, m.admitted(ctx, obj, old)
 	}

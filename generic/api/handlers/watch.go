@@ -16,6 +16,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
@@ -36,11 +37,11 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 		return err
 	}
 	defer stream.Stop()
-	out, err := negotiation.NegotiateStream(req, s.rules())
+	out, err := negotiation.NegotiateStream(req, s.Rules())
 	if err != nil {
 		return err
 	}
-	enc, err := newEventEncoder(s, req, out)
+	enc, err := responsewriters.NewEventEncoder(&s.Scope, req, out)
 	if err != nil {
 		return err
 	}
@@ -167,12 +168,12 @@ const maxBatch = 256 << 10
 var batchBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // pump moves events from the stream to the client, one send a batch.
-func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send func([]byte) error) {
-	skips := request.SkipsUnreadable(ctx)
+func pump(ctx context.Context, stream rest.EventStream, enc *responsewriters.EventEncoder, send func([]byte) error) {
+	s := sender{enc: enc, skips: request.SkipsUnreadable(ctx), send: send}
 	for {
 		events, err := stream.Next(ctx)
 		lent := batchBuffers.Get().(*[]byte)
-		ended := enc.batch(ctx, skips, lent, events, err, send)
+		ended := s.batch(ctx, lent, events, err)
 		if cap(*lent) <= 2*maxBatch {
 			batchBuffers.Put(lent)
 		}
@@ -182,17 +183,24 @@ func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send 
 	}
 }
 
-// batch sends what Next returned, and reports whether the watch is over. It may skip objects that cannot be read.
-func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, events []rest.Event, err error,
-	send func([]byte) error) (ended bool) {
+// sender sends the events of one watch.
+type sender struct {
+	enc *responsewriters.EventEncoder
+	// skips drops objects that cannot be read.
+	skips bool
+	send  func([]byte) error
+}
+
+// batch sends what Next returned, and reports whether the watch is over.
+func (s *sender) batch(ctx context.Context, lent *[]byte, events []rest.Event, err error) (ended bool) {
 	buf := (*lent)[:0]
 	defer func() { *lent = buf }()
 	for i := range events {
-		if item, ok := events[i].Object.(rest.Stored); ok && skips && rest.Unreadable(ctx, item) {
+		if item, ok := events[i].Object.(rest.Stored); ok && s.skips && rest.Unreadable(ctx, item) {
 			continue
 		}
 		var encErr error
-		if buf, encErr = e.append(buf, events[i].Type, events[i].Object); encErr != nil {
+		if buf, encErr = s.enc.Append(buf, events[i].Type, events[i].Object); encErr != nil {
 			// As kube-apiserver: the watch just ends, and the client finds out why when it gets the object.
 			err = io.EOF
 			if apierrors.IsStoreReadError(encErr) {
@@ -200,8 +208,8 @@ func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, even
 			}
 			break
 		}
-		if len(buf) >= maxBatch || e.messages {
-			if send(buf) != nil {
+		if len(buf) >= maxBatch || s.enc.Messages {
+			if s.send(buf) != nil {
 				return true
 			}
 			buf = buf[:0]
@@ -212,9 +220,9 @@ func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, even
 		}
 	}
 	if err != nil && !silent(ctx, err) {
-		buf = e.appendError(buf, err)
+		buf = s.enc.AppendError(buf, err)
 	}
-	if len(buf) > 0 && send(buf) != nil {
+	if len(buf) > 0 && s.send(buf) != nil {
 		return true
 	}
 	return err != nil

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/websocket"
 
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage/wire"
@@ -17,9 +18,9 @@ import (
 // serveWebSocket sends each event as a message: text for JSON, else binary. Any
 // subprotocol that the client offers is as good as another, and none is chosen.
 func serveWebSocket(ctx context.Context, w http.ResponseWriter, req *http.Request, stream rest.EventStream,
-	enc *eventEncoder) {
-	w.Header().Set("Content-Type", negotiation.StreamName(enc.out.MediaType))
-	enc.messages = true
+	enc *responsewriters.EventEncoder) {
+	w.Header().Set("Content-Type", negotiation.StreamName(enc.MediaType()))
+	enc.Messages = true
 	server := websocket.Server{
 		// Authentication has let the client in; browsers' origins are the
 		// business of CORS.
@@ -31,7 +32,8 @@ func serveWebSocket(ctx context.Context, w http.ResponseWriter, req *http.Reques
 
 // serveMessages serves a watch until its context ends, or the client goes. What the client says
 // means nothing.
-func serveMessages(ctx context.Context, ws *websocket.Conn, stream rest.EventStream, enc *eventEncoder) {
+func serveMessages(ctx context.Context, ws *websocket.Conn, stream rest.EventStream,
+	enc *responsewriters.EventEncoder) {
 	ctx, cancel := context.WithCancel(ctx)
 	// A client that reads no more must not hold the watch beyond its time: nothing else closes
 	// the connection, which has been taken over.
@@ -43,7 +45,7 @@ func serveMessages(ctx context.Context, ws *websocket.Conn, stream rest.EventStr
 		_, _ = io.Copy(io.Discard, ws)
 	})
 	pump(ctx, stream, enc, func(message []byte) error {
-		if enc.out.MediaType == wire.JSON {
+		if enc.MediaType() == wire.JSON {
 			return websocket.Message.Send(ws, string(message))
 		}
 		return websocket.Message.Send(ws, message)

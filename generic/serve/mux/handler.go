@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/base/request"
 )
@@ -104,7 +104,7 @@ func serviceError(e restful.ServiceError, req *restful.Request, resp *restful.Re
 			resp.Header().Add(name, v)
 		}
 	}
-	handlers.WriteError(resp.ResponseWriter, req.Request,
+	responsewriters.WriteError(resp.ResponseWriter, req.Request,
 		apierrors.NewGenericServerResponse(e.Code, "", schema.GroupResource{}, "", e.Message, 0, false))
 }
 

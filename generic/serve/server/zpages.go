@@ -12,7 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"triplane.dev/generic/api/handlers"
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage/wire"
@@ -37,7 +37,7 @@ func (p *zpage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	form, ok := p.accepted(r.Header.Get("Accept"))
 	switch {
 	case !ok:
-		handlers.WriteErrorAs(w, r, negotiation.NotAcceptable(p.mediaTypes()), p.rules())
+		responsewriters.WriteErrorAs(w, r, negotiation.NotAcceptable(p.mediaTypes()), p.rules())
 	case form.version == "":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(w, zpageWarning, p.name)

@@ -1,4 +1,4 @@
-package handlers
+package jsonpatch
 
 import (
 	"bytes"
@@ -17,14 +17,14 @@ type member struct {
 	met   bool
 }
 
-// spliceMerge applies a merge patch (RFC 7386) to a document by copying what the
+// SpliceMerge applies a merge patch (RFC 7386) to a document by copying what the
 // patch does not name as it stands. The general way parses the document member by
 // member, and writes all of it again. Both have to be valid JSON.
 //
 // ok is false where this way and the general one might differ: escapes in keys,
 // which can be written in several ways, keys that are there twice, values that
 // have nulls inside of what replaces something, and large patches.
-func spliceMerge(doc, patch []byte) (out []byte, ok bool) {
+func SpliceMerge(doc, patch []byte) (out []byte, ok bool) {
 	doc, patch = bytes.TrimSpace(doc), bytes.TrimSpace(patch)
 	if len(doc) == 0 || len(patch) == 0 || doc[0] != '{' || patch[0] != '{' {
 		return nil, false

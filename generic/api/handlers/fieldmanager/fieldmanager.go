@@ -1,4 +1,4 @@
-package handlers
+package fieldmanager
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 	"triplane.dev/internal/quantity"
 )
 
-// FieldManagerOptions is what NewFieldManager needs.
-type FieldManagerOptions struct {
+// Options are the parameters of New.
+type Options struct {
 	// Kind is the kind as served, Hub the version of objects behind the
 	// handlers.
 	Kind schema.GroupVersionKind
@@ -37,8 +37,8 @@ type FieldManagerOptions struct {
 	Custom bool
 }
 
-// NewFieldManager returns what keeps managed fields of a kind in one version.
-func NewFieldManager(o FieldManagerOptions) (*managedfields.Manager, error) {
+// New returns the manager of the managed fields of a kind in one version.
+func New(o Options) (*managedfields.Manager, error) {
 	c := &converter{kind: o.Kind, hub: o.Hub, codecs: o.Codecs}
 	reset := make(map[fieldpath.APIVersion]fieldpath.Filter, len(o.ResetFields))
 	for gv, set := range o.ResetFields {
@@ -185,15 +185,15 @@ func (c *converter) typed(in runtime.Object, to rest.Codec) (runtime.Object, err
 	if !object.Typed(out) {
 		return in, nil
 	}
-	if err := intoTyped(u.UnstructuredContent(), out, false); err != nil {
+	if err := IntoTyped(u.UnstructuredContent(), out, false); err != nil {
 		return nil, fmt.Errorf("unable to convert unstructured object to %v: %w", kind, err)
 	}
 	out.GetObjectKind().SetGroupVersionKind(kind)
 	return out, nil
 }
 
-// intoTyped fills in a Go type. Of quantities it is known before whether they can be read.
-func intoTyped(tree map[string]any, out runtime.Object, strict bool) error {
+// IntoTyped fills in a Go type. Of quantities it is known before whether they can be read.
+func IntoTyped(tree map[string]any, out runtime.Object, strict bool) error {
 	if quantity.InTree(tree) {
 		doc, err := json.Marshal(tree)
 		if err == nil {
@@ -206,9 +206,9 @@ func intoTyped(tree map[string]any, out runtime.Object, strict bool) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(tree, out, strict)
 }
 
-// manager is the name under which a write is remembered: the one that the client
-// gave, else what its user agent begins with.
-func manager(fieldManager, userAgent string) string {
+// ManagerName returns the name of the manager of a write: the fieldManager of its options, by default the first
+// part of the user agent.
+func ManagerName(fieldManager, userAgent string) string {
 	if fieldManager != "" {
 		return fieldManager
 	}
@@ -226,27 +226,28 @@ func manager(fieldManager, userAgent string) string {
 	return b.String()
 }
 
-// record notes in an object, made of the live one, who owns what. Where no Go type is behind it,
-// the fields are those that it was sent with: a conversion may know no way back to them.
-func record(ctx context.Context, fm *managedfields.Manager, live, obj, sent runtime.Object,
-	manager string) runtime.Object {
-	if obj == sent || object.Typed(obj) {
-		return fm.Update(ctx, live, obj, manager)
-	}
-	tracked, err := meta.Accessor(fm.Update(ctx, live, sent.DeepCopyObject(), manager))
-	if err != nil {
-		return obj
-	}
-	if m, err := meta.Accessor(obj); err == nil {
-		m.SetManagedFields(tracked.GetManagedFields())
-	}
-	return obj
+// Write is a write whose managed fields Record computes.
+type Write struct {
+	// Live is the stored object, or an empty one for a creation.
+	Live runtime.Object
+	// Object is the written object in the hub version, Sent the same before its conversion.
+	Object, Sent runtime.Object
+	// Manager is the name of the writer, as ManagerName returns it.
+	Manager string
 }
 
-// fieldManager returns what keeps managed fields, nil where nothing does.
-func (s *RequestScope) fieldManager() (*managedfields.Manager, error) {
-	if s.FieldManager == nil {
-		return nil, nil
+// Record returns the written object with its managed fields. Objects without a Go type get the fields that the client
+// sent: a conversion may have changed them.
+func Record(ctx context.Context, fm *managedfields.Manager, w Write) runtime.Object {
+	if w.Object == w.Sent || object.Typed(w.Object) {
+		return fm.Update(ctx, w.Live, w.Object, w.Manager)
 	}
-	return s.FieldManager()
+	tracked, err := meta.Accessor(fm.Update(ctx, w.Live, w.Sent.DeepCopyObject(), w.Manager))
+	if err != nil {
+		return w.Object
+	}
+	if m, err := meta.Accessor(w.Object); err == nil {
+		m.SetManagedFields(tracked.GetManagedFields())
+	}
+	return w.Object
 }

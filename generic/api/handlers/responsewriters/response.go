@@ -1,4 +1,4 @@
-package handlers
+package responsewriters
 
 import (
 	"context"
@@ -16,17 +16,17 @@ import (
 	"triplane.dev/generic/storage/wire"
 )
 
-// answer is one answer under way.
-type answer struct {
-	scope *RequestScope
-	w     http.ResponseWriter
-	r     *http.Request
-	out   negotiation.Output
+// Response is the response to one request about a resource.
+type Response struct {
+	Scope   *Scope
+	Writer  http.ResponseWriter
+	Request *http.Request
+	Output  negotiation.Output
 }
 
-// respond answers with what the storage returned: objects of the hub version,
-// or bytes. Where it returns an error nothing has been answered.
-func (a *answer) respond(code int, obj runtime.Object) error {
+// Write responds with an object, list or Status that storage returned: objects of the hub version, or bytes. After an
+// error nothing has been written.
+func (a *Response) Write(code int, obj runtime.Object) error {
 	if status, ok := obj.(*metav1.Status); ok {
 		return a.status(code, status)
 	}
@@ -35,8 +35,8 @@ func (a *answer) respond(code int, obj runtime.Object) error {
 		a.audit(obj)
 		return a.object(code, obj)
 	}
-	if request.SkipsUnreadable(a.r.Context()) {
-		list.DropUnreadable(a.r.Context())
+	if request.SkipsUnreadable(a.Request.Context()) {
+		list.DropUnreadable(a.Request.Context())
 	}
 	a.audit(list)
 	return list.ReadError(a.list(code, list))
@@ -44,23 +44,23 @@ func (a *answer) respond(code int, obj runtime.Object) error {
 
 // status answers with a Status that the storage returned. It has no code of its
 // own unless the storage gave it one.
-func (a *answer) status(code int, status *metav1.Status) error {
+func (a *Response) status(code int, status *metav1.Status) error {
 	if status.Kind == "" {
 		status = status.DeepCopy()
 		status.Kind, status.APIVersion = "Status", "v1"
 	}
-	audit.RecordFrom(a.r.Context()).ResponseStatus(status)
-	b, err := wire.MarshalStatus(status, a.out.MediaType)
+	audit.RecordFrom(a.Request.Context()).ResponseStatus(status)
+	b, err := wire.MarshalStatus(status, a.Output.MediaType)
 	if err != nil {
 		return err
 	}
-	writeBody(a.w, a.r, code, a.out, b)
+	writeBody(a.Writer, a.Request, code, a.Output, b)
 	return nil
 }
 
 // list answers with a list whose items are bytes.
-func (a *answer) list(code int, list *rest.StoredList) error {
-	if a.out.Transform == negotiation.None {
+func (a *Response) list(code int, list *rest.StoredList) error {
+	if a.Output.Transform == negotiation.None {
 		return a.storedList(code, list)
 	}
 	if done, err := a.storedTable(code, list); done || err != nil {
@@ -71,29 +71,29 @@ func (a *answer) list(code int, list *rest.StoredList) error {
 
 // object answers with what is encoded as a whole before the first byte is sent. After the deadline
 // of the request there is little time left for it to be sent, and clients expect 504.
-func (a *answer) object(code int, obj runtime.Object) error {
+func (a *Response) object(code int, obj runtime.Object) error {
 	b, err := a.encoded(obj)
 	if err != nil {
 		return err
 	}
-	if err := a.r.Context().Err(); errors.Is(err, context.DeadlineExceeded) {
+	if err := a.Request.Context().Err(); errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	writeBody(a.w, a.r, code, a.out, b)
+	writeBody(a.Writer, a.Request, code, a.Output, b)
 	return nil
 }
 
 // encoded is the object in the form that was negotiated.
-func (a *answer) encoded(obj runtime.Object) ([]byte, error) {
-	if a.out.Transform != negotiation.None {
+func (a *Response) encoded(obj runtime.Object) ([]byte, error) {
+	if a.Output.Transform != negotiation.None {
 		return a.transformed(obj)
 	}
-	defer request.Time(a.r.Context(), request.Serialization).Stop()
-	return a.scope.encode(obj, a.out.MediaType)
+	defer request.Time(a.Request.Context(), request.Serialization).Stop()
+	return a.Scope.Encode(obj, a.Output.MediaType)
 }
 
-// encode writes an object of the hub version in the served version.
-func (s *RequestScope) encode(obj runtime.Object, mt wire.MediaType) ([]byte, error) {
+// Encode writes an object of the hub version in the served version.
+func (s *Scope) Encode(obj runtime.Object, mt wire.MediaType) ([]byte, error) {
 	if stored, ok := obj.(rest.Stored); ok {
 		if mt == wire.YAML {
 			b, err := stored.Wire(s.Kind.GroupVersion(), wire.JSON)

@@ -1,4 +1,4 @@
-package handlers
+package responsewriters
 
 import (
 	"encoding/binary"
@@ -13,19 +13,20 @@ import (
 	"triplane.dev/generic/storage/wire"
 )
 
-// eventEncoder writes the events of one watch. It belongs to one goroutine.
-type eventEncoder struct {
-	answer
-	table *metav1.TableOptions
+// EventEncoder writes the events of one watch. It belongs to one goroutine.
+type EventEncoder struct {
+	response Response
+	table    *metav1.TableOptions
 	// messages sends each event by itself, as a message of a WebSocket: nothing says
 	// how long it is then.
-	messages bool
+	Messages bool
 }
 
-func newEventEncoder(s *RequestScope, req *http.Request, out negotiation.Output) (*eventEncoder, error) {
-	e := &eventEncoder{answer: answer{scope: s, r: req, out: out}}
+// NewEventEncoder returns the encoder of the events of a watch that req requested.
+func NewEventEncoder(s *Scope, req *http.Request, out negotiation.Output) (*EventEncoder, error) {
+	e := &EventEncoder{response: Response{Scope: s, Request: req, Output: out}}
 	if out.Transform == negotiation.Table {
-		opts, err := e.tableOptions()
+		opts, err := e.response.tableOptions()
 		if err != nil {
 			return nil, err
 		}
@@ -34,46 +35,50 @@ func newEventEncoder(s *RequestScope, req *http.Request, out negotiation.Output)
 	return e, nil
 }
 
-// append writes one event behind dst. Objects that are bytes are copied, and
+// MediaType returns the media type of the stream.
+func (e *EventEncoder) MediaType() wire.MediaType { return e.response.Output.MediaType }
+
+// Append writes one event behind dst. Objects that are bytes are copied, and
 // nothing else is done.
-func (e *eventEncoder) append(dst []byte, t apiwatch.EventType, obj runtime.Object) ([]byte, error) {
+func (e *EventEncoder) Append(dst []byte, t apiwatch.EventType, obj runtime.Object) ([]byte, error) {
 	b, err := e.object(obj)
 	if err != nil {
 		return dst, err
 	}
-	e.scope.Watches.Sent(len(b))
+	e.response.Scope.Watches.Sent(len(b))
 	return e.frame(dst, string(t), b), nil
 }
 
 // object is the encoded object of an event.
-func (e *eventEncoder) object(obj runtime.Object) ([]byte, error) {
+func (e *EventEncoder) object(obj runtime.Object) ([]byte, error) {
 	if status, ok := obj.(*metav1.Status); ok {
-		return wire.MarshalStatus(status.DeepCopy(), e.out.MediaType)
+		return wire.MarshalStatus(status.DeepCopy(), e.response.Output.MediaType)
 	}
-	if e.out.Transform == negotiation.None {
-		return e.scope.encode(obj, e.out.MediaType)
+	if e.response.Output.Transform == negotiation.None {
+		return e.response.Scope.Encode(obj, e.response.Output.MediaType)
 	}
 	obj, err := decoded(obj)
 	if err != nil {
 		return nil, err
 	}
-	if e.out.Transform == negotiation.Table {
+	if e.response.Output.Transform == negotiation.Table {
 		return e.tableEvent(obj)
 	}
-	if e.out.Transform == negotiation.PartialObjectMetadataList {
+	if e.response.Output.Transform == negotiation.PartialObjectMetadataList {
 		return nil, negotiation.NotConvertible(
-			"you requested PartialObjectMetadataList, but the requested object is not a list (*" + e.scope.goName() + ")")
+			"you requested PartialObjectMetadataList, but the requested object is not a list (*" +
+				e.response.Scope.GoName() + ")")
 	}
-	p, err := partialOf(obj, e.out.Version)
+	p, err := partialOf(obj, e.response.Output.Version)
 	if err != nil {
 		return nil, err
 	}
-	return wire.Marshal(p, e.out.MediaType)
+	return wire.Marshal(p, e.response.Output.MediaType)
 }
 
 // tableEvent is a table of one row. Only the first one has the columns.
-func (e *eventEncoder) tableEvent(obj runtime.Object) ([]byte, error) {
-	t, err := e.answer.table(obj, e.table)
+func (e *EventEncoder) tableEvent(obj runtime.Object) ([]byte, error) {
+	t, err := e.response.table(obj, e.table)
 	if err != nil {
 		return nil, err
 	}
@@ -81,15 +86,15 @@ func (e *eventEncoder) tableEvent(obj runtime.Object) ([]byte, error) {
 		t.ColumnDefinitions = nil
 	}
 	e.table.NoHeaders = true
-	return wire.Marshal(t, e.out.MediaType)
+	return wire.Marshal(t, e.response.Output.MediaType)
 }
 
-// appendError writes the event that says why a watch ends.
-func (e *eventEncoder) appendError(dst []byte, err error) []byte {
+// AppendError writes the event that says why a watch ends.
+func (e *EventEncoder) AppendError(dst []byte, err error) []byte {
 	if _, ok := err.(apierrors.APIStatus); !ok {
 		err = apierrors.NewInternalError(err)
 	}
-	b, encErr := wire.MarshalStatus(StatusOf(err), e.out.MediaType)
+	b, encErr := wire.MarshalStatus(StatusOf(err), e.response.Output.MediaType)
 	if encErr != nil {
 		return dst
 	}
@@ -97,8 +102,8 @@ func (e *eventEncoder) appendError(dst []byte, err error) []byte {
 }
 
 // frame puts the event around an encoded object.
-func (e *eventEncoder) frame(dst []byte, t string, obj []byte) []byte {
-	switch e.out.MediaType {
+func (e *EventEncoder) frame(dst []byte, t string, obj []byte) []byte {
+	switch e.response.Output.MediaType {
 	case wire.Protobuf:
 		return e.frameProtobuf(dst, t, obj)
 	case wire.CBOR:
@@ -110,9 +115,9 @@ func (e *eventEncoder) frame(dst []byte, t string, obj []byte) []byte {
 
 // frameProtobuf writes a WatchEvent (1: type, 2: RawExtension with 1: raw) behind
 // its length.
-func (e *eventEncoder) frameProtobuf(dst []byte, t string, obj []byte) []byte {
+func (e *EventEncoder) frameProtobuf(dst []byte, t string, obj []byte) []byte {
 	raw := wire.BytesSize(len(obj))
-	if !e.messages {
+	if !e.Messages {
 		size := wire.BytesSize(len(t)) + wire.BytesSize(raw)
 		dst = binary.BigEndian.AppendUint32(dst, uint32(size))
 	}

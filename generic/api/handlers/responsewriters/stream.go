@@ -1,4 +1,4 @@
-package handlers
+package responsewriters
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"triplane.dev/generic/api/rest"
 )
 
-// stream answers with what a subresource reads as plain bytes, such as a pod's log.
-func (s *RequestScope) stream(ctx context.Context, w http.ResponseWriter, r *http.Request, source rest.Streamer) error {
+// Stream writes the plain bytes of a subresource, such as a pod's log.
+func (s *Scope) Stream(ctx context.Context, w http.ResponseWriter, r *http.Request, source rest.Streamer) error {
 	in, flush, contentType, err := source.InputStream(ctx, s.Kind.GroupVersion().String(), r.Header.Get("Accept"))
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (s *RequestScope) stream(ctx context.Context, w http.ResponseWriter, r *htt
 	if flush {
 		out = &flushWriter{w: w, c: http.NewResponseController(w)}
 	}
-	// The status is out: an error now can only end the answer.
+	// The status is sent: an error can only end the response.
 	_, _ = io.Copy(out, in)
 	return nil
 }

@@ -1,4 +1,4 @@
-package handlers
+package wire
 
 import "bytes"
 
@@ -10,7 +10,7 @@ const (
 	maxPlainDigits = 18
 )
 
-// isPlainJSON reports whether a body that is valid JSON surely says the same when it
+// IsPlainJSON reports whether a body that is valid JSON surely says the same when it
 // is read as YAML. It need not be valid JSON; whoever parses it finds out. What
 // the two read in different ways, or might, is not plain:
 //
@@ -21,7 +21,7 @@ const (
 //     which lose their form on the way through YAML;
 //   - a colon that does not follow its key at once;
 //   - the key "<<", which merges, and keys too long for YAML.
-func isPlainJSON(body []byte) bool {
+func IsPlainJSON(body []byte) bool {
 	if len(body) == 0 || body[0] != '{' || bytes.Contains(body, []byte("<<")) {
 		return false
 	}

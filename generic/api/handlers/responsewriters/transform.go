@@ -1,4 +1,4 @@
-package handlers
+package responsewriters
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"triplane.dev/generic/api/handlers/options"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
@@ -18,11 +19,11 @@ import (
 )
 
 // transformed encodes an object or list as a table or as metadata.
-func (a *answer) transformed(obj runtime.Object) ([]byte, error) {
+func (a *Response) transformed(obj runtime.Object) ([]byte, error) {
 	var out runtime.Object
 	var err error
-	timer := request.Time(a.r.Context(), request.Transformation)
-	switch a.out.Transform {
+	timer := request.Time(a.Request.Context(), request.Transformation)
+	switch a.Output.Transform {
 	case negotiation.Table:
 		var opts *metav1.TableOptions
 		if opts, err = a.tableOptions(); err == nil {
@@ -33,16 +34,16 @@ func (a *answer) transformed(obj runtime.Object) ([]byte, error) {
 	default:
 		var list *metav1.PartialObjectMetadataList
 		if list, err = a.partialList(obj); err == nil {
-			out = partialListOf(list, a.out.Version)
+			out = partialListOf(list, a.Output.Version)
 		}
 	}
 	timer.Stop()
 	if err != nil {
 		return nil, err
 	}
-	defer request.Time(a.r.Context(), request.Serialization).Stop()
-	out.GetObjectKind().SetGroupVersionKind(a.out.Kind())
-	return wire.Marshal(out, a.out.MediaType)
+	defer request.Time(a.Request.Context(), request.Serialization).Stop()
+	out.GetObjectKind().SetGroupVersionKind(a.Output.Kind())
+	return wire.Marshal(out, a.Output.MediaType)
 }
 
 func isList(obj runtime.Object) bool {
@@ -55,9 +56,9 @@ func isList(obj runtime.Object) bool {
 	return meta.IsListType(obj)
 }
 
-func (a *answer) partial(obj runtime.Object) (runtime.Object, error) {
+func (a *Response) partial(obj runtime.Object) (runtime.Object, error) {
 	if isList(obj) {
-		name := a.scope.goName() + "List"
+		name := a.Scope.GoName() + "List"
 		return nil, negotiation.NotConvertible(
 			fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (*%s)", name))
 	}
@@ -65,7 +66,7 @@ func (a *answer) partial(obj runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return partialOf(obj, a.out.Version)
+	return partialOf(obj, a.Output.Version)
 }
 
 // partialOf is the metadata of an object.
@@ -88,15 +89,15 @@ func partialListOf(list *metav1.PartialObjectMetadataList, version string) runti
 	return list
 }
 
-func (a *answer) partialList(obj runtime.Object) (*metav1.PartialObjectMetadataList, error) {
+func (a *Response) partialList(obj runtime.Object) (*metav1.PartialObjectMetadataList, error) {
 	if !isList(obj) {
 		return nil, negotiation.NotConvertible(
 			fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)",
-				a.scope.goName()))
+				a.Scope.GoName()))
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	add := func(item runtime.Object) error {
-		p, err := partialOf(item, a.out.Version)
+		p, err := partialOf(item, a.Output.Version)
 		if err == nil {
 			list.Items = append(list.Items, *p)
 		}
@@ -123,12 +124,12 @@ func (a *answer) partialList(obj runtime.Object) (*metav1.PartialObjectMetadataL
 }
 
 // tableOptions reads what a table shall contain from the query.
-func (a *answer) tableOptions() (*metav1.TableOptions, error) {
+func (a *Response) tableOptions() (*metav1.TableOptions, error) {
 	opts := &metav1.TableOptions{}
-	if a.r.URL.RawQuery == "" {
+	if a.Request.URL.RawQuery == "" {
 		return opts, nil
 	}
-	if err := decodeOptions(a.r.URL.Query(), opts); err != nil {
+	if err := options.Decode(a.Request.URL.Query(), opts); err != nil {
 		return nil, err
 	}
 	switch errs := validation.ValidateTableOptions(opts); len(errs) {
@@ -142,12 +143,12 @@ func (a *answer) tableOptions() (*metav1.TableOptions, error) {
 }
 
 // table shows an object or list as a table of the negotiated version.
-func (a *answer) table(obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+func (a *Response) table(obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	obj, err := a.typedList(obj)
 	if err != nil {
 		return nil, err
 	}
-	table, err := a.scope.Table(a.r.Context(), obj, opts)
+	table, err := a.Scope.Table(a.Request.Context(), obj, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -156,25 +157,25 @@ func (a *answer) table(obj runtime.Object, opts *metav1.TableOptions) (*metav1.T
 			return nil, err
 		}
 	}
-	table.Kind, table.APIVersion = "Table", metav1.GroupName+"/"+a.out.Version
+	table.Kind, table.APIVersion = "Table", metav1.GroupName+"/"+a.Output.Version
 	return table, nil
 }
 
 // rowObject replaces the object of a row by what the client wants of it.
-func (a *answer) rowObject(row *metav1.TableRow, include metav1.IncludeObjectPolicy) error {
+func (a *Response) rowObject(row *metav1.TableRow, include metav1.IncludeObjectPolicy) error {
 	switch include {
 	case metav1.IncludeNone:
 		row.Object = runtime.RawExtension{}
 		return nil
 	case metav1.IncludeObject:
-		versioned, err := a.scope.Codec.FromHub(row.Object.Object)
+		versioned, err := a.Scope.Codec.FromHub(row.Object.Object)
 		if err != nil {
 			return err
 		}
-		row.Object.Object = object.ViewOf(versioned).WithKind(versioned, a.scope.Kind)
+		row.Object.Object = object.ViewOf(versioned).WithKind(versioned, a.Scope.Kind)
 		return nil
 	}
-	p, err := partialOf(row.Object.Object, a.out.Version)
+	p, err := partialOf(row.Object.Object, a.Output.Version)
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (a *answer) rowObject(row *metav1.TableRow, include metav1.IncludeObjectPol
 }
 
 // typedList decodes what is still bytes, lists to the resource's typed list.
-func (a *answer) typedList(obj runtime.Object) (runtime.Object, error) {
+func (a *Response) typedList(obj runtime.Object) (runtime.Object, error) {
 	stored, ok := obj.(*rest.StoredList)
 	if !ok {
 		return decoded(obj)
@@ -196,7 +197,7 @@ func (a *answer) typedList(obj runtime.Object) (runtime.Object, error) {
 		}
 		items = append(items, o)
 	}
-	list := a.scope.Storage.NewList()
+	list := a.Scope.Storage.NewList()
 	if err := meta.SetList(list, items); err != nil {
 		return nil, err
 	}

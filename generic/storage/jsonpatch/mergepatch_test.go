@@ -1,4 +1,4 @@
-package handlers
+package jsonpatch
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ func FuzzSpliceMerge(f *testing.F) {
 		if !json.Valid(doc) || !json.Valid(patch) {
 			return
 		}
-		got, ok := spliceMerge(doc, patch)
+		got, ok := SpliceMerge(doc, patch)
 		if !ok {
 			return
 		}
@@ -52,7 +52,7 @@ func TestUsualPatchesAreSpliced(t *testing.T) {
 		`{"metadata":{"labels":null}}`:         `{"kind":"K","metadata":{"name":"a"}}`,
 		`{"data":{"a":"b"}}`:                   `{"kind":"K","metadata":{"name":"a","labels":{"tier":"1"}},"data":{"a":"b"}}`,
 	} {
-		got, ok := spliceMerge([]byte(`{"kind":"K","metadata":{"name":"a","labels":{"tier":"1"}}}`), []byte(patch))
+		got, ok := SpliceMerge([]byte(`{"kind":"K","metadata":{"name":"a","labels":{"tier":"1"}}}`), []byte(patch))
 		if !ok || string(got) != want {
 			t.Errorf("%s: %s (%t), want %s", patch, got, ok, want)
 		}
@@ -65,7 +65,7 @@ func BenchmarkMergePatch(b *testing.B) {
 	b.Run("spliced", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, ok := spliceMerge(doc, patch); !ok {
+			if _, ok := SpliceMerge(doc, patch); !ok {
 				b.Fatal("not spliced")
 			}
 		}

@@ -1,4 +1,4 @@
-package handlers
+package responsewriters
 
 import (
 	"context"
@@ -52,22 +52,13 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	WriteErrorAs(w, r, err, negotiation.Rules{Protobuf: true})
 }
 
-// handler answers with the error that serve returns, if it has not answered.
-func (s *RequestScope) handler(serve func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if err := serve(w, r); err != nil {
-			s.fail(w, r, err)
-		}
-	}
-}
-
-// fail is WriteError in a media type that the scope serves.
-func (s *RequestScope) fail(w http.ResponseWriter, r *http.Request, err error) {
+// WriteError is the function WriteError for the media types of the scope.
+func (s *Scope) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() != nil {
 		err = request.TimedOut()
 	}
 	// A Status has a protobuf form, whatever the resource has.
-	WriteErrorAs(w, r, err, negotiation.Rules{Protobuf: true, CBOR: s.rules().CBOR})
+	WriteErrorAs(w, r, err, negotiation.Rules{Protobuf: true, CBOR: s.Rules().CBOR})
 }
 
 // WriteErrorAs is WriteError for an endpoint that serves other media types.

@@ -1,4 +1,4 @@
-package handlers
+package responsewriters
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package handlers
+package responsewriters
 
 import (
 	"bytes"
@@ -19,19 +19,19 @@ import (
 // storedTable answers with the table of a list whose items are bytes, row by
 // row. done is false where that is not possible: the rows carry whole objects,
 // or the table is of another storage or for people.
-func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err error) {
-	row := a.scope.Storage.Row
+func (a *Response) storedTable(code int, list *rest.StoredList) (done bool, err error) {
+	row := a.Scope.Storage.Row
 	if len(list.Items) == 0 {
 		return false, nil // whether no rows are null or none is the storage's to say
 	}
-	if row == nil || a.out.Transform != negotiation.Table || a.out.MediaType != wire.JSON || a.out.Pretty {
+	if row == nil || a.Output.Transform != negotiation.Table || a.Output.MediaType != wire.JSON || a.Output.Pretty {
 		return false, nil
 	}
 	opts, err := a.tableOptions()
 	if err != nil || opts.IncludeObject == metav1.IncludeObject {
 		return false, err
 	}
-	// What cannot be encoded has to show before the answer begins.
+	// Errors of encoding are returned before the response begins.
 	pooled := itemSlices.Get().(*[][]byte)
 	defer func() {
 		clear(*pooled)
@@ -39,7 +39,7 @@ func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err er
 		itemSlices.Put(pooled)
 	}()
 	for i, item := range list.Items {
-		yieldAt(a.r.Context(), i)
+		yieldAt(a.Request.Context(), i)
 		b, ok, err := row(item)
 		if !ok || err != nil {
 			return false, err
@@ -47,13 +47,13 @@ func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err er
 		*pooled = append(*pooled, b)
 	}
 	empty := metav1.Table{
-		TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: metav1.GroupName + "/" + a.out.Version},
+		TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: metav1.GroupName + "/" + a.Output.Version},
 		ListMeta: metav1.ListMeta{ResourceVersion: list.ResourceVersion, Continue: list.Continue,
 			RemainingItemCount: list.RemainingItemCount},
 		Rows: []metav1.TableRow{},
 	}
 	if !opts.NoHeaders {
-		empty.ColumnDefinitions = a.scope.Storage.RowColumns()
+		empty.ColumnDefinitions = a.Scope.Storage.RowColumns()
 	}
 	head, err := json.Marshal(empty)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err er
 	if !ok {
 		return false, nil
 	}
-	version := a.out.Version
+	version := a.Output.Version
 	if opts.IncludeObject == metav1.IncludeNone {
 		version = ""
 	}
@@ -72,7 +72,7 @@ func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err er
 }
 
 // rows writes the table, in one piece where it is small.
-func (a *answer) rows(code int, head []byte, rows [][]byte, version string) {
+func (a *Response) rows(code int, head []byte, rows [][]byte, version string) {
 	size := len(head)
 	for _, row := range rows {
 		size += len(row)
@@ -81,24 +81,24 @@ func (a *answer) rows(code int, head []byte, rows [][]byte, version string) {
 	case size < tableChunk:
 		var b bytes.Buffer
 		b.Grow(size + size/4)
-		writeRows(a.r.Context(), &b, head, rows, version)
-		writeBody(a.w, a.r, code, a.out, b.Bytes())
+		writeRows(a.Request.Context(), &b, head, rows, version)
+		writeBody(a.Writer, a.Request, code, a.Output, b.Bytes())
 		return
-	case size > gzipThreshold && negotiation.AcceptsGzip(a.r):
-		a.w.Header().Set("Content-Type", negotiation.Name(a.out.MediaType))
-		z := startGzip(a.w, code)
+	case size > gzipThreshold && negotiation.AcceptsGzip(a.Request):
+		a.Writer.Header().Set("Content-Type", negotiation.Name(a.Output.MediaType))
+		z := startGzip(a.Writer, code)
 		defer stopGzip(z)
-		writeRows(a.r.Context(), z, head, rows, version)
-		_, _ = z.Write(newline) // a client that went away needs no answer
+		writeRows(a.Request.Context(), z, head, rows, version)
+		_, _ = z.Write(newline) // a client that closed the connection needs no response
 		return
 	}
-	a.w.Header().Set("Content-Type", negotiation.Name(a.out.MediaType))
-	a.w.WriteHeader(code)
-	if a.r.Method == http.MethodHead {
+	a.Writer.Header().Set("Content-Type", negotiation.Name(a.Output.MediaType))
+	a.Writer.WriteHeader(code)
+	if a.Request.Method == http.MethodHead {
 		return
 	}
-	writeRows(a.r.Context(), a.w, head, rows, version)
-	_, _ = a.w.Write(newline)
+	writeRows(a.Request.Context(), a.Writer, head, rows, version)
+	_, _ = a.Writer.Write(newline)
 }
 
 // tableChunks are the buffers that rows are put together in.

@@ -1,4 +1,4 @@
-package handlers
+package options
 
 import (
 	"fmt"
@@ -15,26 +15,31 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// readOptions fills the options of a write from the query and validates them; a
+// Read fills the options of a write from the query and validates them; a
 // status of 400 or 422 is the error.
-func readOptions[T runtime.Object](req *http.Request, opts T, kind string,
+func Read[T runtime.Object](req *http.Request, opts T, kind string,
 	validate func(T) field.ErrorList) (T, error) {
 	var none T
 	if req.URL.RawQuery != "" {
-		if err := decodeOptions(req.URL.Query(), opts); err != nil {
+		if err := Decode(req.URL.Query(), opts); err != nil {
 			return none, err
 		}
 	}
 	if errs := validate(opts); len(errs) > 0 {
-		return none, invalidOptions(kind, errs)
+		return none, Invalid(kind, errs)
 	}
 	opts.GetObjectKind().SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind(kind))
 	return opts, nil
 }
 
-// decodeOptions fills an options object of meta.k8s.io from a query. Unknown
+// Invalid is the 422 status about a request's options.
+func Invalid(kind string, errs field.ErrorList) error {
+	return apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind(kind).GroupKind(), "", errs)
+}
+
+// Decode fills an options object of meta.k8s.io from a query. Unknown
 // parameters are ignored.
-func decodeOptions(query url.Values, into runtime.Object) error {
+func Decode(query url.Values, into runtime.Object) error {
 	if len(query) == 0 {
 		return nil
 	}
@@ -44,9 +49,9 @@ func decodeOptions(query url.Values, into runtime.Object) error {
 	return nil
 }
 
-// DecodeQuery fills the options object of a subresource (PodLogOptions) from a
+// DecodeSubresource fills the options object of a subresource (PodLogOptions) from a
 // query, by the names of its JSON fields. Absent parameters leave fields alone.
-func DecodeQuery(query url.Values, into runtime.Object) error {
+func DecodeSubresource(query url.Values, into runtime.Object) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("%T cannot be filled from a query", into)

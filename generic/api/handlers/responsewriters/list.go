@@ -1,4 +1,4 @@
-package handlers
+package responsewriters
 
 import (
 	"bufio"
@@ -87,8 +87,8 @@ var (
 
 // storedList answers with a list whose items are bytes, without copying them
 // into one buffer.
-func (a *answer) storedList(code int, list *rest.StoredList) error {
-	mt := a.out.MediaType
+func (a *Response) storedList(code int, list *rest.StoredList) error {
+	mt := a.Output.MediaType
 	form := mt
 	if mt == wire.YAML {
 		form = wire.JSON
@@ -99,14 +99,14 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 		*pooled = (*pooled)[:0]
 		itemSlices.Put(pooled)
 	}()
-	timer := request.Time(a.r.Context(), request.Serialization)
-	e, err := a.scope.storedEnvelope(a.r.Context(), (*pooled)[:0], list, form)
+	timer := request.Time(a.Request.Context(), request.Serialization)
+	e, err := a.Scope.storedEnvelope(a.Request.Context(), (*pooled)[:0], list, form)
 	timer.Stop()
 	if err != nil {
 		return err
 	}
 	*pooled = e.items
-	if mt == wire.YAML || (mt == wire.JSON && a.out.Pretty) {
+	if mt == wire.YAML || (mt == wire.JSON && a.Output.Pretty) {
 		// People who read it wait for less.
 		b := e.bytes()
 		if mt == wire.YAML {
@@ -114,7 +114,7 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 				return err
 			}
 		}
-		writeBody(a.w, a.r, code, a.out, b)
+		writeBody(a.Writer, a.Request, code, a.Output, b)
 		return nil
 	}
 	if mt == wire.JSON {
@@ -126,7 +126,7 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 
 // storedEnvelope puts a list around the bytes of its items, which are collected in
 // dst.
-func (s *RequestScope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.StoredList,
+func (s *Scope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.StoredList,
 	mt wire.MediaType) (*envelope, error) {
 	items, tails, err := s.storedItems(ctx, dst, list.Items, mt)
 	if err != nil {
@@ -150,23 +150,23 @@ func (e *envelope) bytes() []byte {
 }
 
 // stream writes the list piece by piece.
-func (a *answer) stream(code int, e *envelope) {
+func (a *Response) stream(code int, e *envelope) {
 	size := e.size()
-	a.w.Header().Set("Content-Type", negotiation.Name(a.out.MediaType))
-	if size > gzipThreshold && negotiation.AcceptsGzip(a.r) {
-		z := startGzip(a.w, code)
+	a.Writer.Header().Set("Content-Type", negotiation.Name(a.Output.MediaType))
+	if size > gzipThreshold && negotiation.AcceptsGzip(a.Request) {
+		z := startGzip(a.Writer, code)
 		defer stopGzip(z)
-		_ = e.writeTo(a.r.Context(), z) // a client that went away needs no answer
+		_ = e.writeTo(a.Request.Context(), z) // a client that closed the connection needs no response
 		return
 	}
-	a.w.Header().Set("Content-Length", strconv.Itoa(size))
-	a.w.WriteHeader(code)
-	if a.r.Method == http.MethodHead {
+	a.Writer.Header().Set("Content-Length", strconv.Itoa(size))
+	a.Writer.WriteHeader(code)
+	if a.Request.Method == http.MethodHead {
 		return
 	}
 	w := listWriter.Get().(*bufio.Writer)
-	w.Reset(a.w)
-	if e.writeTo(a.r.Context(), w) == nil {
+	w.Reset(a.Writer)
+	if e.writeTo(a.Request.Context(), w) == nil {
 		_ = w.Flush()
 	}
 	w.Reset(nil)
@@ -175,7 +175,7 @@ func (a *answer) stream(code int, e *envelope) {
 
 // storedItems collects the bytes of a list's items. tails is true where they lack
 // their opening brace, which lets them be shared with the answers to a get.
-func (s *RequestScope) storedItems(ctx context.Context, dst [][]byte, items []rest.Stored,
+func (s *Scope) storedItems(ctx context.Context, dst [][]byte, items []rest.Stored,
 	mt wire.MediaType) (_ [][]byte, tails bool, err error) {
 	dst = slices.Grow(dst, len(items))
 	gv := s.Kind.GroupVersion()
@@ -213,11 +213,11 @@ func yieldAt(ctx context.Context, i int) {
 
 // item shortens an encoded object to what it is as an item of a list: built-in
 // kinds do not repeat their kind there.
-func (s *RequestScope) item(b []byte, mt wire.MediaType) ([]byte, error) {
+func (s *Scope) item(b []byte, mt wire.MediaType) ([]byte, error) {
 	if mt == wire.Protobuf {
 		return wire.ObjectOf(b)
 	}
-	if s.unstructured() {
+	if s.Unstructured() {
 		return b, nil
 	}
 	tail, ok := bytes.CutPrefix(b, wire.TypeMetaPrefix(s.Kind))
@@ -228,7 +228,7 @@ func (s *RequestScope) item(b []byte, mt wire.MediaType) ([]byte, error) {
 }
 
 // encodeList writes a typed list of hub objects.
-func (s *RequestScope) encodeList(list runtime.Object, mt wire.MediaType) ([]byte, error) {
+func (s *Scope) encodeList(list runtime.Object, mt wire.MediaType) ([]byte, error) {
 	form := mt
 	if mt == wire.YAML {
 		form = wire.JSON
@@ -271,7 +271,7 @@ func listMeta(list runtime.Object) metav1.ListMeta {
 }
 
 // envelope puts a list around encoded items.
-func (s *RequestScope) envelope(items [][]byte, m metav1.ListMeta, mt wire.MediaType) (*envelope, error) {
+func (s *Scope) envelope(items [][]byte, m metav1.ListMeta, mt wire.MediaType) (*envelope, error) {
 	kind := s.listKind()
 	switch mt {
 	case wire.Protobuf:
@@ -281,7 +281,7 @@ func (s *RequestScope) envelope(items [][]byte, m metav1.ListMeta, mt wire.Media
 	}
 	e := &envelope{items: items, separator: comma}
 	apiVersion := kind.GroupVersion().String()
-	if s.unstructured() {
+	if s.Unstructured() {
 		e.head = append(wire.AppendString([]byte(`{"apiVersion":`), apiVersion), `,"items":[`...)
 		e.tail = wire.AppendString([]byte(`],"kind":`), kind.Kind)
 		e.tail = wire.AppendString(append(e.tail, `,"metadata":{"continue":`...), m.Continue)

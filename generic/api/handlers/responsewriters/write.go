@@ -1,4 +1,4 @@
-package handlers
+package responsewriters
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"triplane.dev/generic/storage/wire"
 )
 
-// gzipThreshold is the size in bytes from which answers are compressed for
+// gzipThreshold is the size in bytes from which responses are compressed for
 // clients that accept it; below, it costs more time than it saves.
 const gzipThreshold = 128 * 1024
 
@@ -51,7 +51,7 @@ func writeBody(w http.ResponseWriter, r *http.Request, code int, o negotiation.O
 		request.Keeps(r.Context(), len(b))
 		z := startGzip(w, code)
 		defer stopGzip(z)
-		// A client that went away needs no answer.
+		// A client that closed the connection needs no response.
 		_, _ = z.Write(b)
 		_, _ = z.Write(end)
 		return
