@@ -46,7 +46,11 @@ func ExampleOptions_AddAdmissionPlugins() {
 	options.AddAdmissionPlugins(admission.Plugin{
 		Name: "Owned", OnByDefault: true,
 		New: func(needs admission.Needs) (admission.Interface, error) {
-			all := cache.NewListWatchFromClient(needs.Client.CoreV1().RESTClient(), "namespaces", "", fields.Everything())
+			core, err := kubernetes.NewForConfig(needs.Core)
+			if err != nil {
+				return nil, err
+			}
+			all := cache.NewListWatchFromClient(core.CoreV1().RESTClient(), "namespaces", "", fields.Everything())
 			informer := cache.NewSharedIndexInformer(all, &corev1.Namespace{}, 0, nil)
 			needs.Go(informer.RunWithContext)
 			return owned{corelisters.NewNamespaceLister(informer.GetIndexer())}, nil

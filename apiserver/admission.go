@@ -12,11 +12,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	coreclient "k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	corelisters "k8s.io/client-go/listers/core/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/api/informers"
@@ -53,10 +55,12 @@ func pluginNames(s *Server) (known, byDefault []string) {
 // plugins creates the admission plugins of a server.
 type plugins struct {
 	*builder
-	// remote, namespaces and configured watch the core API server; nil for a standalone server.
+	// The following read and watch the core API server; nil for a standalone server.
+	discovery  coreclient.DiscoveryInterface
+	live       corev1client.NamespacesGetter
 	remote     func() *informers.Remote
 	informers  *informers.Remote
-	namespaces corelisters.NamespaceLister
+	namespaces cache.Indexer
 	configured *configured.Plugins
 	documents  *configuration.Plugins
 	work       []func(context.Context) // of the server's own plugins
@@ -94,23 +98,26 @@ func (b *builder) admit() error {
 
 // follow creates the informers of the core API server.
 func (p *plugins) follow() error {
-	config, err := p.options.Core.Config()
-	if err != nil {
+	config := restclient.CopyConfig(p.core)
+	var err error
+	if p.discovery, err = coreclient.NewDiscoveryClientForConfig(config); err != nil {
 		return err
 	}
-	config = restclient.CopyConfig(config)
+	if p.live, err = corev1client.NewForConfig(config); err != nil {
+		return err
+	}
 	lists, err := informers.ListerWatchers(config)
 	if err != nil {
 		return err
 	}
 	p.remote = func() *informers.Remote { return informers.NewRemote(lists) }
 	p.informers = p.remote()
-	p.namespaces = corelisters.NewNamespaceLister(p.informers.InformerFor(&corev1.Namespace{}).GetIndexer())
+	p.namespaces = p.informers.InformerFor(&corev1.Namespace{}).GetIndexer()
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(p.core.Discovery()))
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(p.discovery))
 	p.configured = configured.New(configured.Config{
 		Namespaces: p.namespace, Authorizer: p.config.Authorization, Metrics: p.metrics,
 		Params: configured.NewParams(configured.Mapped(mapper), client),
@@ -128,7 +135,7 @@ func (p *plugins) plugin(name string) (admission.Interface, error) {
 	}
 	if i := slices.IndexFunc(p.server.Plugins, func(own admission.Plugin) bool { return own.Name == name }); i >= 0 {
 		return p.server.Plugins[i].New(admission.Needs{
-			Client: p.core, Loopback: p.config.LoopbackClientConfig,
+			Core: p.core, Loopback: p.config.LoopbackClientConfig,
 			Authorizer:    p.config.Authorization,
 			Configuration: raw, Go: func(work func(context.Context)) { p.work = append(p.work, work) },
 		})
@@ -180,7 +187,7 @@ func (p *plugins) start(hook server.HookContext) error {
 
 // coreServes reports whether the core API server serves a resource in a version.
 func (p *plugins) coreServes(gv schema.GroupVersion, resource string) bool {
-	list, err := p.core.Discovery().ServerResourcesForGroupVersion(gv.String())
+	list, err := p.discovery.ServerResourcesForGroupVersion(gv.String())
 	return err == nil && slices.ContainsFunc(list.APIResources,
 		func(r metav1.APIResource) bool { return r.Name == resource })
 }
@@ -190,13 +197,14 @@ const namespaceTimeout = 5 * time.Second
 
 // namespace returns a namespace from the cache or, if it is missing there, from the core API server.
 func (p *plugins) namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
-	ns, err := p.namespaces.Get(name)
-	if !apierrors.IsNotFound(err) {
-		return ns, err
+	if cached, _, _ := p.namespaces.GetByKey(name); cached != nil { // the indexer returns no errors
+		if ns, ok := cached.(*corev1.Namespace); ok {
+			return ns, nil
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, namespaceTimeout)
 	defer cancel()
-	ns, err = p.core.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	ns, err := p.live.Namespaces().Get(ctx, name, metav1.GetOptions{})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, apierrors.NewServerTimeout(corev1.Resource("namespaces"), "get", 1)
 	}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strconv"
 
-	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 
 	"triplane.dev/generic/api/openapi"
@@ -36,7 +35,7 @@ type builder struct {
 	store    *host.Store
 	egress   *egress.Selector // nil connects directly
 	config   *server.Config
-	core     kubernetes.Interface // client of the core API server; nil for a standalone server
+	core     *restclient.Config // of clients of the core API server; nil for a standalone server
 }
 
 func (b *builder) openStore(ctx context.Context) (err error) {
@@ -122,11 +121,7 @@ func (b *builder) authenticate(ctx context.Context) error {
 	b.undo.Add(func() { _ = authn.Close() }) // of idle connections
 	c.Authentication, c.Serving.CurrentClientCAs = authn.Request, authn.Authorities
 	c.RunInBackground("start-cluster-authentication-info", authn.Background())
-	core, err := b.options.Core.Config()
-	if err != nil {
-		return err
-	}
-	b.core, err = kubernetes.NewForConfig(core)
+	b.core, err = b.options.Core.Config()
 	return err
 }
 

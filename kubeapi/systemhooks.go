@@ -2,13 +2,9 @@ package kubeapi
 
 import (
 	"context"
-	"sync"
 	"time"
 
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	eventsv1client "k8s.io/client-go/kubernetes/typed/events/v1"
-	"k8s.io/client-go/tools/events"
-	"k8s.io/klog/v2"
 
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/core/service/allocator"
@@ -38,50 +34,18 @@ func (s *Server) storageHook(ctx context.Context) error {
 // the Services that there are.
 const repairInterval = 3 * time.Minute
 
-// repairEvents returns what writes Events about the allocation of IPs and ports, while the server
-// runs.
-func (s *Server) repairEvents() allocator.Recorders {
-	open := sync.OnceValue(func() events.EventBroadcaster {
-		client, err := eventsv1client.NewForConfig(s.GenericAPIServer.LoopbackClientConfig)
-		if err != nil {
-			klog.ErrorS(err, "Failed to record events about the allocation of IPs and ports")
-			return nil
-		}
-		broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client})
-		started := make(chan struct{}) // before that, events are lost
-		s.GenericAPIServer.Go(func(ctx context.Context) {
-			defer broadcaster.Shutdown()
-			if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-				klog.ErrorS(err, "Failed to record events about the allocation of IPs and ports")
-			}
-			close(started)
-			<-ctx.Done()
-		})
-		select {
-		case <-started:
-			return broadcaster
-		case <-s.GenericAPIServer.Terminating():
-			return nil
-		}
-	})
-	recorder := func(name string) func() events.EventRecorder {
-		return func() events.EventRecorder {
-			if b := open(); b != nil {
-				return b.NewRecorder(clientscheme.Scheme, name)
-			}
-			return nil
-		}
-	}
-	return allocator.Recorders{IPs: recorder(allocator.IPRepair), Ports: recorder(allocator.PortRepair)}
-}
-
 // repairHook puts the allocation of cluster IPs and node ports in order.
 func (s *Server) repairHook(ctx context.Context) error {
 	ports, err := s.nodePorts()
 	if err != nil {
 		return err
 	}
-	repair := allocator.NewRepair(s.Stores, s.clusterIPs(), ports, s.repairEvents())
+	events, err := eventsv1client.NewForConfig(s.GenericAPIServer.LoopbackClientConfig)
+	if err != nil {
+		return err
+	}
+	repair := allocator.NewRepair(s.Stores, s.clusterIPs(), ports,
+		allocator.NewRecorders(events, s.GenericAPIServer.Go))
 	if err := begin(ctx, "the allocation of IPs and ports", repair.Pass); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"triplane.dev"
@@ -133,11 +133,11 @@ func (s *Server) awaitAccount() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	client, err := kubernetes.NewForConfig(s.Config())
+	client, err := corev1client.NewForConfig(s.Config())
 	if err != nil {
 		s.t.Fatalf("testserver: %v", err)
 	}
-	w, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Watch(ctx,
+	w, err := client.ServiceAccounts(metav1.NamespaceDefault).Watch(ctx,
 		metav1.ListOptions{FieldSelector: "metadata.name=default"})
 	if err != nil {
 		s.t.Fatalf("testserver: %v", err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -199,11 +199,11 @@ func awaitAccount(ctx context.Context, config *restclient.Config, o *triplane.Op
 	if !controllers.Selected(o.Controllers.Selection, "serviceaccount-controller") {
 		return nil
 	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := corev1client.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	w, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Watch(ctx,
+	w, err := client.ServiceAccounts(metav1.NamespaceDefault).Watch(ctx,
 		metav1.ListOptions{FieldSelector: "metadata.name=default"})
 	if err != nil {
 		return err

@@ -4,6 +4,9 @@ package replicas
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -79,6 +82,69 @@ func awaitHolder(t *testing.T, client kubernetes.Interface, name string) {
 	if err != nil {
 		t.Fatalf("%s does not lead: %v, %+v", name, err, last)
 	}
+}
+
+// TestLeaseOfClientGo lets client-go's elector compete with servers for the Lease of the controllers: each acquires what
+// another has released, and both write the same fields.
+func TestLeaseOfClientGo(t *testing.T) {
+	etcd := harness.StartEtcd(t)
+	client := kubernetes.NewForConfigOrDie(harness.Start(t, "--etcd-servers", etcd, "--controllers=none").Config)
+	replica, _ := harness.StartControlled(t, "--etcd-servers", etcd)
+	ours, fields := awaitTerm(t, client, 0)
+	ctx, release := context.WithCancel(t.Context())
+	defer release()
+	released := make(chan struct{})
+	go func() {
+		defer close(released)
+		leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
+			Lock: &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "triplane-controllers"},
+				Client: client.CoordinationV1(), LockConfig: resourcelock.ResourceLockConfig{Identity: "client-go"}},
+			LeaseDuration: 8 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: 500 * time.Millisecond, ReleaseOnCancel: true,
+			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+		})
+	}()
+	time.Sleep(time.Second)
+	if holder, _ := awaitTerm(t, client, 0); holder != ours {
+		t.Errorf("%s holds the lease of %s", holder, ours)
+	}
+	if err := replica.Terminate(t); err != nil {
+		t.Fatal(err)
+	}
+	if holder, theirs := awaitTerm(t, client, 1); holder != "client-go" || !slices.Equal(theirs, fields) {
+		t.Errorf("the lease of %s has %q, that of the replica has %q", holder, theirs, fields)
+	}
+	harness.StartControlled(t, "--etcd-servers", etcd)
+	release()
+	<-released
+	if holder, again := awaitTerm(t, client, 2); holder == "client-go" || !slices.Equal(again, fields) {
+		t.Errorf("the lease of %s has %q, that of the first replica has %q", holder, again, fields)
+	}
+}
+
+// awaitTerm waits until the Lease of the controllers has had a number of transitions and has a holder. It returns the
+// holder, and the names of the fields.
+func awaitTerm(t *testing.T, client kubernetes.Interface, transitions int32) (holder string, fields []string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		l, err := client.CoordinationV1().Leases("kube-system").Get(ctx, "triplane-controllers", metav1.GetOptions{})
+		holder = ""
+		if err != nil || ptr.Deref(l.Spec.LeaseTransitions, -1) != transitions {
+			return false, nil
+		}
+		holder = ptr.Deref(l.Spec.HolderIdentity, "")
+		content, err := json.Marshal(l.Spec)
+		if err != nil {
+			return false, err
+		}
+		all := map[string]any{}
+		err = json.Unmarshal(content, &all)
+		fields = slices.Sorted(maps.Keys(all))
+		return holder != "" && *l.Spec.LeaseDurationSeconds == 8, err
+	})
+	if err != nil {
+		t.Fatalf("the lease has not had %d transitions: %v", transitions, err)
+	}
+	return holder, fields
 }
 
 // checkStorageVersions waits until both servers have said how they store resources: in the

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -50,7 +49,6 @@ type Dependencies struct {
 	// Own are the plugins of the embedding program.
 	Own []admission.Plugin
 
-	client     kubernetes.Interface // of the plugins of the embedding program
 	configured *configured.Plugins
 	work       []func(context.Context) // of plugins, while the server runs
 }
@@ -141,7 +139,7 @@ func WithOwn(own []admission.Plugin) []Plugin {
 		at := slices.IndexFunc(rows, func(r Plugin) bool { return r.Name == firstDynamic })
 		rows = slices.Insert(rows, at, Plugin{Name: p.Name, OnByDefault: p.OnByDefault,
 			configure: func(d *Dependencies, raw []byte) (admission.Interface, error) {
-				return p.New(admission.Needs{Client: d.client, Loopback: d.Loopback,
+				return p.New(admission.Needs{Core: d.Loopback, Loopback: d.Loopback,
 					Authorizer: d.Authorizer, Configuration: raw,
 					Go: func(work func(context.Context)) { d.work = append(d.work, work) }})
 			}})
@@ -167,11 +165,6 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 		return nil, err
 	}
 	counted := admission.NewMetrics(d.Metrics)
-	if len(d.Own) > 0 {
-		if d.client, err = kubernetes.NewForConfig(d.Loopback); err != nil {
-			return nil, err
-		}
-	}
 	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer,
 		Services: d.Services, Metrics: counted, ExcludeReviews: d.enabled("ExcludeAdmissionWebhookVirtualResources"),
 		Params: configured.NewParams(d.Groups.KindResolver(), params), Manifests: d.Manifests})

@@ -376,8 +376,8 @@ limits: [{type: Namespace, qps: 1, burst: 2}, {type: SourceAndObject, qps: 1, bu
 
 func TestOwnPlugins(t *testing.T) {
 	own := admission.Plugin{Name: "Own", New: func(n admission.Needs) (admission.Interface, error) {
-		if string(n.Configuration) != `{"a":"b"}` || n.Client == nil {
-			t.Errorf("%s, %v", n.Configuration, n.Client)
+		if string(n.Configuration) != `{"a":"b"}` || n.Core == nil {
+			t.Errorf("%s, %v", n.Configuration, n.Core)
 		}
 		return alwaysDeny{}, nil
 	}}

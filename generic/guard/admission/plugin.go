@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 
-	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 
 	"triplane.dev/generic/base/authorizer"
@@ -20,15 +19,14 @@ type Plugin struct {
 	New func(Needs) (Interface, error)
 }
 
-// Needs is what the server passes to New of a plugin. Clients have the server's own identity and work once the
-// server runs, which is before the first request. In an extension API server, Client belongs to the core API server
-// and is nil without one; Loopback belongs to the extension API server itself.
+// Needs is what the server passes to New of a plugin. Clients of its configurations have the server's own identity and
+// work once the server runs, which is before the first request.
 type Needs struct {
-	Client kubernetes.Interface
-	// Loopback configures clients of the server that the plugin runs in.
-	Loopback *restclient.Config
-	// Go runs work in the background from the server's start until its end: informers created with Client, for
-	// example.
+	// Core configures clients of the core API server, for example those of kubernetes.NewForConfig. It is nil in an
+	// extension API server without one. Loopback configures clients of the server that the plugin runs in. In the core
+	// API server both are the same.
+	Core, Loopback *restclient.Config
+	// Go runs work in the background from the server's start until its end: informers, for example.
 	Go func(work func(context.Context))
 	// Authorizer authorizes requests of users; nil allows all.
 	Authorizer authorizer.Authorizer

@@ -4,8 +4,9 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -59,8 +60,15 @@ func (e *external) changed(ctx context.Context, _ []schema.GroupVersion) {
 
 // followOne watches one resource until ctx is done.
 func (c *controller) followOne(ctx context.Context, r *control.Resource) {
-	informer := metadatainformer.NewFilteredMetadataInformer(c.client, r.GroupVersionResource, metav1.NamespaceAll, 0,
-		cache.Indexers{}, nil).Informer()
+	objects := c.client.Resource(r.GroupVersionResource)
+	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return objects.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return objects.Watch(ctx, o)
+		},
+	}, c.client), &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
 	keyOf := func(o *metav1.PartialObjectMetadata) string { return c.keyOf(r, o.Namespace, o.Name) }
 	see := func(obj any) {
 		if o, ok := obj.(*metav1.PartialObjectMetadata); ok {

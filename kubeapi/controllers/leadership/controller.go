@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -27,9 +26,9 @@ const (
 	electionWindow = 5 * time.Second
 )
 
-// Controller elects leaders. Create it with New.
-type Controller struct {
-	client     kubernetes.Interface
+// controller elects leaders. Create it with newController.
+type controller struct {
+	client     *client
 	durations  Durations
 	leases     cache.SharedIndexInformer
 	candidates cache.SharedIndexInformer
@@ -38,24 +37,24 @@ type Controller struct {
 	rounds map[types.NamespacedName]time.Time
 }
 
-// New returns a controller that uses a client.
-func New(client kubernetes.Interface, d Durations) (*Controller, error) {
-	c := &Controller{client: client, durations: d, rounds: map[types.NamespacedName]time.Time{},
+// newController returns a controller that uses a client.
+func newController(client *client, d Durations) (*controller, error) {
+	c := &controller{client: client, durations: d, rounds: map[types.NamespacedName]time.Time{},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]())}
 	c.leases = cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return client.CoordinationV1().Leases("").List(ctx, o)
+			return client.Leases("").List(ctx, o)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return client.CoordinationV1().Leases("").Watch(ctx, o)
+			return client.Leases("").Watch(ctx, o)
 		},
 	}, &coordinationv1.Lease{}, 0, cache.Indexers{})
 	c.candidates = cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return client.CoordinationV1beta1().LeaseCandidates("").List(ctx, o)
+			return client.LeaseCandidates("").List(ctx, o)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return client.CoordinationV1beta1().LeaseCandidates("").Watch(ctx, o)
+			return client.LeaseCandidates("").Watch(ctx, o)
 		},
 	}, &coordinationv1beta1.LeaseCandidate{}, 0, cache.Indexers{byLease: func(obj any) ([]string, error) {
 		return []string{leaseOf(obj).String()}, nil
@@ -87,7 +86,7 @@ func leaseOf(obj any) types.NamespacedName {
 }
 
 // enter enqueues a Lease with candidates.
-func (c *Controller) enter(obj any) {
+func (c *controller) enter(obj any) {
 	key := leaseOf(obj)
 	if keys, err := c.candidates.GetIndexer().IndexKeys(byLease, key.String()); err == nil && len(keys) > 0 {
 		c.queue.Add(key)
@@ -95,7 +94,7 @@ func (c *Controller) enter(obj any) {
 }
 
 // work elects until ctx is done.
-func (c *Controller) work(ctx context.Context) {
+func (c *controller) work(ctx context.Context) {
 	done := make(chan struct{})
 	for _, informer := range []cache.SharedIndexInformer{c.leases, c.candidates} {
 		worker.Go(func() {

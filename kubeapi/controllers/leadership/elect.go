@@ -15,7 +15,7 @@ import (
 const electedBy = "coordination.k8s.io/elected-by"
 
 // elect reconciles a Lease, and returns when to retry; 0 means on the next event.
-func (c *Controller) elect(
+func (c *controller) elect(
 	ctx context.Context, key types.NamespacedName, now time.Time,
 ) (again time.Duration, err error) {
 	all, err := c.candidatesFor(key)
@@ -59,7 +59,7 @@ func (c *Controller) elect(
 
 func wants(name *string, c candidate) bool { return ptr.Deref(name, "") == c.Name }
 
-func (c *Controller) candidatesFor(key types.NamespacedName) ([]candidate, error) {
+func (c *controller) candidatesFor(key types.NamespacedName) ([]candidate, error) {
 	objs, err := c.candidates.GetIndexer().ByIndex(byLease, key.String())
 	if err != nil {
 		return nil, err
@@ -74,12 +74,12 @@ func (c *Controller) candidatesFor(key types.NamespacedName) ([]candidate, error
 }
 
 // deleteExpired deletes expired candidates.
-func (c *Controller) deleteExpired(ctx context.Context, all []candidate, now time.Time) error {
+func (c *controller) deleteExpired(ctx context.Context, all []candidate, now time.Time) error {
 	for _, one := range all {
 		if !expired(one, now) {
 			continue
 		}
-		err := c.client.CoordinationV1beta1().LeaseCandidates(one.Namespace).Delete(ctx, one.Name, metav1.DeleteOptions{
+		err := c.client.LeaseCandidates(one.Namespace).Delete(ctx, one.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{ResourceVersion: &one.ResourceVersion},
 		})
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -90,8 +90,8 @@ func (c *Controller) deleteExpired(ctx context.Context, all []candidate, now tim
 }
 
 // lease returns the current Lease, nil if it does not exist.
-func (c *Controller) lease(ctx context.Context, key types.NamespacedName) (*coordinationv1.Lease, error) {
-	l, err := c.client.CoordinationV1().Leases(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+func (c *controller) lease(ctx context.Context, key types.NamespacedName) (*coordinationv1.Lease, error) {
+	l, err := c.client.Leases(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -100,7 +100,7 @@ func (c *Controller) lease(ctx context.Context, key types.NamespacedName) (*coor
 
 // ping pings the candidates. It returns those that have responded, the best first, and how long the others have
 // left.
-func (c *Controller) ping(
+func (c *controller) ping(
 	ctx context.Context, key types.NamespacedName, alive []candidate, now time.Time,
 ) (voters []candidate, wait time.Duration, err error) {
 	began, going := c.rounds[key]
@@ -113,7 +113,7 @@ func (c *Controller) ping(
 		case pinged == nil || pinged.Time.Before(began.Truncate(time.Microsecond)):
 			asked := one.DeepCopy()
 			asked.Spec.PingTime = &metav1.MicroTime{Time: now}
-			if _, err := c.client.CoordinationV1beta1().LeaseCandidates(one.Namespace).Update(ctx, asked,
+			if _, err := c.client.LeaseCandidates(one.Namespace).Update(ctx, asked,
 				metav1.UpdateOptions{}); err != nil {
 				return nil, 0, err
 			}
@@ -128,11 +128,11 @@ func (c *Controller) ping(
 }
 
 // setStrategy sets the strategy of a Lease whose holder another controller elects.
-func (c *Controller) setStrategy(
+func (c *controller) setStrategy(
 	ctx context.Context, key types.NamespacedName, lease *coordinationv1.Lease,
 	strategy coordinationv1.CoordinatedLeaseStrategy,
 ) error {
-	leases := c.client.CoordinationV1().Leases(key.Namespace)
+	leases := c.client.Leases(key.Namespace)
 	if lease == nil {
 		_, err := leases.Create(ctx, &coordinationv1.Lease{
 			ObjectMeta: metav1.ObjectMeta{Name: key.Name, Namespace: key.Namespace},
@@ -151,11 +151,11 @@ func (c *Controller) setStrategy(
 
 // assign makes the best of the voters the holder of a Lease, or the preferred holder while another candidate
 // holds it.
-func (c *Controller) assign(
+func (c *controller) assign(
 	ctx context.Context, key types.NamespacedName, lease *coordinationv1.Lease, voters []candidate, now time.Time,
 ) error {
 	best, at, strategy := voters[0].Name, metav1.NewMicroTime(now), coordinationv1.OldestEmulationVersion
-	leases := c.client.CoordinationV1().Leases(key.Namespace)
+	leases := c.client.Leases(key.Namespace)
 	if lease == nil {
 		_, err := leases.Create(ctx, &coordinationv1.Lease{
 			ObjectMeta: metav1.ObjectMeta{Name: key.Name, Namespace: key.Namespace,

@@ -6,13 +6,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	coordinationv1beta1client "k8s.io/client-go/kubernetes/typed/coordination/v1beta1"
 	restclient "k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/controllers/leaderelection"
 )
 
 // leaseName is the name of the Lease of the API server that runs the elections.
@@ -49,49 +48,41 @@ func (d Durations) Validate() []error {
 
 // Run elects leaders while this server holds the Lease of the elections, until ctx is done.
 func Run(ctx context.Context, config *restclient.Config, identity string, d Durations) {
+	c, err := newClient(config)
+	if err != nil {
+		klog.ErrorS(err, "Failed to run leader elections")
+		return
+	}
 	for ctx.Err() == nil {
-		if err := lead(ctx, config, identity, d); err != nil {
-			klog.ErrorS(err, "Failed to run leader elections")
-			return
-		}
+		leaderelection.Run(ctx, leaderelection.Config{
+			Client: c.Leases(metav1.NamespaceSystem), Name: leaseName, Identity: identity,
+			LeaseDuration: d.LeaseDuration, RenewDeadline: d.RenewDeadline, RetryPeriod: d.RetryPeriod,
+		}, func(ctx context.Context) { lead(ctx, c, d) })
 	}
 }
 
-// lead waits for the Lease, and elects until it is lost.
-func lead(ctx context.Context, config *restclient.Config, identity string, d Durations) error {
-	client, err := kubernetes.NewForConfig(config)
+// lead runs the elections until ctx is done.
+func lead(ctx context.Context, c *client, d Durations) {
+	elections, err := newController(c, d)
 	if err != nil {
-		return err
+		klog.ErrorS(err, "Failed to start leader elections")
+		<-ctx.Done()
+		return
 	}
-	ended := make(chan struct{})
-	var acquired control.Acquisition
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: leaseName},
-			Client:    client.CoordinationV1(), LockConfig: resourcelock.ResourceLockConfig{Identity: identity,
-				EventRecorder: &acquired},
-		},
-		LeaseDuration: d.LeaseDuration, RenewDeadline: d.RenewDeadline, RetryPeriod: d.RetryPeriod,
-		Name: leaseName,
-		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(held context.Context) {
-				defer close(ended)
-				c, err := New(client, d)
-				if err != nil {
-					klog.ErrorS(err, "Failed to start leader elections")
-					return
-				}
-				c.work(held)
-			},
-			OnStoppedLeading: func() {},
-		},
-	})
+	elections.work(ctx)
+}
+
+// client is the client of the API group.
+type client struct {
+	coordinationv1client.LeasesGetter
+	coordinationv1beta1client.LeaseCandidatesGetter
+}
+
+func newClient(config *restclient.Config) (*client, error) {
+	leases, err := coordinationv1client.NewForConfig(config)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	elector.Run(ctx)
-	if acquired.Load() {
-		<-ended
-	}
-	return nil
+	candidates, err := coordinationv1beta1client.NewForConfig(config)
+	return &client{leases, candidates}, err
 }

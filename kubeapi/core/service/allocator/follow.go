@@ -73,6 +73,6 @@ func (r *Repair) repairNew(ctx context.Context, stored *storage.Record) error {
 			errs = append(errs, pass.repair(ctx, s, ip))
 		}
 	}
-	record(r.recorders.IPs, pass.problems)
+	r.recorders.IPs.record(pass.problems)
 	return errors.Join(errs...)
 }

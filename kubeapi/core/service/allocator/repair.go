@@ -88,7 +88,7 @@ func (r *Repair) repairPorts(ctx context.Context, services []*corev1.Service, al
 		if errors.As(err, &conflict) || errors.Is(err, storage.ErrExists) {
 			continue
 		}
-		record(r.recorders.Ports, problems)
+		r.recorders.Ports.record(problems)
 		return err
 	}
 }
@@ -175,7 +175,7 @@ func (r *Repair) repairIPs(ctx context.Context, services []*corev1.Service, all 
 	if all {
 		errs = append(errs, pass.release(ctx))
 	}
-	record(r.recorders.IPs, pass.problems)
+	r.recorders.IPs.record(pass.problems)
 	return errors.Join(errs...)
 }
 
