@@ -41,9 +41,11 @@ CREATE FUNCTION triplane.latest() RETURNS bigint LANGUAGE sql STABLE AS
 'SELECT revision FROM triplane.kv ORDER BY revision DESC LIMIT 1';
 
 -- write executes writes in order, each at a revision. A value of NULL deletes the key. A key must be at its expected
--- revision; 0 or less means that it must not exist. ttls are seconds, 0 means none. For each write it returns whether
--- it was done and at which revision; if not, the revision of the key or 0, and its value unless expected is negative.
-CREATE FUNCTION triplane.write(keys bytea[], vals bytea[], expected bigint[], ttls float8[])
+-- revision; 0 or less means that it must not exist. ttls are seconds, 0 means none. A condition is a key that must be at
+-- a revision, 0 if it must not exist; NULL is none. For each write it returns whether it was done and at which revision;
+-- if not, the revision of the key or 0, and its value unless expected is negative; -1 if its condition does not hold.
+CREATE FUNCTION triplane.write(keys bytea[], vals bytea[], expected bigint[], ttls float8[], conditions bytea[],
+    required bigint[])
 RETURNS TABLE (done boolean, revision bigint, value bytea) LANGUAGE plpgsql AS $$
 DECLARE
     begun  bigint;
@@ -55,7 +57,16 @@ BEGIN
     PERFORM triplane.lock();
     begun := triplane.latest();
     next := begun;
-    FOR op IN SELECT * FROM unnest(keys, vals, expected, ttls) AS u(key, value, expected, ttl) LOOP
+    FOR op IN SELECT * FROM unnest(keys, vals, expected, ttls, conditions, required)
+            AS u(key, value, expected, ttl, condition, required) LOOP
+        IF op.condition IS NOT NULL AND op.required <> coalesce((SELECT CASE WHEN kv.created > 0 THEN kv.revision END
+                FROM triplane.kv WHERE kv.key = op.condition ORDER BY kv.revision DESC LIMIT 1), 0) THEN
+            done := false;
+            revision := -1;
+            value := NULL;
+            RETURN NEXT;
+            CONTINUE;
+        END IF;
         SELECT kv.revision, kv.created INTO known
             FROM triplane.kv WHERE kv.key = op.key ORDER BY kv.revision DESC LIMIT 1;
         exists := coalesce(known.created > 0, false);
