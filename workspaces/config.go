@@ -19,6 +19,8 @@ type Config struct {
 	// Backend stores the keys of workspaces below Prefix + "/" + Path(NAME, UID).
 	Backend storage.Backend
 	Prefix  string
+	// Alone is set if no other replica serves the same storage.
+	Alone bool
 	// Drop releases the caches of a workspace that has stopped, whose keys are below a path.
 	Drop func(path string)
 }
@@ -38,6 +40,8 @@ type Chain struct {
 	Admits func(*user.Info) bool
 	// Lookups reads the objects to which tokens refer.
 	Lookups options.Lookups
+	// Due returns when controllers have work next if nothing changes before; the zero time if they have none.
+	Due func() time.Time
 }
 
 // Inputs are what the chain of a workspace is created from.
@@ -50,4 +54,6 @@ type Inputs struct {
 	Mark func(context.Context) context.Context
 	// Admin reports whether a user may do everything in the workspace.
 	Admin func(*user.Info) bool
+
+	existence *existence
 }
