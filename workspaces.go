@@ -110,6 +110,7 @@ func newWorkspace(root *foundation, shared *guards, in workspaces.Inputs) (*work
 	return &workspaces.Chain{
 		Handler: prepared, Run: prepared.Run, Ready: prepared.HooksDone(), Authentication: g.authn.Request,
 		Authorizer: g.authorizers.Authorizer, Admits: g.admits, Lookups: f.lookups(), Due: due,
+		Loopback: f.config.LoopbackClientConfig,
 	}, nil
 }
 

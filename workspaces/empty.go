@@ -176,12 +176,17 @@ func (m *Manager) eachBelow(ctx context.Context, prefix string, f func(*storage.
 
 // progress reports in the conditions of a workspace how many keys are left.
 func (m *Manager) progress(ctx context.Context, name string, uid types.UID, deleted int, left int64) error {
+	return m.setCondition(ctx, name, uid, metav1.Condition{Type: Emptied, Status: metav1.ConditionFalse,
+		Reason: "Deleting", Message: fmt.Sprintf("Deleted %d keys, %d are left", deleted, left)})
+}
+
+// setCondition sets a condition of a workspace.
+func (m *Manager) setCondition(ctx context.Context, name string, uid types.UID, c metav1.Condition) error {
 	_, err := m.store.Modify(ctx, name, m.store.Kind().Status, false, func(w *Workspace) error {
 		if w.UID != uid {
 			return apierrors.NewNotFound(GroupVersion.WithResource(Plural).GroupResource(), name)
 		}
-		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{Type: Emptied, Status: metav1.ConditionFalse,
-			Reason: "Deleting", Message: fmt.Sprintf("Deleted %d keys, %d are left", deleted, left)})
+		meta.SetStatusCondition(&w.Status.Conditions, c)
 		return nil
 	})
 	return err

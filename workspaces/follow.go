@@ -177,6 +177,10 @@ func (m *Manager) apply(w *Workspace, revision int64) {
 	for _, s := range w.Spec.Admins {
 		e.admins = append(e.admins, subject{s.Kind == rbacv1.GroupKind, s.Name})
 	}
+	if isInitial(w) && !e.initializing {
+		e.initializing = true
+		m.running.Go(func() { m.initialize(m.ctx, e) })
+	}
 	if deleting := w.DeletionTimestamp != nil; deleting && !e.deleting {
 		e.deleting = true
 		if e.instance != nil {

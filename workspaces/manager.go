@@ -43,9 +43,11 @@ type entry struct {
 	suspended bool
 	limits    limits
 	deleting  bool
-	revision  int64     // of the object
-	due       time.Time // when it must wake; zero if never
-	instance  *instance // nil asleep
+	// initializing is set while the initial objects are applied.
+	initializing bool
+	revision     int64     // of the object
+	due          time.Time // when it must wake; zero if never
+	instance     *instance // nil asleep
 }
 
 // path returns the path of the workspace's keys.
