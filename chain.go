@@ -31,7 +31,7 @@ func assemble(ctx context.Context, f *foundation, undo *host.Cleanup) (*server.P
 	}
 	outermost, err := newServers(f, g)
 	if err == nil {
-		err = addControllers(f, g, outermost)
+		_, err = addControllers(f, g, outermost)
 	}
 	if err == nil {
 		err = serveWorkspaces(f, g, outermost)

@@ -119,38 +119,38 @@ func (c *Controllers) selection(embedded bool) []string {
 }
 
 // addControllers creates the selected controllers, if any, and registers their start and stop. They start when all
-// post-start hooks have succeeded.
-func addControllers(f *foundation, g *guards, outermost *server.GenericAPIServer) error {
+// post-start hooks have succeeded. It returns their manager; nil if none is selected.
+func addControllers(f *foundation, g *guards, outermost *server.GenericAPIServer) (*controllers.Manager, error) {
 	o := f.options
 	selection := o.Controllers.selection(o.Etcd.Embedded())
 	if !controllers.Selects(selection) {
-		return nil
+		return nil, nil
 	}
 	given, err := newControllerOptions(f, g.authn, selection)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, err := controllers.New(controllers.Config{
 		Options: given,
 		Stores:  f.stores, Storages: f.config.RESTOptionsGetter, Multiplexers: f.multiplexers,
 		Public: outermost.Config().Discovery, Local: localIn(f.config.Discovery), Scheme: f.kinds.scheme,
-		Loopback: f.config.LoopbackClientConfig, Elect: f.nested == nil && (!o.Etcd.Embedded() || o.Etcd.MayHavePeers()),
+		Loopback: f.config.LoopbackClientConfig, Elect: f.nested == nil && o.Etcd.MayHaveReplicas(),
 		ID:     controllersID(),
 		Queues: f.config.Metrics.Queues,
 	})
 	if err != nil {
-		return fmt.Errorf("controllers: %w", err)
+		return nil, fmt.Errorf("controllers: %w", err)
 	}
 	if f.nested == nil {
 		if err := f.config.Metrics.Register(m.Metrics()); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	outermost.AddHealthChecks(healthz.NamedCheck(controllersHook, m.Check))
 	if err := outermost.AddPreShutdownHook(controllersHook, m.Stop); err != nil {
-		return err
+		return nil, err
 	}
-	return outermost.AddPostStartHook("start-controllers", func(hook server.HookContext) error {
+	return m, outermost.AddPostStartHook("start-controllers", func(hook server.HookContext) error {
 		hook.Go(func(ctx context.Context) { m.Run(ctx, hook.HooksDone) })
 		return nil
 	})

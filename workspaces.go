@@ -1,12 +1,15 @@
 package triplane
 
 import (
+	"time"
+
 	"triplane.dev/generic/guard/authentication"
 	authz "triplane.dev/generic/guard/authorization"
 	authzconfig "triplane.dev/generic/guard/authorization/configuration"
 	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/serve/filters"
 	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/storage/cache"
 	"triplane.dev/kubeapi/group"
 	"triplane.dev/workspaces"
 )
@@ -18,7 +21,7 @@ func newWorkspaceManager(o *Options, in opened) *workspaces.Manager {
 	}
 	return workspaces.NewManager(workspaces.Config{
 		IdleTimeout: o.Workspaces.IdleTimeout, Backend: in.store.Backend(), Prefix: o.Etcd.AbsolutePrefix(),
-		Drop: in.store.DropBelow,
+		Drop: in.store.DropBelow, Alone: !o.Etcd.MayHaveReplicas(),
 	})
 }
 
@@ -91,17 +94,23 @@ func newWorkspace(root *foundation, shared *guards, in workspaces.Inputs) (*work
 		return nil, err
 	}
 	outermost, err := newServers(f, g)
-	if err == nil {
-		err = addControllers(f, g, outermost)
-	}
 	if err != nil {
 		return nil, err
+	}
+	due := func() time.Time { return time.Time{} }
+	running, err := addControllers(f, g, outermost)
+	if err != nil {
+		return nil, err
+	}
+	if running != nil {
+		due = running.Due
 	}
 	prepared := outermost.PrepareNested()
 	outermost.Handler.NonGoRestfulMux.Unregister("/metrics/slis") // it describes the process, too
 	return &workspaces.Chain{
 		Handler: prepared, Run: prepared.Run, Ready: prepared.HooksDone(), Authentication: g.authn.Request,
-		Authorizer: g.authorizers.Authorizer, Admits: g.admits, Lookups: f.lookups(),
+		Authorizer: g.authorizers.Authorizer, Admits: g.admits, Lookups: f.lookups(), Due: due,
+		Loopback: f.config.LoopbackClientConfig,
 	}, nil
 }
 
@@ -113,9 +122,9 @@ func (f *foundation) workspace(in workspaces.Inputs) (*foundation, error) {
 	}
 	w := *f
 	w.stores, w.peer = group.NewStoresLike(f.stores.Outline()), nil
-	storage, multiplexers := f.store.Below(in.Path, defaults)
-	w.nested, w.multiplexers = &in, multiplexers
-	w.config = in.ServerConfig(f.config, f.process.workspaces.Quotas(&in, storage, multiplexers[0]),
+	storage, keys := f.store.Below(in.Path, defaults)
+	w.nested, w.multiplexers = &in, []*cache.Multiplexer{keys}
+	w.config = in.ServerConfig(f.config, f.process.workspaces.Writes(&in, storage, keys),
 		f.config.OpenAPI.Nested(workspaces.Documents))
 	return &w, nil
 }

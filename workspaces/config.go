@@ -2,8 +2,12 @@ package workspaces
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
+
+	"github.com/spf13/pflag"
+	restclient "k8s.io/client-go/rest"
 
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/user"
@@ -19,6 +23,8 @@ type Config struct {
 	// Backend stores the keys of workspaces below Prefix + "/" + Path(NAME, UID).
 	Backend storage.Backend
 	Prefix  string
+	// Alone is set if no other replica serves the same storage.
+	Alone bool
 	// Drop releases the caches of a workspace that has stopped, whose keys are below a path.
 	Drop func(path string)
 }
@@ -38,6 +44,10 @@ type Chain struct {
 	Admits func(*user.Info) bool
 	// Lookups reads the objects to which tokens refer.
 	Lookups options.Lookups
+	// Loopback configures clients of the chain with all permissions.
+	Loopback *restclient.Config
+	// Due returns when controllers have work next if nothing changes before; the zero time if they have none.
+	Due func() time.Time
 }
 
 // Inputs are what the chain of a workspace is created from.
@@ -50,4 +60,34 @@ type Inputs struct {
 	Mark func(context.Context) context.Context
 	// Admin reports whether a user may do everything in the workspace.
 	Admin func(*user.Info) bool
+
+	existence *existence
+}
+
+// Options are the flags of workspaces.
+type Options struct {
+	// Enabled serves the kind Workspace, and workspaces.
+	Enabled bool
+	// IdleTimeout is how long a workspace stays in memory without requests.
+	IdleTimeout time.Duration
+}
+
+// NewOptions returns the defaults.
+func NewOptions() *Options { return &Options{IdleTimeout: 5 * time.Minute} }
+
+// AddFlags binds the flags.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.Enabled, "workspaces", o.Enabled,
+		"Serve Workspaces (workspaces.triplane.dev): each is a separate API server at /workspaces/NAME, with "+
+			"its own RBAC, CustomResourceDefinitions and objects in the storage of this server.")
+	fs.DurationVar(&o.IdleTimeout, "workspace-idle-timeout", o.IdleTimeout,
+		"How long a workspace without requests stays in memory. The next request loads it again.")
+}
+
+// Validate returns an error for each invalid value.
+func (o *Options) Validate() []error {
+	if o.IdleTimeout < time.Second {
+		return []error{errors.New("--workspace-idle-timeout must be at least 1s")}
+	}
+	return nil
 }

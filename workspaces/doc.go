@@ -18,7 +18,11 @@
 // # Storage
 //
 // The keys of a workspace are below Path(NAME, UID) of the server's prefix, in the same storage. No resource begins
-// with a dot, so no key of the root is among them. All workspaces have the resource versions of the storage. A deleted
-// workspace leaves a mark for an hour, so that keys which a replica wrote late are found and deleted; the UID hides
-// them from a later workspace of the name.
+// with a dot, so no key of the root is among them. All workspaces have the resource versions of the storage. Each
+// write in a workspace is conditional on a key that its deletion changes first (see existence), so that a replica which
+// has not learned of the deletion cannot write; the UID separates the keys from those of a later workspace of the name.
+//
+// # Due work
+//
+// A workspace that falls asleep stores when its controllers have work next (see due). Any replica wakes it then.
 package workspaces

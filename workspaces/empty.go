@@ -2,10 +2,8 @@ package workspaces
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -57,37 +55,35 @@ func (m *Manager) empty(ctx context.Context, e *entry) error {
 	return err
 }
 
-// erase deletes the keys of a deleted workspace. It marks them first, because another replica may still write some.
+// erase deletes the keys of a deleted workspace, after no replica can write any more.
 func (m *Manager) erase(ctx context.Context, e *entry) error {
 	if err := m.awaitStopped(ctx, e); err != nil {
 		return err
 	}
-	mark := m.deletedPrefix() + path.Base(e.path())
-	_, err := m.config.Backend.Create(ctx, mark, []byte(time.Now().UTC().Format(time.RFC3339)), 0)
-	if err != nil && !errors.Is(err, storage.ErrExists) {
+	if err := m.endWrites(ctx, e); err != nil {
 		return err
 	}
-	return m.deleteKeys(ctx, e.path(), func(deleted int, left int64) error {
+	err := m.deleteKeys(ctx, m.config.Prefix+"/"+e.path()+"/", func(deleted int, left int64) error {
 		err := m.progress(ctx, e.name, e.uid, deleted, left)
 		if apierrors.IsNotFound(err) { // the finalizer was removed by a client
 			return nil
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	if err := m.deleteKeys(ctx, m.dueKey(e.path()), nil); err != nil {
+		return err
+	}
+	return m.deleteKeys(ctx, m.existenceKey(e.path()), nil)
 }
 
 // eraseLost erases a workspace whose object was deleted without the finalizer.
 func (m *Manager) eraseLost(ctx context.Context, e *entry) error {
-	r, err := m.store.Cache().Get(ctx, m.store.Prefix()+e.name, storage.Freshness{Match: storage.Consistent})
-	switch {
-	case errors.Is(err, storage.ErrNotFound):
-	case err != nil:
+	w, _, err := m.stored(ctx, e.name)
+	if err != nil || w != nil && w.UID == e.uid {
 		return err
-	default:
-		var stored Workspace
-		if err := json.Unmarshal(r.Value, &stored); err != nil || stored.UID == e.uid {
-			return err
-		}
 	}
 	return m.erase(ctx, e)
 }
@@ -109,11 +105,10 @@ func (m *Manager) awaitStopped(ctx context.Context, e *entry) error {
 	}
 }
 
-// deleteKeys deletes all keys below a path. It calls progress after each page.
-func (m *Manager) deleteKeys(ctx context.Context, path string, progress func(deleted int, left int64) error) error {
+// deleteKeys deletes all keys with a prefix. It calls progress after each page but the last.
+func (m *Manager) deleteKeys(ctx context.Context, prefix string, progress func(deleted int, left int64) error) error {
 	for deleted := 0; ; {
-		page, err := m.config.Backend.Range(ctx, storage.RangeOptions{Prefix: m.config.Prefix + "/" + path + "/",
-			Limit: emptyPage})
+		page, err := m.config.Backend.Range(ctx, storage.RangeOptions{Prefix: prefix, Limit: emptyPage})
 		if err != nil || len(page.Items) == 0 {
 			return err
 		}
@@ -132,60 +127,66 @@ func (m *Manager) deleteKeys(ctx context.Context, path string, progress func(del
 	}
 }
 
-const (
-	// eraseEvery is how often the keys of deleted workspaces are looked for, eraseFor how long after the deletion:
-	// replicas learn of it within moments, and finish the writes that they have begun.
-	eraseEvery = 5 * time.Minute
-	eraseFor   = time.Hour
-)
-
-// deletedPrefix is that of the keys that mark deleted workspaces by the last segment of their paths.
-func (m *Manager) deletedPrefix() string { return m.config.Prefix + "/" + directory + "/.deleted/" }
-
-// eraseDeleted deletes the keys that other replicas wrote after a workspace was deleted, or that a replica did not
-// delete before it ended.
-func (m *Manager) eraseDeleted(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := m.eraseMarked(ctx); err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "Failed to look for keys of deleted workspaces, will retry")
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(eraseEvery):
-		}
+// catchUp does once what was not done before the server started.
+func (m *Manager) catchUp(ctx context.Context, _ *entry) error {
+	select {
+	case <-m.known:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-}
-
-func (m *Manager) eraseMarked(ctx context.Context) error {
-	marks, err := m.config.Backend.Range(ctx, storage.RangeOptions{Prefix: m.deletedPrefix()})
-	if err != nil {
+	if err := m.readDue(ctx, true); err != nil {
 		return err
 	}
-	for i := range marks.Items {
-		mark := &marks.Items[i]
-		name := strings.TrimPrefix(mark.Key, m.deletedPrefix())
-		if err := m.deleteKeys(ctx, directory+"/"+name, func(int, int64) error { return nil }); err != nil {
+	m.running.Keep(ctx, m.followDue)
+	return m.eraseDeleted(ctx)
+}
+
+// eraseDeleted erases the workspaces whose objects were deleted without the finalizer, and which a replica did not
+// erase before it ended.
+func (m *Manager) eraseDeleted(ctx context.Context) error {
+	return m.eachBelow(ctx, m.existencePrefix(), func(kv *storage.KeyValue) {
+		name, uid, _ := strings.Cut(strings.TrimPrefix(kv.Key, m.existencePrefix()), ".")
+		m.mu.Lock()
+		e := m.entries[name]
+		m.mu.Unlock()
+		if e == nil || e.uid != types.UID(uid) {
+			lost := &entry{name: name, uid: types.UID(uid), deleting: true}
+			m.running.Go(func() { m.retry(m.ctx, lost, m.eraseLost) })
+		}
+	})
+}
+
+// eachBelow calls f for each key with a prefix.
+func (m *Manager) eachBelow(ctx context.Context, prefix string, f func(*storage.KeyValue)) error {
+	opts := storage.RangeOptions{Prefix: prefix, Limit: emptyPage}
+	for {
+		page, err := m.config.Backend.Range(ctx, opts)
+		if err != nil {
 			return err
 		}
-		if at, err := time.Parse(time.RFC3339, string(mark.Value)); err == nil && time.Since(at) < eraseFor {
-			continue
+		for i := range page.Items {
+			f(&page.Items[i])
 		}
-		_, err := m.config.Backend.Delete(ctx, mark.Key, mark.Revision)
-		if conflict := new(storage.ConflictError); err != nil && !errors.As(err, &conflict) {
-			return err
+		if !page.More || len(page.Items) == 0 {
+			return nil
 		}
+		opts.After = page.Items[len(page.Items)-1].Key
 	}
-	return nil
 }
 
 // progress reports in the conditions of a workspace how many keys are left.
 func (m *Manager) progress(ctx context.Context, name string, uid types.UID, deleted int, left int64) error {
+	return m.setCondition(ctx, name, uid, metav1.Condition{Type: Emptied, Status: metav1.ConditionFalse,
+		Reason: "Deleting", Message: fmt.Sprintf("Deleted %d keys, %d are left", deleted, left)})
+}
+
+// setCondition sets a condition of a workspace.
+func (m *Manager) setCondition(ctx context.Context, name string, uid types.UID, c metav1.Condition) error {
 	_, err := m.store.Modify(ctx, name, m.store.Kind().Status, false, func(w *Workspace) error {
 		if w.UID != uid {
 			return apierrors.NewNotFound(GroupVersion.WithResource(Plural).GroupResource(), name)
 		}
-		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{Type: Emptied, Status: metav1.ConditionFalse,
-			Reason: "Deleting", Message: fmt.Sprintf("Deleted %d keys, %d are left", deleted, left)})
+		meta.SetStatusCondition(&w.Status.Conditions, c)
 		return nil
 	})
 	return err

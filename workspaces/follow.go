@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/storage"
@@ -61,7 +61,11 @@ func (m *Manager) followOnce(ctx context.Context) error {
 			case e.Type == storage.Deleted:
 				m.drop(strings.TrimPrefix(e.Record.Key, m.store.Prefix()))
 			default:
-				m.apply(e.Record)
+				if w, err := decode(e.Record); err == nil {
+					m.apply(w, e.Record.Revision)
+				} else {
+					klog.ErrorS(err, "Failed to decode a workspace")
+				}
 				if initial != nil {
 					initial[strings.TrimPrefix(e.Record.Key, m.store.Prefix())] = true
 				}
@@ -114,28 +118,45 @@ func (m *Manager) read(ctx context.Context, name string) bool {
 	if m.store == nil {
 		return false
 	}
-	r, err := m.store.Cache().Get(ctx, m.store.Prefix()+name, storage.Freshness{Match: storage.Consistent})
+	w, revision, err := m.stored(ctx, name)
 	if err != nil {
-		if !errors.Is(err, storage.ErrNotFound) && !apierrors.IsNotFound(err) {
-			klog.ErrorS(err, "Failed to read workspace", "workspace", name)
-		}
+		klog.ErrorS(err, "Failed to read workspace", "workspace", name)
+	}
+	if w == nil {
 		return false
 	}
-	return m.apply(r)
+	m.apply(w, revision)
+	return true
 }
 
-// apply updates the entry of a stored workspace. It returns false if the object cannot be decoded.
-func (m *Manager) apply(r *storage.Record) bool {
+// stored reads a workspace and its revision from storage; nil if it does not exist.
+func (m *Manager) stored(ctx context.Context, name string) (*Workspace, int64, error) {
+	r, err := m.store.Cache().Get(ctx, m.store.Prefix()+name, storage.Freshness{Match: storage.Consistent})
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	w, err := decode(r)
+	return w, r.Revision, err
+}
+
+func decode(r *storage.Record) (*Workspace, error) {
 	w := &Workspace{}
 	if err := json.Unmarshal(r.Value, w); err != nil {
-		klog.ErrorS(err, "Failed to decode a stored workspace", "key", r.Key)
-		return false
+		return nil, fmt.Errorf("stored workspace %s: %w", r.Key, err)
 	}
+	return w, nil
+}
+
+// apply updates the entry of a stored workspace.
+func (m *Manager) apply(w *Workspace, revision int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.entries[w.Name]
-	if e != nil && e.revision > r.Revision {
-		return true
+	if e != nil && e.revision > revision {
+		return
 	}
 	if e != nil && e.uid != w.UID { // deleted and created again
 		if e.instance != nil {
@@ -151,10 +172,14 @@ func (m *Manager) apply(r *storage.Record) bool {
 			m.added, m.announce = nil, nil
 		}
 	}
-	e.revision, e.suspended, e.limits = r.Revision, w.Spec.Suspended, w.Spec.Quota.limits()
+	e.revision, e.suspended, e.limits = revision, w.Spec.Suspended, w.Spec.Quota.limits()
 	e.admins = nil
 	for _, s := range w.Spec.Admins {
 		e.admins = append(e.admins, subject{s.Kind == rbacv1.GroupKind, s.Name})
+	}
+	if isInitial(w) && !e.initializing {
+		e.initializing = true
+		m.running.Go(func() { m.initialize(m.ctx, e) })
 	}
 	if deleting := w.DeletionTimestamp != nil; deleting && !e.deleting {
 		e.deleting = true
@@ -163,5 +188,4 @@ func (m *Manager) apply(r *storage.Record) bool {
 		}
 		m.running.Go(func() { m.retry(m.ctx, e, m.empty) })
 	}
-	return true
 }

@@ -23,15 +23,18 @@ type instance struct {
 	stopped context.Context //nolint:containedctx // it lasts as long as the instance
 	chain   *Chain
 	err     error // why it failed; valid after ready is closed
+	// existence is the condition of its writes.
+	existence *existence
+	wasDue    bool // its work was due before it was woken; Manager.mu protects it
 
 	// users are the requests that keep it awake, used is when the last one ended. Manager.mu protects both.
 	users int
 	used  time.Time
 }
 
-func newInstance(e *entry) *instance {
+func (m *Manager) newInstance(e *entry) *instance {
 	i := &instance{entry: e, created: make(chan struct{}), ready: make(chan struct{}), done: make(chan struct{}),
-		used: time.Now()}
+		used: time.Now(), existence: &existence{manager: m, name: e.name, path: e.path()}, wasDue: !e.due.IsZero()}
 	i.stopped, i.stop = context.WithCancel(context.Background())
 	return i
 }
@@ -62,10 +65,13 @@ func (m *Manager) run(i *instance) {
 	defer cancel()
 	failed := make(chan error, 1)
 	err := worker.Try(func() error { return m.wake(ctx, i, failed) })
+	asleep := false // as opposed to a failure
+	var due time.Time
 	if err == nil {
 		close(i.ready)
 		select {
 		case <-i.stopped.Done():
+			asleep, due = true, i.chain.Due()
 		case err = <-failed:
 			failed <- nil
 			klog.ErrorS(err, "Workspace stopped after a failure", "workspace", i.entry.name)
@@ -80,6 +86,9 @@ func (m *Manager) run(i *instance) {
 		if err := <-failed; err != nil {
 			klog.ErrorS(err, "Workspace failed while it stopped", "workspace", i.entry.name)
 		}
+	}
+	if asleep {
+		m.keepDue(i, due)
 	}
 	m.config.Drop(i.entry.path())
 	m.mu.Lock()
@@ -103,10 +112,11 @@ func (m *Manager) wake(ctx context.Context, i *instance, failed chan error) erro
 	defer func() { <-m.slots }()
 	begun := time.Now()
 	name := i.entry.name
-	chain, err := m.create(Inputs{Name: name, Path: i.entry.path(), Mark: i.mark, Admin: func(u *user.Info) bool {
-		e, ok := m.find(ctx, name)
-		return ok && e.uid == i.entry.uid && e.isAdmin(u)
-	}})
+	chain, err := m.create(Inputs{Name: name, Path: i.entry.path(), Mark: i.mark, existence: i.existence,
+		Admin: func(u *user.Info) bool {
+			e, ok := m.find(ctx, name)
+			return ok && e.uid == i.entry.uid && e.isAdmin(u)
+		}})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func declaration(url func(name string) string) *kind.Kind[*Workspace] {
 				setReady(w)
 			},
 			Validate:                 func(_ context.Context, w *Workspace) field.ErrorList { return validate(w) },
-			ValidateUpdate:           func(_ context.Context, w, _ *Workspace) field.ErrorList { return validate(w) },
+			ValidateUpdate:           validateUpdate,
 			CountsGeneration:         true,
 			AllowUnconditionalUpdate: true,
 		},
@@ -73,10 +73,14 @@ func declaration(url func(name string) string) *kind.Kind[*Workspace] {
 	}
 }
 
-// setReady sets the condition Ready of a new workspace: the first request creates its servers.
+// setReady sets the condition Ready of a new workspace: the first request creates its servers. One with initial objects
+// is ready when they have been applied.
 func setReady(w *Workspace) {
-	meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{Type: Ready, Status: metav1.ConditionTrue,
-		Reason: "Served"})
+	c := metav1.Condition{Type: Ready, Status: metav1.ConditionTrue, Reason: served}
+	if len(w.Spec.Initial) > 0 {
+		c.Status, c.Reason = metav1.ConditionFalse, initializing
+	}
+	meta.SetStatusCondition(&w.Status.Conditions, c)
 }
 
 // Readiness returns the status and the reason that tables show.
@@ -92,8 +96,13 @@ func Readiness(w *Workspace) (status, reason string) {
 	return string(metav1.ConditionUnknown), ""
 }
 
+func validateUpdate(_ context.Context, w, old *Workspace) field.ErrorList {
+	return append(validate(w), apivalidation.ValidateImmutableField(w.Spec.Initial, old.Spec.Initial,
+		field.NewPath("spec", "initial"))...)
+}
+
 func validate(w *Workspace) field.ErrorList {
-	var errs field.ErrorList
+	_, errs := initialObjects(w)
 	spec := field.NewPath("spec")
 	for i, s := range w.Spec.Admins {
 		at := spec.Child("admins").Index(i)

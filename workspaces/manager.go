@@ -16,14 +16,16 @@ import (
 
 // Manager knows the workspaces and runs those in use. Its methods are safe for concurrent use.
 type Manager struct {
-	config  Config
-	store   *registry.Store[*Workspace]
-	create  func(Inputs) (*Chain, error)
-	slots   chan struct{} // one for each workspace that is being woken
-	metrics *metrics
-	ctx     context.Context //nolint:containedctx // of Run
-	known   chan struct{}   // closed when the existing workspaces are known
-	running worker.Group
+	config Config
+	store  *registry.Store[*Workspace]
+	create func(Inputs) (*Chain, error)
+	slots  chan struct{} // one for each workspace that is being woken
+	// dueSlots has one for each workspace that is being woken because work is due.
+	dueSlots chan struct{}
+	metrics  *metrics
+	ctx      context.Context //nolint:containedctx // of Run
+	known    chan struct{}   // closed when the existing workspaces are known
+	running  worker.Group
 
 	mu      sync.Mutex
 	entries map[string]*entry
@@ -41,8 +43,11 @@ type entry struct {
 	suspended bool
 	limits    limits
 	deleting  bool
-	revision  int64     // of the object
-	instance  *instance // nil asleep
+	// initializing is set while the initial objects are applied.
+	initializing bool
+	revision     int64     // of the object
+	due          time.Time // when it must wake; zero if never
+	instance     *instance // nil asleep
 }
 
 // path returns the path of the workspace's keys.
@@ -66,7 +71,8 @@ const wakes = 4
 
 // NewManager returns a manager. It serves no workspaces before Run.
 func NewManager(c Config) *Manager {
-	m := &Manager{config: c, slots: make(chan struct{}, wakes), entries: map[string]*entry{},
+	m := &Manager{config: c, slots: make(chan struct{}, wakes),
+		dueSlots: make(chan struct{}, dueWakes), entries: map[string]*entry{},
 		known: make(chan struct{})}
 	m.metrics = newMetrics(m)
 	return m
@@ -86,7 +92,7 @@ func (m *Manager) Run(ctx context.Context) {
 	m.mu.Unlock()
 	m.running.Keep(ctx, m.follow)
 	m.running.Keep(ctx, m.sweep)
-	m.running.Keep(ctx, m.eraseDeleted)
+	m.running.Go(func() { m.retry(ctx, &entry{}, m.catchUp) })
 	<-ctx.Done()
 	m.mu.Lock()
 	m.ended = true
@@ -147,7 +153,7 @@ func (m *Manager) join(name string) (*instance, error) {
 		return nil, errNotFound
 	}
 	if e.instance == nil {
-		e.instance = newInstance(e)
+		e.instance = m.newInstance(e)
 		i := e.instance
 		m.running.Go(func() { m.run(i) })
 	}
@@ -228,27 +234,38 @@ const (
 	sweepMost  = 15 * time.Second
 )
 
-// sweep puts idle workspaces to sleep.
+// sweep puts idle workspaces to sleep, and wakes those whose work is due.
 func (m *Manager) sweep(ctx context.Context) {
-	ticker := time.NewTicker(min(max(m.config.IdleTimeout/4, sweepLeast), sweepMost))
-	defer ticker.Stop()
+	interval := min(max(m.config.IdleTimeout/4, sweepLeast), sweepMost)
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-ticker.C:
+		case now := <-timer.C:
 			m.putToSleep(now)
+			m.refreshAwake(ctx, now)
+			wait := interval
+			if next := m.wakeDue(now); !next.IsZero() {
+				wait = min(wait, max(next.Sub(now), sweepLeast))
+			}
+			timer.Reset(wait)
 		}
 	}
 }
 
-// putToSleep stops the workspaces that nothing has used for the idle timeout.
+// putToSleep stops the workspaces that nothing has used for the idle timeout. Those whose controllers have work within
+// another one stay awake.
 func (m *Manager) putToSleep(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.entries {
 		i := e.instance
 		if i == nil || i.users > 0 || !i.isReady() || now.Sub(i.used) < m.config.IdleTimeout {
+			continue
+		}
+		if due := i.chain.Due(); !due.IsZero() && due.Before(now.Add(m.config.IdleTimeout)) && !e.suspended {
 			continue
 		}
 		klog.V(2).InfoS("Putting workspace to sleep", "workspace", e.name)

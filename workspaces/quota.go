@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/storage"
@@ -31,76 +29,6 @@ func (q *Quota) limits() limits {
 		l.bytes = q.Bytes.Value()
 	}
 	return l
-}
-
-// Quotas wraps the storage options of a workspace: writes that exceed its quota are rejected before they reach storage.
-// keys is the multiplexer of its keys.
-func (m *Manager) Quotas(in *Inputs, inner registry.RESTOptionsGetter,
-	keys *cache.Multiplexer) registry.RESTOptionsGetter {
-	return &quotas{RESTOptionsGetter: inner, usage: &usage{manager: m, name: in.Name, path: in.Path, keys: keys}}
-}
-
-type quotas struct {
-	registry.RESTOptionsGetter
-	usage *usage
-}
-
-// GetRESTOptions implements registry.RESTOptionsGetter.
-func (q *quotas) GetRESTOptions(resource schema.GroupResource) (registry.RESTOptions, error) {
-	o, err := q.RESTOptionsGetter.GetRESTOptions(resource)
-	if err != nil {
-		return o, err
-	}
-	limited := &limited{Backend: o.Backend, usage: q.usage, resource: resource}
-	if view, ok := o.Backend.(cache.View); ok {
-		o.Backend = limitedView{limited, view}
-	} else {
-		o.Backend = limited
-	}
-	return o, nil
-}
-
-// limited is the backend of a resource of a workspace.
-type limited struct {
-	storage.Backend
-	usage    *usage
-	resource schema.GroupResource
-}
-
-// limitedView is limited for a backend that decodes changes.
-type limitedView struct {
-	*limited
-	view cache.View
-}
-
-// Decode implements cache.View.
-func (l limitedView) Decode(c *storage.Change) error { return l.view.Decode(c) }
-
-// Create implements storage.Backend.
-func (l *limited) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (int64, error) {
-	undo, err := l.usage.reserve(ctx, l.resource, key, len(value))
-	if err != nil {
-		return 0, err
-	}
-	revision, err := l.Backend.Create(ctx, key, value, ttl)
-	if err != nil {
-		undo()
-	}
-	return revision, err
-}
-
-// Update implements storage.Backend.
-func (l *limited) Update(ctx context.Context, key string, value []byte, expected int64,
-	ttl time.Duration) (int64, error) {
-	undo, err := l.usage.reserve(ctx, l.resource, key, len(value))
-	if err != nil {
-		return 0, err
-	}
-	revision, err := l.Backend.Update(ctx, key, value, expected, ttl)
-	if err != nil {
-		undo()
-	}
-	return revision, err
 }
 
 // usage counts what a workspace stores, from its first write with a quota on. It is safe for concurrent use.

@@ -3,11 +3,9 @@ package workspaces
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/api/handlers/responsewriters"
@@ -56,9 +54,6 @@ func (m *Manager) serve(w http.ResponseWriter, r *http.Request, name string) {
 	i.chain.Handler.ServeHTTP(w, r)
 }
 
-// retrySeconds is after how many seconds clients retry a request to a workspace that cannot be served now.
-const retrySeconds = 1
-
 // fail responds to a request that no chain serves.
 func (m *Manager) fail(w http.ResponseWriter, r *http.Request, name string, err error) {
 	if errors.Is(err, errNotFound) {
@@ -66,7 +61,5 @@ func (m *Manager) fail(w http.ResponseWriter, r *http.Request, name string, err 
 		responsewriters.WriteError(w, r, apierrors.NewNotFound(kind, name))
 		return
 	}
-	unavailable := apierrors.NewServiceUnavailable(fmt.Sprintf("workspace %q is not available: %v", name, err))
-	unavailable.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retrySeconds}
-	responsewriters.WriteError(w, r, unavailable)
+	responsewriters.WriteError(w, r, unavailable(name, err))
 }

@@ -35,6 +35,8 @@ type Spec struct {
 	Admins    []rbacv1.Subject `json:"admins,omitempty" doc:"Users and groups that may do everything in the workspace."`
 	Suspended bool             `json:"suspended,omitempty" doc:"Whether only the server's administrators may read."`
 	Quota     *Quota           `json:"quota,omitempty" doc:"Limits of what the workspace stores."`
+	// Initial cannot be changed.
+	Initial []runtime.RawExtension `json:"initial,omitempty" doc:"Objects of a new workspace, applied in order."`
 }
 
 // Quota limits what a workspace stores. Default objects count once they are changed.

@@ -27,6 +27,8 @@ var (
 	// ErrNoSpace means that the backend has no space for a write. Nothing has been written. Reads and deletions
 	// succeed.
 	ErrNoSpace = errors.New("storage: no room is left in the store")
+	// ErrCondition means that the Condition of a write does not hold. Nothing has been written.
+	ErrCondition = errors.New("storage: the condition of the write does not hold")
 	// ErrTooSlow ends the watch of a client that is too slow.
 	ErrTooSlow = errors.New("storage: watcher is too slow")
 	// ErrStopped ends a watch when its cache is dropped or stopped. A closed backend returns it.

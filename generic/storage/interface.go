@@ -16,6 +16,8 @@ import (
 //   - other errors of the backend
 //
 // After one of these a write may have happened nevertheless.
+//
+// Create, Update and Delete write nothing and return ErrCondition if the Condition of their context does not hold.
 type Backend interface {
 	// Get reads a key linearizably.
 	//

@@ -47,6 +47,7 @@ type queued struct {
 	failures int
 	due      time.Time // of delay
 	delay    *time.Timer
+	must     time.Time // the earliest time of AddAfter since the last processing
 }
 
 // NewQueue returns a queue. It processes nothing before Start.
@@ -103,8 +104,40 @@ func (q *Queue[K]) Add(key K) {
 func (q *Queue[K]) AddAfter(key K, delay time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.addAfter(key, delay)
+	q.addAfter(key, delay, true)
 }
+
+// Recheck is AddAfter for a key that needs no processing if the queue has ended by then: Due omits it.
+func (q *Queue[K]) Recheck(key K, delay time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.addAfter(key, delay, false)
+}
+
+// Due returns when there is work next: now if a key waits or is being processed, and the zero time if there is none. A
+// key that failed is due after a delay that doubles without the limit LastRetry, so that keys which always fail become
+// rare.
+func (q *Queue[K]) Due() (next time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	for _, i := range q.items {
+		at := i.must
+		switch {
+		case i.wanted || i.running:
+			at = now
+		case i.failures > 0:
+			at = i.since.Add(doubled(q.config.FirstRetry, i.failures, rarest))
+		}
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
+
+// rarest limits the delay of Due after failures.
+const rarest = 24 * time.Hour
 
 // Forget resets the number of failures of a key.
 func (q *Queue[K]) Forget(key K) {
@@ -159,7 +192,7 @@ func (q *Queue[K]) push(key K, i *queued) {
 	q.hire()
 }
 
-func (q *Queue[K]) addAfter(key K, delay time.Duration) {
+func (q *Queue[K]) addAfter(key K, delay time.Duration, must bool) {
 	if q.stopped {
 		return
 	}
@@ -169,6 +202,9 @@ func (q *Queue[K]) addAfter(key K, delay time.Duration) {
 		return
 	}
 	i, due := q.item(key), time.Now().Add(delay)
+	if must && (i.must.IsZero() || due.Before(i.must)) {
+		i.must = due
+	}
 	if i.delay != nil && !due.Before(i.due) {
 		return
 	}
@@ -228,7 +264,7 @@ func (q *Queue[K]) process() {
 func (q *Queue[K]) one(key K, i *queued) {
 	begun := time.Now()
 	q.metrics.begun(begun.Sub(i.since))
-	i.wanted, i.running, i.since = false, true, begun
+	i.wanted, i.running, i.since, i.must = false, true, begun, time.Time{}
 	q.busy++
 	q.mu.Unlock()
 	err := Try(func() error { return q.work(q.ctx, key) })
@@ -245,7 +281,7 @@ func (q *Queue[K]) one(key K, i *queued) {
 		if q.config.Failed != nil {
 			q.config.Failed(key, i.failures, err)
 		}
-		q.addAfter(key, q.backOff(i.failures))
+		q.addAfter(key, q.backOff(i.failures), true)
 	}
 	if i.wanted {
 		q.push(key, i)
@@ -262,11 +298,16 @@ func (q *Queue[K]) drop(key K, i *queued) {
 
 // backOff returns the delay after the nth failure of a key.
 func (q *Queue[K]) backOff(n int) time.Duration {
-	delay := q.config.FirstRetry
-	for ; n > 1 && delay < q.config.LastRetry; n-- {
+	return doubled(q.config.FirstRetry, n, max(q.config.FirstRetry, q.config.LastRetry))
+}
+
+// doubled returns the nth delay of those that begin with first, double, and end with last.
+func doubled(first time.Duration, n int, last time.Duration) time.Duration {
+	delay := first
+	for ; n > 1 && delay < last; n-- {
 		delay *= 2
 	}
-	return min(delay, max(q.config.FirstRetry, q.config.LastRetry))
+	return min(delay, last)
 }
 
 // observe sets the metrics of the keys that are processed.

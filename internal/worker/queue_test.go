@@ -137,3 +137,46 @@ func TestQueueDelays(t *testing.T) {
 		}
 	})
 }
+
+// Due is the earliest work that does not repeat, and keys that always fail become rare.
+func TestQueueDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		fail := errors.New("always")
+		q := NewQueue(QueueConfig[string]{FirstRetry: time.Second, LastRetry: time.Minute},
+			func(_ context.Context, key string) error {
+				if key == "fails" {
+					return fail
+				}
+				return nil
+			})
+		begun := time.Now()
+		in := func(want time.Duration) {
+			t.Helper()
+			if due := q.Due(); want < 0 && !due.IsZero() || want >= 0 && !due.Equal(begun.Add(want)) {
+				t.Errorf("due is %v after the begin, want %v", due.Sub(begun), want)
+			}
+		}
+		in(-1)
+		q.Add("a")
+		in(0)
+		q.Start(ctx)
+		synctest.Wait()
+		in(-1)
+		q.Recheck("a", time.Second)
+		in(-1)
+		q.AddAfter("a", time.Hour)
+		q.AddAfter("a", 2*time.Hour)
+		q.AddAfter("b", 3*time.Hour)
+		in(time.Hour)
+		time.Sleep(2 * time.Second) // "a" was processed, which ends its delays
+		in(3 * time.Hour)
+		q.Add("fails")
+		time.Sleep(30 * time.Minute)
+		if left := time.Until(q.Due()); left < 10*time.Minute || left > 24*time.Hour {
+			t.Errorf("a key that always fails is due in %v", left)
+		}
+		cancel()
+		q.Wait()
+	})
+}

@@ -76,6 +76,7 @@ type Manager struct {
 	ctx     context.Context
 	ended   chan struct{}
 	begun   atomic.Bool
+	env     atomic.Pointer[control.Env] // of the controllers that run
 }
 
 // New returns a manager. Its metrics must be registered.
@@ -99,6 +100,15 @@ func (m *Manager) Check() error {
 		return *err
 	}
 	return nil
+}
+
+// Due returns when a controller has work next if no object changes before; the zero time if none has, or if they do not
+// run.
+func (m *Manager) Due() time.Time {
+	if env := m.env.Load(); env != nil {
+		return env.Due()
+	}
+	return time.Time{}
 }
 
 // set sets the result of Check.
@@ -142,6 +152,8 @@ func (m *Manager) Run(ctx context.Context, ready <-chan struct{}) {
 func (m *Manager) work(ctx context.Context) {
 	env := m.environment()
 	defer env.Close()
+	m.env.Store(env)
+	defer m.env.Store(nil)
 	var names []string
 	running := worker.Together{env.Feed}
 	var failures []error

@@ -288,22 +288,15 @@ func (s *Store) Multiplexers() []*cache.Multiplexer {
 	return multiplexers
 }
 
-// Below returns the storage options of resources below a path of two segments, ".DIRECTORY/NAME", with default objects
-// and the multiplexers of their keys, as of Multiplexers. It must be called after InstallIn. DropBelow ends them.
-func (s *Store) Below(path string, defaults *overlay.Defaults) (*options.RESTOptions, []*cache.Multiplexer) {
-	var children []*cache.Multiplexer
-	for _, c := range s.clusters() {
-		children = append(children, c.mux.Child(path))
-	}
-	return s.options.Below(path, defaults), children
+// Below returns the storage options of resources below a path of two segments, ".DIRECTORY/NAME", with default objects,
+// and the multiplexer of their keys. All are in the default cluster. It must be called after InstallIn. DropBelow ends
+// them.
+func (s *Store) Below(path string, defaults *overlay.Defaults) (*options.RESTOptions, *cache.Multiplexer) {
+	return s.options.Below(path, defaults), s.mux.Child(path)
 }
 
 // DropBelow stops the caches of Below.
-func (s *Store) DropBelow(path string) {
-	for _, c := range s.clusters() {
-		c.mux.DropChild(path)
-	}
-}
+func (s *Store) DropBelow(path string) { s.mux.DropChild(path) }
 
 // InstallIn configures a server's storage, with health checks and metrics. It returns the object counts for the
 // estimates of flow control.

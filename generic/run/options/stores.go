@@ -30,18 +30,6 @@ type Stores struct {
 	Metrics *observed.Metrics
 }
 
-// below returns the stores of the keys below a path (see cache.Multiplexer.Child).
-func (s Stores) below(path string) Stores {
-	s.Default.Multiplexer = s.Default.Multiplexer.Child(path)
-	overrides := make(map[schema.GroupResource]Store, len(s.Overrides))
-	for r, store := range s.Overrides {
-		store.Multiplexer = store.Multiplexer.Child(path)
-		overrides[r] = store
-	}
-	s.Overrides = overrides
-	return s
-}
-
 // RESTOptionsGetter returns the storage options of resources.
 func (o *Etcd) RESTOptionsGetter(stores Stores) *RESTOptions {
 	return &RESTOptions{stores: stores, overrides: o.Storage, common: registry.RESTOptions{
@@ -55,11 +43,12 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) *RESTOptions {
 }
 
 // Below returns the storage options of a second set of resources, whose keys are below a path of two segments,
-// ".DIRECTORY/NAME", with default objects; nil is none. Both share the budget of encoded forms.
+// ".DIRECTORY/NAME", with default objects; nil is none. All are in the default store, and both sets share the budget of
+// encoded forms.
 func (o *RESTOptions) Below(path string, defaults *overlay.Defaults) *RESTOptions {
 	below := *o
 	below.defaults = defaults
-	below.stores = o.stores.below(path)
+	below.stores.Default.Multiplexer, below.stores.Overrides = o.stores.Default.Multiplexer.Child(path), nil
 	below.common.Prefix += "/" + path
 	return &below
 }

@@ -184,6 +184,65 @@ func TestWrites(t *testing.T) {
 	})
 }
 
+// A write whose condition does not hold changes nothing, whether its key is as expected or not.
+func TestConditions(t *testing.T) {
+	each(t, func(t *testing.T, ctx context.Context, b storage.Backend) {
+		first, err := b.Create(ctx, "/r/condition", []byte("1"), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		under := func(key string, revision int64) context.Context {
+			return storage.WithCondition(ctx, storage.Condition{Key: key, Revision: revision})
+		}
+		held, absent := under("/r/condition", first), under("/r/none", 0)
+		a, err := b.Create(held, "/r/a", []byte("1"), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Create(held, "/r/a", []byte("x"), 0); !errors.Is(err, storage.ErrExists) {
+			t.Errorf("a second create: %v", err)
+		}
+		if a, err = b.Update(absent, "/r/a", []byte("2"), a, 0); err != nil {
+			t.Fatal(err)
+		}
+		var conflict *storage.ConflictError
+		if _, err = b.Update(held, "/r/a", []byte("x"), a-1, 0); !errors.As(err, &conflict) ||
+			conflict.Current == nil || string(conflict.Current.Value) != "2" {
+			t.Errorf("an update of an old revision: %v", err)
+		}
+		second, err := b.Update(ctx, "/r/condition", []byte("2"), first, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fails := func(what string, ctx context.Context) {
+			t.Helper()
+			_, create := b.Create(ctx, "/r/b", []byte("1"), 0)
+			_, again := b.Create(ctx, "/r/a", []byte("1"), 0)
+			_, update := b.Update(ctx, "/r/a", []byte("3"), a, 0)
+			_, old := b.Update(ctx, "/r/a", []byte("3"), a-1, 0)
+			_, remove := b.Delete(ctx, "/r/a", a)
+			for _, err := range []error{create, again, update, old, remove} {
+				if !errors.Is(err, storage.ErrCondition) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		}
+		fails("a key at another revision", held)
+		fails("a key that exists", under("/r/condition", 0))
+		fails("a key that does not exist", under("/r/none", first))
+		if _, err := b.Delete(ctx, "/r/condition", second); err != nil {
+			t.Fatal(err)
+		}
+		fails("a deleted key", under("/r/condition", second))
+		if _, err := b.Delete(under("/r/condition", 0), "/r/a", a); err != nil {
+			t.Errorf("a deletion without a deleted key: %v", err)
+		}
+		if kept, err := b.Range(ctx, storage.RangeOptions{Prefix: "/r/"}); err != nil || len(kept.Items) > 0 {
+			t.Errorf("stored are %v, %v", kept.Items, err)
+		}
+	})
+}
+
 func TestRange(t *testing.T) {
 	each(t, func(t *testing.T, ctx context.Context, b storage.Backend) {
 		var revs []int64

@@ -14,9 +14,9 @@ func (s *Store) Create(ctx context.Context, key string, value []byte, ttl time.D
 	k := []byte(key)
 	revision := int64(0)
 	err := s.leases.withLease(ctx, ttl, func(lease int64) error {
-		resp, err := s.kv.Txn(ctx, &pb.TxnRequest{Compare: equals(k, 0), Success: opPut(k, value, lease)})
+		resp, err := s.transact(ctx, &pb.TxnRequest{Compare: equals(k, 0), Success: opPut(k, value, lease)})
 		if err != nil {
-			return translate(ctx, err)
+			return err
 		}
 		if !resp.Succeeded {
 			return storage.ErrExists

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"triplane.dev/generic/storage"
 )
 
 // KV is the part of etcd's v3 API that reads and writes keys. The caller owns the slices of the responses.
@@ -31,6 +33,29 @@ type Store struct {
 // NewStore returns a Store over kv.
 func NewStore(kv KV, opts StoreOptions) *Store {
 	return &Store{kv: kv, serializable: opts.Serializable, leases: newLeases(kv, opts.Leases)}
+}
+
+// transact runs a transaction with the condition of ctx.
+func (s *Store) transact(ctx context.Context, txn *pb.TxnRequest) (*pb.TxnResponse, error) {
+	c, conditional := storage.ConditionOf(ctx)
+	if conditional {
+		txn.Compare = append(txn.Compare, equals([]byte(c.Key), c.Revision)...)
+		txn.Failure = append(txn.Failure, opGet([]byte(c.Key))...)
+	}
+	resp, err := s.kv.Txn(ctx, txn)
+	if err != nil {
+		return nil, translate(ctx, err)
+	}
+	if conditional && !resp.Succeeded && len(resp.Responses) == len(txn.Failure) {
+		revision := int64(0)
+		if kvs := resp.Responses[len(txn.Failure)-1].GetResponseRange().GetKvs(); len(kvs) > 0 {
+			revision = kvs[0].ModRevision
+		}
+		if revision != c.Revision {
+			return nil, storage.ErrCondition
+		}
+	}
+	return resp, nil
 }
 
 // equals compares a key's modification revision; 0 means that the key does not exist.

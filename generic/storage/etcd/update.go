@@ -28,15 +28,15 @@ func (s *Store) Update(ctx context.Context, key string, value []byte, expected i
 // replace runs a transaction that changes a key at its expected revision. It returns the revision of the
 // change.
 func (s *Store) replace(ctx context.Context, key string, expected int64, txn *pb.TxnRequest) (int64, error) {
-	resp, err := s.kv.Txn(ctx, txn)
+	resp, err := s.transact(ctx, txn)
 	if err != nil {
-		return 0, translate(ctx, err)
+		return 0, err
 	}
 	if resp.Succeeded {
 		return resp.Header.Revision, nil
 	}
 	conflict := &storage.ConflictError{Key: key, Expected: expected}
-	if len(resp.Responses) == 1 {
+	if len(resp.Responses) > 0 {
 		if found := resp.Responses[0].GetResponseRange(); found != nil && len(found.Kvs) == 1 {
 			current := keyValue(found.Kvs[0])
 			conflict.Current = &current

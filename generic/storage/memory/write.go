@@ -16,7 +16,7 @@ const maxValue = 1.5 * 1024 * 1024
 func (b *Backend) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch err := b.usable(ctx); {
+	switch err := b.writable(ctx); {
 	case err != nil:
 		return 0, err
 	case len(key)+len(value) > maxValue:
@@ -32,7 +32,7 @@ func (b *Backend) Update(ctx context.Context, key string, value []byte, expected
 	error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.usable(ctx); err != nil {
+	if err := b.writable(ctx); err != nil {
 		return 0, err
 	}
 	if len(key)+len(value) > maxValue {
@@ -48,13 +48,30 @@ func (b *Backend) Update(ctx context.Context, key string, value []byte, expected
 func (b *Backend) Delete(ctx context.Context, key string, expected int64) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.usable(ctx); err != nil {
+	if err := b.writable(ctx); err != nil {
 		return 0, err
 	}
 	if err := b.expect(key, expected); err != nil {
 		return 0, err
 	}
 	return b.write(key, nil), nil
+}
+
+// writable returns an error if the backend is closed, ctx has ended, or its condition does not hold. The caller holds
+// b.mu.
+func (b *Backend) writable(ctx context.Context) error {
+	if err := b.usable(ctx); err != nil {
+		return err
+	}
+	c, ok := storage.ConditionOf(ctx)
+	if !ok {
+		return nil
+	}
+	v := b.current(c.Key)
+	if v.value == nil && c.Revision == 0 || v.value != nil && v.revision == c.Revision {
+		return nil
+	}
+	return storage.ErrCondition
 }
 
 // expect returns a *storage.ConflictError unless a key is at a revision. The caller holds b.mu.

@@ -35,7 +35,11 @@ func BeginCopy(ctx context.Context, conn *pgx.Conn) error {
 	if err := supported(ctx, conn); err != nil {
 		return err
 	}
-	if err := migrate(ctx, conn); err != nil && !errors.Is(err, errCopying) {
+	err := migrate(ctx, conn)
+	if errors.Is(err, errCopying) { // by a program of an earlier version, perhaps
+		_, err = conn.Exec(ctx, writeFunctionSQL)
+	}
+	if err != nil {
 		return err
 	}
 	tag, err := conn.Exec(ctx, `UPDATE triplane.store SET version = $1 WHERE version = $1 OR identity = $2 OR

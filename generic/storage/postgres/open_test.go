@@ -60,6 +60,29 @@ func TestOneReplicaMigrates(t *testing.T) {
 	}
 }
 
+// A database of version 1, whose writes had no conditions, is migrated, and its programs can write until they end.
+func TestMigratesVersion1(t *testing.T) {
+	server, url := database(t)
+	open(t, url)
+	name := url[strings.LastIndex(url, "/")+1 : strings.Index(url, "?")]
+	if err := server.Exec(t.Context(), name, "DROP FUNCTION triplane.write", `CREATE FUNCTION triplane.write(bytea[], bytea[], bigint[],
+		float8[]) RETURNS TABLE (done boolean, revision bigint, value bytea) LANGUAGE sql AS 'SELECT false, 0::bigint, NULL::bytea'`,
+		"UPDATE triplane.store SET version = 1"); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, url)
+	held := storage.WithCondition(t.Context(), storage.Condition{Key: "/none"})
+	if _, err := b.Create(held, "/a", []byte("1"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Exec(t.Context(), name, `SELECT triplane.write('{"/b"}', '{"1"}', '{0}', '{0}')`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Get(t.Context(), "/b"); err != nil {
+		t.Error(err)
+	}
+}
+
 // Open explains what an administrator has to do.
 func TestOpenFailsClearly(t *testing.T) {
 	server, url := database(t)

@@ -18,8 +18,11 @@ var schemaSQL string
 //go:embed view.sql
 var viewSQL string
 
+//go:embed write.sql
+var writeFunctionSQL string
+
 // migrations create the schema: migrations[v] leads from version v to v+1.
-var migrations = []string{schemaSQL + viewSQL}
+var migrations = []string{schemaSQL + viewSQL, writeFunctionSQL}
 
 // lockMigrations is held by the transaction that changes the schema.
 const lockMigrations = "SELECT pg_advisory_xact_lock(1953653104, 4)"

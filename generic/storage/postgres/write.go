@@ -30,7 +30,7 @@ const (
 	maxGather   = 2 * time.Millisecond
 	gatherShare = 4
 
-	writeSQL = `SELECT done, revision, value FROM triplane.write($1, $2, $3, $4)`
+	writeSQL = `SELECT done, revision, value FROM triplane.write($1, $2, $3, $4, $5, $6)`
 )
 
 // Create implements storage.Backend.
@@ -84,10 +84,12 @@ type write struct {
 	value    []byte // nil deletes the key
 	expected int64
 	ttl      time.Duration
-	state    atomic.Int32
-	finished chan struct{} // closed when result and err are set
-	result   written
-	err      error
+	// condition is that of the context; the zero value is none.
+	condition storage.Condition
+	state     atomic.Int32
+	finished  chan struct{} // closed when result and err are set
+	result    written
+	err       error
 }
 
 // States of a write.
@@ -96,6 +98,9 @@ const (
 	sent
 	abandoned
 )
+
+// unmet is the revision of a write whose condition does not hold.
+const unmet = -1
 
 // written is the result of a write: its revision if done, otherwise the current revision and value of the key.
 type written struct {
@@ -131,6 +136,7 @@ func (w *writer) do(ctx context.Context, op *write) (written, error) {
 	if len(op.key)+len(op.value) > maxValue {
 		return written{}, storage.ErrTooLarge
 	}
+	op.condition, _ = storage.ConditionOf(ctx)
 	op.finished = make(chan struct{})
 	w.mu.Lock()
 	if w.backend.ctx.Err() != nil {
@@ -149,6 +155,9 @@ func (w *writer) do(ctx context.Context, op *write) (written, error) {
 	w.mu.Unlock()
 	select {
 	case <-op.finished:
+		if op.err == nil && op.result.revision == unmet {
+			return written{}, storage.ErrCondition
+		}
 		if op.err == nil && op.result.done {
 			w.backend.poller.reach(ctx, op.result.revision)
 		}
@@ -249,12 +258,16 @@ func (w *writer) execute(batch []*write) error {
 	defer conn.Release()
 	keys, values := make([][]byte, len(batch)), make([][]byte, len(batch))
 	expected, ttls := make([]int64, len(batch)), make([]float64, len(batch))
+	conditions, required := make([][]byte, len(batch)), make([]int64, len(batch))
 	for i, op := range batch {
 		keys[i], values[i], expected[i], ttls[i] = []byte(op.key), op.value, op.expected, op.ttl.Seconds()
+		if c := op.condition; c.Key != "" {
+			conditions[i], required[i] = []byte(c.Key), c.Revision
+		}
 	}
 	protect(conn.Conn(), true)
 	defer w.begin(conn.Conn().PgConn().PID())()
-	rows, err := conn.Query(ctx, writeSQL, keys, values, expected, ttls)
+	rows, err := conn.Query(ctx, writeSQL, keys, values, expected, ttls, conditions, required)
 	n := 0
 	var changes []logged
 	if err == nil {

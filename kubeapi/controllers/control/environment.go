@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +30,33 @@ type Env struct {
 
 	mu      sync.Mutex
 	closers []func()
+	due     []func() time.Time
+}
+
+// WhenDue registers a function that returns when a controller has work next, the zero time if it has none. NewQueue
+// registers that of the queue.
+func (e *Env) WhenDue(f func() time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.due = append(e.due, f)
+}
+
+// Due returns when a controller has work next if no object changes before; the zero time if none has. Until all objects
+// have been read it returns the current time.
+func (e *Env) Due() (next time.Time) {
+	select {
+	case <-e.Feed.Synced():
+	default:
+		return time.Now()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, due := range e.due {
+		if at := due(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
 }
 
 // serviceAccountPrefix is the prefix of users of service accounts in kube-system.

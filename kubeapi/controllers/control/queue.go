@@ -24,10 +24,12 @@ type Queue[K comparable] = worker.Queue[K]
 // NewQueue returns the queue of a controller. name is the label of its metrics, workers how many keys it processes at
 // the same time.
 func NewQueue[K comparable](e *Env, name string, workers int, work func(ctx context.Context, key K) error) *Queue[K] {
-	return worker.NewQueue(worker.QueueConfig[K]{
+	q := worker.NewQueue(worker.QueueConfig[K]{
 		Name: name, Metrics: e.Metrics.queues, Workers: workers, FirstRetry: firstBackOff, LastRetry: lastBackOff,
 		Failed: func(key K, failures int, err error) { report(name, key, failures, err) },
 	}, work)
+	e.WhenDue(q.Due)
+	return q
 }
 
 // quietRetries is how many failures of a key are expected, because objects change concurrently or depend on

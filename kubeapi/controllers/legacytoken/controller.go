@@ -3,6 +3,7 @@ package legacytoken
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +32,10 @@ type controller struct {
 	client corev1client.SecretsGetter
 	unused time.Duration
 	now    func() time.Time
+
+	mu     sync.Mutex
+	tokens bool      // whether there may be Secrets with tokens
+	next   time.Time // when one of them is next marked or deleted; zero if not known
 }
 
 // New returns the controller. unused is how long a token must be unused before its Secret is marked, and again
@@ -41,11 +46,41 @@ func New(e *control.Env, unused time.Duration) (worker.Runner, error) {
 		return nil, err
 	}
 	c := &controller{env: e, client: client, unused: unused, now: time.Now}
+	e.Feed.On(e.Stores.Secrets().Resource(), func(o *control.Object) {
+		if o.Mentions(string(corev1.SecretTypeServiceAccountToken)) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.tokens = true
+		}
+	})
+	e.WhenDue(c.due)
 	return worker.Every(0, every, func(ctx context.Context) {
 		if err := c.clean(ctx); err != nil && ctx.Err() == nil {
 			klog.InfoS("Failed to check for unused service account tokens", "err", err)
 		}
 	}), nil
+}
+
+// due returns when a Secret is next marked or deleted, if none is used before; at the latest after another period.
+func (c *controller) due() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !c.tokens:
+		return time.Time{}
+	case c.next.IsZero():
+		return c.now().Add(c.unused)
+	}
+	return c.next
+}
+
+// expect records when a Secret is next marked or deleted.
+func (c *controller) expect(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next.IsZero() || at.Before(c.next) {
+		c.next = at
+	}
 }
 
 // clean checks all Secrets, once usage has been tracked for long enough.
@@ -55,8 +90,15 @@ func (c *controller) clean(ctx context.Context) error {
 		return err
 	}
 	since, err := time.Parse(time.DateOnly, tracking.Data[sinceKey])
-	if err != nil || !c.over(since) {
+	if err != nil {
 		return err
+	}
+	c.mu.Lock()
+	c.next = time.Time{}
+	c.mu.Unlock()
+	if !c.over(since) {
+		c.expect(since.Add(c.unused))
+		return nil
 	}
 	all, err := c.env.Stores.Secrets().List(control.Reading(ctx), "", &metainternalversion.ListOptions{
 		ResourceVersion: group.Cached,
@@ -113,11 +155,13 @@ func (c *controller) look(
 	invalid, err := time.Parse(time.DateOnly, mark)
 	switch {
 	case !c.over(used) || s.CreationTimestamp.Add(c.unused).After(c.now()):
+		c.expect(later(used, s.CreationTimestamp.Time).Add(c.unused))
 		if !marked {
 			return nil
 		}
 		return c.label(ctx, s, nil)
 	case !marked || err != nil:
+		c.expect(c.now().Add(c.unused))
 		today := c.now().UTC().Format(time.DateOnly)
 		return c.label(ctx, s, &today)
 	case c.over(invalid):
@@ -125,7 +169,15 @@ func (c *controller) look(
 		return c.client.Secrets(s.Namespace).Delete(ctx, s.Name,
 			metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}})
 	}
+	c.expect(invalid.Add(c.unused))
 	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // automatic reports whether a service account lists the Secret.

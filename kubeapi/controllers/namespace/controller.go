@@ -33,6 +33,7 @@ type controller struct {
 	client   corev1client.NamespaceInterface
 	metadata metadata.Interface
 	queue    *control.Queue[string]
+	grace    time.Duration
 	waiting  control.Keys // namespaces with remaining content
 }
 
@@ -47,11 +48,11 @@ func New(e *control.Env, grace time.Duration) (worker.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &controller{env: e, client: core.Namespaces(), metadata: meta}
+	c := &controller{env: e, client: core.Namespaces(), metadata: meta, grace: grace}
 	c.queue = control.NewQueue(e, "namespace", workers, c.sync)
 	e.Feed.On(e.Stores.Namespaces().Resource(), func(o *control.Object) {
 		if !o.Deleted() && control.Related(o.Value) {
-			c.queue.AddAfter(o.Name, grace)
+			c.queue.Add(o.Name)
 		}
 	})
 	e.Feed.OnDeletion(func(o *control.Object) {
@@ -78,6 +79,10 @@ func (c *controller) sync(ctx context.Context, name string) error {
 	if ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
 		return nil
 	}
+	if left := time.Until(ns.DeletionTimestamp.Add(c.grace)); c.grace > 0 && left > 0 {
+		c.queue.AddAfter(name, left)
+		return nil
+	}
 	c.await(name, true) // notice deletions from here on
 	p := c.purge(ctx, name)
 	if ns, err = c.report(ctx, ns, p); err != nil {
@@ -87,7 +92,7 @@ func (c *controller) sync(ctx context.Context, name string) error {
 	case len(p.errs) > 0 || len(p.unavailable) > 0:
 		return fmt.Errorf("namespace %s: %w", name, p.failure())
 	case p.remains():
-		c.queue.AddAfter(name, max(p.grace/2, lookAgain))
+		c.queue.Recheck(name, max(p.grace/2, lookAgain)) // others delete what remains
 		return nil
 	}
 	c.await(name, false)

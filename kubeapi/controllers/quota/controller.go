@@ -137,7 +137,7 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 	if err != nil {
 		return err
 	}
-	c.queue.AddAfter(key, resync)
+	c.queue.Recheck(key, resync)
 	status := corev1.ResourceQuotaStatus{Hard: q.Spec.Hard, Used: used}
 	if equality.Semantic.DeepEqual(status, q.Status) {
 		return nil
