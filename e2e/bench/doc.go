@@ -30,7 +30,11 @@
 // none shows. The server has a processor of its own, and all clients have another:
 // with shared ones the kernel's scheduling of the processes is most of the p99.
 //
-// aims.go has the table of aims. docs/performance/obstacles.md has the reasons of those that are not held; the
+// The limit is a server of net/http (bare.go, this program with -bare) that answers the same requests over TLS and HTTP/2
+// with bytes that a Triplane has answered, and makes one transaction of an etcd in its process for each write. It
+// authenticates nobody and decides nothing. CPU is aimed at as a multiple of its CPU, which does not depend on the hour.
+//
+// aims.go has the tables of aims. docs/performance/obstacles.md has the reasons of those that are not held; the
 // results include them.
 //
 // main.go runs the servers (target.go) in turn; phases.go has the rows of load,
