@@ -8,7 +8,7 @@ import (
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/authentication"
-	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/storage"
 )
 
@@ -37,7 +37,7 @@ type Chain struct {
 	// access, whatever the default roles allow to all authenticated users.
 	Admits func(*user.Info) bool
 	// Lookups reads the objects to which tokens refer.
-	Lookups options.Lookups
+	Lookups authoptions.Lookups
 }
 
 // Inputs are what the chain of a workspace is created from.
