@@ -21,7 +21,7 @@ import (
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/guard/authorization/configuration"
 	"triplane.dev/generic/guard/authorization/rbac"
-	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi/group"
 	"triplane.dev/kubeapi/nodeauthorizer"
@@ -42,8 +42,8 @@ func newAuthorizers(stores *group.Stores, serves func(schema.GroupVersion, strin
 }
 
 // modes returns the authorizers by --authorization-mode.
-func (a *authorizers) modes() map[string]options.Mode {
-	return map[string]options.Mode{
+func (a *authorizers) modes() map[string]authoptions.Mode {
+	return map[string]authoptions.Mode{
 		configuration.RBAC: {Authorizer: a.rbac, RuleResolver: a.rbac},
 		configuration.Node: {Authorizer: a.node, RuleResolver: a.node.Authorizer},
 	}

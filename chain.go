@@ -13,8 +13,8 @@ import (
 	"triplane.dev/apiextensions"
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/run/host"
-	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/serve/filters"
 	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/generic/serve/server"
@@ -127,7 +127,7 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 }
 
 // newGroupDeps returns the dependencies of the API groups.
-func newGroupDeps(f *foundation, authn *options.Authenticators) (group.Deps, error) {
+func newGroupDeps(f *foundation, authn *authoptions.Authenticators) (group.Deps, error) {
 	kube, accounts := f.options.Kube, f.options.Authentication.ServiceAccount
 	cidrs, err := kube.serviceCIDRs()
 	if err != nil {
@@ -162,7 +162,7 @@ func newGroupDeps(f *foundation, authn *options.Authenticators) (group.Deps, err
 }
 
 // newRequestHeader returns the published configuration of front proxies; nil without front proxies.
-func newRequestHeader(o *Options, authn *options.Authenticators) *kubeapi.RequestHeader {
+func newRequestHeader(o *Options, authn *authoptions.Authenticators) *kubeapi.RequestHeader {
 	if authn.RequestHeaderCA == nil {
 		return nil
 	}

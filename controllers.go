@@ -18,7 +18,7 @@ import (
 
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/guard/authentication/serviceaccount"
-	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi/controllers"
@@ -157,7 +157,7 @@ func addControllers(f *foundation, g *guards, outermost *server.GenericAPIServer
 }
 
 // newControllerOptions reads the files that the flags name.
-func newControllerOptions(f *foundation, authn *options.Authenticators, selection []string) (controllers.Options,
+func newControllerOptions(f *foundation, authn *authoptions.Authenticators, selection []string) (controllers.Options,
 	error) {
 	c := f.options.Controllers
 	o := controllers.Options{Selection: selection, LegacyTokenCleanUpPeriod: c.LegacyTokenCleanUpPeriod,
@@ -179,7 +179,7 @@ func newControllerOptions(f *foundation, authn *options.Authenticators, selectio
 		}
 	}
 	if f.options.Authentication.ServiceAccount.SigningEndpoint == "" {
-		o.TokenIssuer = serviceaccount.NewIssuer(options.NestedLegacyIssuer(f.urlPath()), authn.Signer)
+		o.TokenIssuer = serviceaccount.NewIssuer(authoptions.NestedLegacyIssuer(f.urlPath()), authn.Signer)
 	}
 	name := cmp.Or(c.RootCAFile, f.options.SecureServing.CertFile, f.files.CACert)
 	if name == "" {

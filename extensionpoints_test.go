@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"triplane.dev/generic/base/request"
-	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/generic/serve/filters"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/memory"
@@ -63,7 +63,7 @@ func TestStorageOfTheProgram(t *testing.T) {
 	o, all, secrets := testOptions(t.TempDir()), memory.New(), memory.New()
 	t.Cleanup(func() { all.Close(); secrets.Close() })
 	o.Etcd.Backend = all
-	o.Etcd.Storage = map[schema.GroupResource]options.StorageOverride{
+	o.Etcd.Storage = map[schema.GroupResource]storageoptions.StorageOverride{
 		corev1.Resource("secrets"):                                   {Backend: secrets, Prefix: "vault/secrets"},
 		corev1.Resource("configmaps"):                                {MediaType: "application/json"},
 		{Group: "autoscaling", Resource: "horizontalpodautoscalers"}: {Version: "v1"},

@@ -15,8 +15,8 @@ import (
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/guard/authentication"
 	authzconfig "triplane.dev/generic/guard/authorization/configuration"
+	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/run/host"
-	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi/admission"
@@ -26,7 +26,7 @@ import (
 // guards decide on requests, and record them.
 type guards struct {
 	authorization
-	authn *options.Authenticators
+	authn *authoptions.Authenticators
 	// services resolves external API servers and webhooks.
 	services  *aggregator.Services
 	admission *admission.Plugins
@@ -93,7 +93,7 @@ func (g *guards) guardProcess(f *foundation, c *server.Config) {
 
 // authorization are the authorizers.
 type authorization struct {
-	authorizers *options.Authorizers
+	authorizers *authoptions.Authorizers
 	// inEffect returns when RBAC enforces roles and bindings.
 	inEffect func(context.Context, []metav1.Object) error
 	// startHook starts the authorizers that watch objects.
@@ -104,8 +104,8 @@ type authorization struct {
 
 func newAuthorization(f *foundation) (authorization, error) {
 	own := newAuthorizers(f.stores, f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
-	all, err := f.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: f.config.Metrics,
-		ServerID: f.serverID, Egress: f.egress})
+	all, err := f.options.Authorization.Build(authoptions.AuthorizationInputs{Given: own.modes(),
+		Metrics: f.config.Metrics, ServerID: f.serverID, Egress: f.egress})
 	if err != nil {
 		return authorization{}, err
 	}
@@ -114,8 +114,8 @@ func newAuthorization(f *foundation) (authorization, error) {
 }
 
 // newAuthentication returns the authenticators, which the caller must close.
-func newAuthentication(ctx context.Context, f *foundation, authz authorization) (*options.Authenticators, error) {
-	return f.options.Authentication.Build(ctx, options.AuthenticationInputs{
+func newAuthentication(ctx context.Context, f *foundation, authz authorization) (*authoptions.Authenticators, error) {
+	return f.options.Authentication.Build(ctx, authoptions.AuthenticationInputs{
 		Lookups: f.lookups(), Metrics: f.config.Metrics, TokenCache: authentication.NewTokenCacheMetrics(f.config.Metrics),
 		ServerID: f.serverID, AlwaysAllowed: slices.Contains(authz.authorizers.Types, authzconfig.AlwaysAllow),
 		Egress: f.egress, Features: f.options.Compatibility.Enabled,

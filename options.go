@@ -16,8 +16,10 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	genericadmission "triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/admission"
 	"triplane.dev/kubeapi/controllers/leadership"
@@ -34,9 +36,9 @@ type Options struct {
 
 	ServerRun      *options.ServerRun
 	SecureServing  *options.SecureServing
-	Etcd           *options.Etcd
-	Authentication *options.Authentication
-	Authorization  *options.Authorization
+	Etcd           *storageoptions.Etcd
+	Authentication *authoptions.Authentication
+	Authorization  *authoptions.Authorization
 	Admission      *options.Admission
 	Audit          *options.Audit
 	Features       *options.Features
@@ -120,9 +122,9 @@ func NewOptions() *Options {
 		DataDir:        ".triplane",
 		ServerRun:      options.NewServerRun(),
 		SecureServing:  options.NewSecureServing(),
-		Etcd:           options.NewEtcd(),
-		Authentication: options.NewAuthentication(),
-		Authorization:  options.NewAuthorization(),
+		Etcd:           storageoptions.NewEtcd(),
+		Authentication: authoptions.NewAuthentication(),
+		Authorization:  authoptions.NewAuthorization(),
 		Admission:      options.NewAdmission(admissionPlugins(nil)),
 		Audit:          options.NewAudit(),
 		Features:       options.NewFeatures(),

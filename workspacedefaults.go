@@ -14,7 +14,7 @@ import (
 
 	"triplane.dev/aggregator"
 	"triplane.dev/generic/api/registry"
-	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/generic/storage/overlay"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/group"
@@ -35,7 +35,7 @@ func newDefaults(f *foundation, g *guards) func() (*overlay.Defaults, error) {
 		Age: func(ctx context.Context) (*corev1.Namespace, error) {
 			return f.stores.Namespaces().GetConsistent(ctx, "", metav1.NamespaceSystem)
 		},
-		Write: func(ctx context.Context, in options.Store) (map[schema.GroupResource]registry.AnyStore, error) {
+		Write: func(ctx context.Context, in storageoptions.Store) (map[schema.GroupResource]registry.AnyStore, error) {
 			return writeDefaults(ctx, f, g, in)
 		},
 	})
@@ -43,8 +43,8 @@ func newDefaults(f *foundation, g *guards) func() (*overlay.Defaults, error) {
 
 // writeDefaults creates the default objects in a storage. It returns their stores.
 func writeDefaults(ctx context.Context, f *foundation, g *guards,
-	in options.Store) (map[schema.GroupResource]registry.AnyStore, error) {
-	storages := f.options.Etcd.RESTOptionsGetter(options.Stores{Default: in})
+	in storageoptions.Store) (map[schema.GroupResource]registry.AnyStore, error) {
+	storages := f.options.Etcd.RESTOptionsGetter(storageoptions.Stores{Default: in})
 	w := *f
 	w.stores = group.NewStoresLike(f.stores.Outline())
 	w.config = (&workspaces.Inputs{}).ServerConfig(f.config, storages, nil)

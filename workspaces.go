@@ -6,7 +6,7 @@ import (
 	"triplane.dev/generic/guard/authentication"
 	authz "triplane.dev/generic/guard/authorization"
 	authzconfig "triplane.dev/generic/guard/authorization/configuration"
-	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/serve/filters"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/cache"
@@ -50,7 +50,7 @@ func (g *guards) dispatchWorkspaces(f *foundation, c *server.Config) {
 	}
 	authn := f.options.Authentication
 	c.Authentication = m.Authentication(c.Authentication,
-		func(name string, lookups options.Lookups) authentication.Request {
+		func(name string, lookups authoptions.Lookups) authentication.Request {
 			return authn.Nested(g.authn, workspaces.URLPath(name), lookups).Request
 		})
 	c.Authorization = m.Authorization(c.Authorization)
@@ -146,7 +146,7 @@ func newWorkspaceGuards(f *foundation, shared *guards) (*guards, error) {
 func newWorkspaceAuthorization(f *foundation) authorization {
 	own := newAuthorizers(f.stores, f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
 	admins := workspaces.Admins(f.nested.Admin)
-	all := &options.Authorizers{
+	all := &authoptions.Authorizers{
 		Authorizer:   authz.Union(authz.SystemMasters(), admins, own.node, own.rbac),
 		RuleResolver: authz.RuleUnion(admins, own.rbac),
 		Types:        []string{authzconfig.Node, authzconfig.RBAC},

@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
 
+	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/storageoptions"
 )
 
 // Options are all options of an extension API server. Create them with NewOptions.
@@ -28,10 +30,10 @@ type Options struct {
 
 	ServerRun      *options.ServerRun
 	SecureServing  *options.SecureServing
-	Etcd           *options.Etcd
-	Core           *options.CoreAPI
-	Authentication *options.DelegatedAuthentication
-	Authorization  *options.DelegatedAuthorization
+	Etcd           *storageoptions.Etcd
+	Core           *authoptions.CoreAPI
+	Authentication *authoptions.DelegatedAuthentication
+	Authorization  *authoptions.DelegatedAuthorization
 	Admission      *options.Admission
 	Audit          *options.Audit
 	Features       *options.Features
@@ -48,10 +50,10 @@ func NewOptions(s *Server) *Options {
 		DataDir:        "." + s.Name,
 		ServerRun:      options.NewServerRun(),
 		SecureServing:  options.NewSecureServing(),
-		Etcd:           options.NewEtcd(),
-		Core:           &options.CoreAPI{},
-		Authentication: options.NewDelegatedAuthentication(),
-		Authorization:  options.NewDelegatedAuthorization(),
+		Etcd:           storageoptions.NewEtcd(),
+		Core:           &authoptions.CoreAPI{},
+		Authentication: authoptions.NewDelegatedAuthentication(),
+		Authorization:  authoptions.NewDelegatedAuthorization(),
 		Admission:      options.NewAdmission(pluginNames(s)),
 		Audit:          options.NewAudit(),
 		Features:       options.NewFeatures(),

@@ -30,7 +30,7 @@ func NewLookups(stores *group.Stores, loopback *restclient.Config) Lookups {
 	})}
 }
 
-// RecordTokenUse implements options.Lookups.
+// RecordTokenUse implements authoptions.Lookups.
 func (l Lookups) RecordTokenUse(ctx context.Context, namespace, name, day string) error {
 	client, err := l.client()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/randfill"
 
-	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/memory"
@@ -60,7 +60,7 @@ func stored(t *testing.T) *group.Stores {
 	t.Helper()
 	backend := memory.New()
 	config := server.NewConfig()
-	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: backend, Multiplexer: cache.NewMultiplexer(backend, "/registry")}})
+	config.RESTOptionsGetter = storageoptions.NewEtcd().RESTOptionsGetter(storageoptions.Stores{Default: storageoptions.Store{Backend: backend, Multiplexer: cache.NewMultiplexer(backend, "/registry")}})
 	core := coreConfig(t, config, enabled)
 	if _, err := core.Complete().New(server.EmptyDelegate()); err != nil {
 		t.Fatal(err)

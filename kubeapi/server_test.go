@@ -22,6 +22,7 @@ import (
 	"triplane.dev/generic/guard/authentication/serviceaccount"
 	"triplane.dev/generic/guard/authorization"
 	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
@@ -71,7 +72,7 @@ func startServerOver(t *testing.T, enabled func(gate string) bool, fill func(sto
 	})
 
 	config := server.NewConfig()
-	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Multiplexer: mux}})
+	config.RESTOptionsGetter = storageoptions.NewEtcd().RESTOptionsGetter(storageoptions.Stores{Default: storageoptions.Store{Backend: etcd.Backend(), Multiplexer: mux}})
 	core, err := coreConfig(t, config, enabled).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/authentication"
-	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/storage"
 )
 
@@ -43,7 +43,7 @@ type Chain struct {
 	// access, whatever the default roles allow to all authenticated users.
 	Admits func(*user.Info) bool
 	// Lookups reads the objects to which tokens refer.
-	Lookups options.Lookups
+	Lookups authoptions.Lookups
 	// Loopback configures clients of the chain with all permissions.
 	Loopback *restclient.Config
 	// Due returns when controllers have work next if nothing changes before; the zero time if they have none.

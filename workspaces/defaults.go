@@ -17,7 +17,7 @@ import (
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
-	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/memory"
@@ -35,7 +35,7 @@ type DefaultsConfig struct {
 	// Age returns the root's namespace kube-system.
 	Age func(context.Context) (*corev1.Namespace, error)
 	// Write creates the objects in a storage, and returns their stores.
-	Write func(ctx context.Context, in options.Store) (map[schema.GroupResource]registry.AnyStore, error)
+	Write func(ctx context.Context, in storageoptions.Store) (map[schema.GroupResource]registry.AnyStore, error)
 }
 
 // NewDefaults returns a function that returns the default objects of workspaces. The first call creates them. It is
@@ -70,7 +70,7 @@ func (c *DefaultsConfig) make() (*overlay.Defaults, error) {
 	defer func() { _ = backend.Close() }() // nothing is kept
 	mux := cache.NewMultiplexer(backend, c.Prefix)
 	running.Go(func() { _ = mux.Run(ctx) }) // ends with ctx
-	stores, err := c.Write(ctx, options.Store{Backend: backend, Multiplexer: mux})
+	stores, err := c.Write(ctx, storageoptions.Store{Backend: backend, Multiplexer: mux})
 	if err != nil {
 		return nil, fmt.Errorf("default objects of workspaces: %w", err)
 	}

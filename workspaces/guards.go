@@ -11,14 +11,14 @@ import (
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/authentication"
-	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/authoptions"
 )
 
 // Authentication authenticates requests of the root with root, and those of a workspace with its own authenticator.
 // nested returns the authenticator of a workspace from what its tokens refer to; it is called for each request to a
 // workspace that is asleep, or that does not exist.
 func (m *Manager) Authentication(root authentication.Request,
-	nested func(name string, lookups options.Lookups) authentication.Request) authentication.Request {
+	nested func(name string, lookups authoptions.Lookups) authentication.Request) authentication.Request {
 	return authentication.RequestFunc(func(r *http.Request) (*authentication.Response, error) {
 		name := request.WorkspaceFrom(r.Context())
 		if name == "" || name == All {
@@ -45,10 +45,10 @@ type sleeping struct {
 	name    string
 }
 
-var _ options.Lookups = sleeping{}
+var _ authoptions.Lookups = sleeping{}
 
 // fromSleeping calls f with the lookups of the awake workspace.
-func fromSleeping[T any](ctx context.Context, s sleeping, f func(options.Lookups) (T, error)) (none T, err error) {
+func fromSleeping[T any](ctx context.Context, s sleeping, f func(authoptions.Lookups) (T, error)) (none T, err error) {
 	e, ok := s.manager.find(ctx, s.name)
 	switch {
 	case !ok:
@@ -67,7 +67,7 @@ func fromSleeping[T any](ctx context.Context, s sleeping, f func(options.Lookups
 // GetServiceAccount implements serviceaccount.Getter.
 func (s sleeping) GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount,
 	error) {
-	return fromSleeping(ctx, s, func(l options.Lookups) (*corev1.ServiceAccount, error) {
+	return fromSleeping(ctx, s, func(l authoptions.Lookups) (*corev1.ServiceAccount, error) {
 		return l.GetServiceAccount(ctx, namespace, name)
 	})
 }
@@ -75,13 +75,13 @@ func (s sleeping) GetServiceAccount(ctx context.Context, namespace, name string)
 // GetPod implements serviceaccount.Getter.
 func (s sleeping) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod,
 	error) {
-	return fromSleeping(ctx, s, func(l options.Lookups) (*corev1.Pod, error) { return l.GetPod(ctx, namespace, name) })
+	return fromSleeping(ctx, s, func(l authoptions.Lookups) (*corev1.Pod, error) { return l.GetPod(ctx, namespace, name) })
 }
 
 // GetSecret implements serviceaccount.Getter.
 func (s sleeping) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret,
 	error) {
-	return fromSleeping(ctx, s, func(l options.Lookups) (*corev1.Secret, error) {
+	return fromSleeping(ctx, s, func(l authoptions.Lookups) (*corev1.Secret, error) {
 		return l.GetSecret(ctx, namespace, name)
 	})
 }
@@ -89,12 +89,12 @@ func (s sleeping) GetSecret(ctx context.Context, namespace, name string) (*corev
 // GetNode implements serviceaccount.Getter.
 func (s sleeping) GetNode(ctx context.Context, name string) (*corev1.Node,
 	error) {
-	return fromSleeping(ctx, s, func(l options.Lookups) (*corev1.Node, error) { return l.GetNode(ctx, name) })
+	return fromSleeping(ctx, s, func(l authoptions.Lookups) (*corev1.Node, error) { return l.GetNode(ctx, name) })
 }
 
-// RecordTokenUse implements options.Lookups.
+// RecordTokenUse implements authoptions.Lookups.
 func (s sleeping) RecordTokenUse(ctx context.Context, namespace, name, day string) error {
-	_, err := fromSleeping(ctx, s, func(l options.Lookups) (any, error) {
+	_, err := fromSleeping(ctx, s, func(l authoptions.Lookups) (any, error) {
 		return nil, l.RecordTokenUse(ctx, namespace, name, day)
 	})
 	return err

@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/generic/storage/embedded"
 )
 
@@ -21,7 +21,8 @@ func (s *Store) EtcdClient() string { return s.etcdClient }
 
 // serveEtcdClients serves etcd's client API, if enabled, with the keys in a directory. It returns the etcdctl
 // arguments to connect to it.
-func serveEtcdClients(ctx context.Context, server *embedded.Server, o *options.Etcd, keys string) (string, error) {
+func serveEtcdClients(ctx context.Context, server *embedded.Server, o *storageoptions.Etcd,
+	keys string) (string, error) {
 	network, address, err := o.ListenAddress()
 	if network == "" || err != nil {
 		return "", err

@@ -16,8 +16,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/guard/flowcontrol"
-	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/generic/run/storeurl"
 	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
@@ -38,7 +38,7 @@ type Store struct {
 	others    []*cluster
 	resources map[schema.GroupResource]*cluster // those of individual resources
 	providers *encryption.Providers
-	options   *options.RESTOptions // set by InstallIn
+	options   *storageoptions.RESTOptions // set by InstallIn
 	// failed is closed when the storage has stopped unexpectedly; nil if it cannot. why then returns the reason.
 	failed <-chan struct{}
 	why    func() error
@@ -65,7 +65,7 @@ type compactor interface {
 
 // OpenStore starts the embedded etcd below the data directory or an in-memory store, or connects to a cluster. It
 // also connects to the clusters of individual resources.
-func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (_ *Store, err error) {
+func OpenStore(ctx context.Context, o *storageoptions.Etcd, dataDir, serverID string) (_ *Store, err error) {
 	calls := grpcmetrics.NewClientMetrics()
 	s := &Store{resources: map[schema.GroupResource]*cluster{}, collectors: []prometheus.Collector{calls}}
 	defer func() {
@@ -112,7 +112,7 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 }
 
 // addGiven adds the embedding program's backends of individual resources, each once.
-func (s *Store) addGiven(o *options.Etcd) {
+func (s *Store) addGiven(o *storageoptions.Etcd) {
 	clusters := map[storage.Backend]*cluster{}
 	for r, override := range o.Storage {
 		if override.Backend == nil {
@@ -128,13 +128,13 @@ func (s *Store) addGiven(o *options.Etcd) {
 }
 
 // externalCluster returns a backend that the embedding program opens and closes.
-func externalCluster(o *options.Etcd, backend storage.Backend) *cluster {
+func externalCluster(o *storageoptions.Etcd, backend storage.Backend) *cluster {
 	return &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()),
 		end: func() error { return nil }}
 }
 
 // openEmbedded starts the embedded etcd below the data directory, with its endpoints.
-func (s *Store) openEmbedded(ctx context.Context, o *options.Etcd, dataDir string) error {
+func (s *Store) openEmbedded(ctx context.Context, o *storageoptions.Etcd, dataDir string) error {
 	server, err := startEmbedded(ctx, o, dataDir)
 	if err != nil {
 		return err
@@ -153,12 +153,12 @@ func (s *Store) openEmbedded(ctx context.Context, o *options.Etcd, dataDir strin
 }
 
 // snapshotDir returns the directory of snapshots.
-func snapshotDir(o *options.Etcd, dataDir string) string {
+func snapshotDir(o *storageoptions.Etcd, dataDir string) string {
 	return cmp.Or(o.SnapshotDir, filepath.Join(dataDir, "snapshots"))
 }
 
 // startEmbedded starts the embedded etcd below the data directory, with peer certificates if it may have peers.
-func startEmbedded(ctx context.Context, o *options.Etcd, dataDir string) (*embedded.Server, error) {
+func startEmbedded(ctx context.Context, o *storageoptions.Etcd, dataDir string) (*embedded.Server, error) {
 	config, err := o.EmbeddedConfig(filepath.Join(dataDir, "etcd"))
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func hosts(names ...string) (c pki.Config) {
 }
 
 // dial connects to a store and adds its metrics.
-func (s *Store) dial(ctx context.Context, o *options.Etcd, servers storeurl.URLs,
+func (s *Store) dial(ctx context.Context, o *storageoptions.Etcd, servers storeurl.URLs,
 	calls *grpcmetrics.ClientMetrics) (*cluster, error) {
 	config := o.ClientConfig()
 	config.Calls = calls
@@ -291,7 +291,7 @@ func (s *Store) Multiplexers() []*cache.Multiplexer {
 // Below returns the storage options of resources below a path of two segments, ".DIRECTORY/NAME", with default objects,
 // and the multiplexer of their keys. All are in the default cluster. It must be called after InstallIn. DropBelow ends
 // them.
-func (s *Store) Below(path string, defaults *overlay.Defaults) (*options.RESTOptions, *cache.Multiplexer) {
+func (s *Store) Below(path string, defaults *overlay.Defaults) (*storageoptions.RESTOptions, *cache.Multiplexer) {
 	return s.options.Below(path, defaults), s.mux.Child(path)
 }
 
@@ -300,15 +300,15 @@ func (s *Store) DropBelow(path string) { s.mux.DropChild(path) }
 
 // InstallIn configures a server's storage, with health checks and metrics. It returns the object counts for the
 // estimates of flow control.
-func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Objects, error) {
-	stores := options.Stores{
-		Default:    options.Store{Backend: s.backend, Multiplexer: s.mux},
-		Overrides:  map[schema.GroupResource]options.Store{},
+func (s *Store) InstallIn(c *server.Config, o *storageoptions.Etcd) (flowcontrol.Objects, error) {
+	stores := storageoptions.Stores{
+		Default:    storageoptions.Store{Backend: s.backend, Multiplexer: s.mux},
+		Overrides:  map[schema.GroupResource]storageoptions.Store{},
 		Encryption: s.providers,
 		Metrics:    observed.NewMetrics(c.Metrics.Registry),
 	}
 	for r, other := range s.resources {
-		stores.Overrides[r] = options.Store{Backend: other.backend, Multiplexer: other.mux}
+		stores.Overrides[r] = storageoptions.Store{Backend: other.backend, Multiplexer: other.mux}
 	}
 	s.options = o.RESTOptionsGetter(stores)
 	caches := newObjects(s.options)

@@ -39,8 +39,8 @@ func (o *Ignored) AddFlags(fs *pflag.FlagSet) {
 		flag.Deprecated = f.deprecated
 		flag.Hidden = f.deprecated != ""
 	}
-	fs.Var(&oneOf{allowed: []string{"etcd3"}, text: new(string)}, "storage-backend", "The storage backend: etcd3.")
-	fs.Var(&oneOf{allowed: []string{"", "1.35"}, text: new(string)}, "show-hidden-metrics-for-version",
+	fs.Var(&OneOf{Allowed: []string{"etcd3"}, Text: new(string)}, "storage-backend", "The storage backend: etcd3.")
+	fs.Var(&OneOf{Allowed: []string{"", "1.35"}, Text: new(string)}, "show-hidden-metrics-for-version",
 		"Show metrics that were hidden in this release: 1.35. There are none.")
 }
 
@@ -85,30 +85,30 @@ func (v *ignoredValue) String() string { return v.text }
 // Type implements pflag.Value.
 func (v *ignoredValue) Type() string { return v.kind }
 
-// oneOf is a value from a list. Its zero value is "".
-type oneOf struct {
-	allowed []string
-	text    *string
+// OneOf is a value from a list. Its zero value is "".
+type OneOf struct {
+	Allowed []string
+	Text    *string
 }
 
 // Set implements pflag.Value.
-func (v *oneOf) Set(text string) error {
-	for _, a := range v.allowed {
+func (v *OneOf) Set(text string) error {
+	for _, a := range v.Allowed {
 		if a == text {
-			*v.text = text
+			*v.Text = text
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not one of %s", text, strings.Join(v.allowed, ", "))
+	return fmt.Errorf("%q is not one of %s", text, strings.Join(v.Allowed, ", "))
 }
 
 // String implements pflag.Value.
-func (v *oneOf) String() string {
-	if v.text == nil {
+func (v *OneOf) String() string {
+	if v.Text == nil {
 		return ""
 	}
-	return *v.text
+	return *v.Text
 }
 
 // Type implements pflag.Value.
-func (v *oneOf) Type() string { return "string" }
+func (v *OneOf) Type() string { return "string" }

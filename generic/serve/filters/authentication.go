@@ -31,7 +31,7 @@ type AuthenticationOptions struct {
 // withAuthentication determines the user of a request, or responds 401. It removes credentials from the request,
 // so that no proxy forwards them. HTTP/2 connections of anonymous users are closed after the request.
 //
-// Options: the authenticators and audiences of generic/run/options.Authentication. Metrics:
+// Options: the authenticators and audiences of generic/run/authoptions.Authentication. Metrics:
 // authentication_attempts, authentication_duration_seconds, authenticated_user_requests. Order: before everything
 // that depends on the user.
 func withAuthentication(o AuthenticationOptions, m *requestmetrics.Metrics) filter {

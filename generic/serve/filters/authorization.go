@@ -30,7 +30,7 @@ const (
 // withAuthorization passes authorized requests to the next handler, and responds 403 to all others. It responds
 // 500 if an authorizer failed and none has decided.
 //
-// Options: the authorizers of generic/run/options.Authorization. Metrics: authorization_attempts_total,
+// Options: the authorizers of generic/run/authoptions.Authorization. Metrics: authorization_attempts_total,
 // authorization_duration_seconds. Order: last, because a decision may depend on everything that the other filters
 // determine.
 func withAuthorization(o AuthorizationOptions, m *requestmetrics.Metrics) filter {

@@ -26,7 +26,7 @@ const (
 // impersonationModes and KEP-5284). It responds 403 if impersonation is denied, and 400 if the headers name no
 // user.
 //
-// Options: the authorizers of generic/run/options.Authorization. Metrics: apiserver_impersonation_*. Order: after
+// Options: the authorizers of generic/run/authoptions.Authorization. Metrics: apiserver_impersonation_*. Order: after
 // authentication; before all filters that depend on the effective user.
 func withImpersonation(o AuthorizationOptions, m *requestmetrics.Metrics) filter {
 	authz := o.Authorization

@@ -16,7 +16,7 @@ import (
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
-	"triplane.dev/generic/run/options"
+	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/embedded"
@@ -88,7 +88,7 @@ func Example() {
 	go func() { followed <- mux.Run(ctx) }()
 
 	config := server.NewConfig()
-	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Multiplexer: mux}})
+	config.RESTOptionsGetter = storageoptions.NewEtcd().RESTOptionsGetter(storageoptions.Stores{Default: storageoptions.Store{Backend: etcd.Backend(), Multiplexer: mux}})
 	forester, err := config.Complete().New("forester", server.EmptyDelegate())
 	check(err)
 

@@ -1,4 +1,4 @@
-package options
+package storageoptions
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"

@@ -1,4 +1,4 @@
-package options
+package storageoptions
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/base/egress"
+	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/run/storeurl"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/embedded"
@@ -151,7 +152,7 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.WatchCache, "watch-cache", o.WatchCache,
 		"Ignore the limit of lists with resourceVersion=0, as kube-apiserver's watch cache does. If false, they "+
 			"are paginated and consistent. Reads use caches either way, and are as fresh as requested.")
-	fs.Var(&oneOf{allowed: slices.Sorted(maps.Keys(storedForms)), text: &o.MediaType}, "storage-media-type",
+	fs.Var(&options.OneOf{Allowed: slices.Sorted(maps.Keys(storedForms)), Text: &o.MediaType}, "storage-media-type",
 		"The storage encoding of built-in kinds: application/vnd.kubernetes.protobuf, application/json or "+
 			"application/yaml. CustomResourceDefinitions, custom resources and APIServices are stored as JSON. "+
 			"Objects in other encodings remain readable, and are re-encoded when they change.")
