@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"go.etcd.io/etcd/server/v3/etcdmain"
-
 	"triplane.dev"
 	"triplane.dev/cmd/triplane/assets"
 	"triplane.dev/generic/run/host"
@@ -35,12 +33,16 @@ func run(program string, args []string) error {
 	return serve(args)
 }
 
-// helpCommand is not one of commands, which it reads.
-const helpCommand = "help"
+const (
+	// helpCommand is not one of commands, which it reads.
+	helpCommand = "help"
+	// etcdCommand is also a name of the program.
+	etcdCommand = "etcd"
+)
 
 // commands are the first arguments that select another function than serving.
 var commands = map[string]func(args []string) error{
-	"etcd":           etcd,
+	etcdCommand:      untilSignal(runEtcd),
 	"version":        printVersion,
 	"envtest-assets": envtestAssets,
 	"kubeconfig":     func(args []string) error { return writeKubeconfig(args, os.Stdout) },
@@ -88,12 +90,6 @@ func untilSignal(run func(ctx context.Context, args []string, out io.Writer) err
 	}
 }
 
-// etcd runs an etcd, and exits with it.
-func etcd(args []string) error {
-	etcdmain.Main(append([]string{"etcd"}, args...))
-	return nil
-}
-
 // envtestAssets writes the directory of programs for envtest. Arguments after it are default flags of its servers.
 func envtestAssets(args []string) error {
 	if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
@@ -112,8 +108,8 @@ func envtestAssets(args []string) error {
 
 // command returns the selected command, "" for none, and its arguments. A program with the name etcd is an etcd.
 func command(program string, args []string) (name string, rest []string) {
-	if filepath.Base(program) == "etcd" {
-		return "etcd", args
+	if filepath.Base(program) == etcdCommand {
+		return etcdCommand, args
 	}
 	if len(args) > 0 && (commands[args[0]] != nil || args[0] == helpCommand) {
 		return args[0], args[1:]

@@ -8,7 +8,7 @@ listens on https://127.0.0.1:6443. Flags have the names of kube-apiserver's.
 
 Usage:
   triplane [flags]
-  triplane etcd [flags]          runs an etcd, with etcd's flags; so does the program under the name etcd
+  triplane etcd [flags]          runs an etcd for tests; so does the program under the name etcd
   triplane test [flags]          starts a server for tests in any language, which ends with them
   triplane envtest-assets DIR [flags]
                                  creates the programs that envtest of controller-runtime needs; flags are defaults

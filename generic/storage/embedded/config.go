@@ -26,7 +26,11 @@ type Config struct {
 	SnapshotCount uint64
 	// KeepFragmented disables defragmentation of the database file.
 	KeepFragmented bool
-	Leases         etcd.LeaseOptions
+	// UnsafeNoFsync does not sync writes to disk.
+	UnsafeNoFsync bool
+	// ClientURLs are those of a single member in the list of members. They default to http://127.0.0.1:2379.
+	ClientURLs []url.URL
+	Leases     etcd.LeaseOptions
 	// Peer configures the connections to other members; nil is a single member.
 	Peer *Peer
 	// Release is the release of etcd whose programs can open the directory: Release, FormerRelease, or "", which
@@ -84,6 +88,9 @@ func (c *Config) complete() {
 	if c.SnapshotCount == 0 {
 		c.SnapshotCount = DefaultSnapshotCount
 	}
+	if len(c.ClientURLs) == 0 {
+		c.ClientURLs = []url.URL{{Scheme: "http", Host: "127.0.0.1:2379"}}
+	}
 }
 
 // serverConfig returns etcd's configuration. A single member leads from the start.
@@ -112,7 +119,7 @@ func aloneConfig(cfg Config, lg *zap.Logger) config.ServerConfig {
 	return config.ServerConfig{
 		Name:                memberName,
 		DataDir:             cfg.Dir,
-		ClientURLs:          types.URLs{url.URL{Scheme: "http", Host: "127.0.0.1:2379"}},
+		ClientURLs:          cfg.ClientURLs,
 		PeerURLs:            self,
 		InitialPeerURLsMap:  types.URLsMap{memberName: self},
 		InitialClusterToken: memberName,
@@ -128,6 +135,7 @@ func aloneConfig(cfg Config, lg *zap.Logger) config.ServerConfig {
 		MaxSnapFiles:           2,
 		MaxWALFiles:            2,
 		QuotaBackendBytes:      -1, // replaced by space
+		UnsafeNoFsync:          cfg.UnsafeNoFsync,
 		BackendFreelistType:    bolt.FreelistMapType,
 		MaxRequestBytes:        maxRequestBytes,
 		MaxTxnOps:              128,

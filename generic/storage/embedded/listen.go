@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/etcdhttp"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -39,6 +41,15 @@ func (s *Server) Serve(listener net.Listener, config *tls.Config) {
 			klog.ErrorS(err, "Stopped listening for clients of the embedded etcd", "address", listener.Addr().String())
 		}
 	})
+}
+
+// Handler serves the paths that etcd has beside its client API: /health, /livez, /readyz, /version and /metrics.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	etcdhttp.HandleHealth(newLogger(), mux, s.etcd)
+	etcdhttp.HandleVersion(mux, s.etcd)
+	etcdhttp.HandleMetrics(mux)
+	return mux
 }
 
 // forbidden returns the error message if clients must not call a method, and "" otherwise.
