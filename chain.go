@@ -110,13 +110,10 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 		PublishStorageVersions:    f.nested == nil,
 		SimulateWorkloads:         f.options.Controllers.SimulateWorkloads,
 		ApplyManifests:            f.options.Manifests != "" && f.nested == nil,
-		RequestHeader:             newRequestHeader(f.options, g.authn),
 	}
+	config.ClientCA, config.RequestHeader = newAuthenticationInfo(f.options, g.authn)
 	if f.nested == nil {
 		config.Leadership, config.AdvertiseAddress = &kube.Leadership, f.options.advertised()
-	}
-	if g.authn.ClientCA != nil {
-		config.ClientCA = g.authn.ClientCA.PEM
 	}
 	core, err := config.Complete().New(delegate)
 	if err != nil {
@@ -161,13 +158,18 @@ func newGroupDeps(f *foundation, authn *authoptions.Authenticators) (group.Deps,
 	}, nil
 }
 
-// newRequestHeader returns the published configuration of front proxies; nil without front proxies.
-func newRequestHeader(o *Options, authn *authoptions.Authenticators) *kubeapi.RequestHeader {
+// newAuthenticationInfo returns what is published for external API servers: the authority of client certificates and
+// the configuration of front proxies, nil where there is none.
+func newAuthenticationInfo(o *Options, authn *authoptions.Authenticators) (func() []byte, *kubeapi.RequestHeader) {
+	var clientCA func() []byte
+	if authn.ClientCA != nil {
+		clientCA = authn.ClientCA.PEM
+	}
 	if authn.RequestHeaderCA == nil {
-		return nil
+		return clientCA, nil
 	}
 	h := o.Authentication.RequestHeader
-	return &kubeapi.RequestHeader{
+	return clientCA, &kubeapi.RequestHeader{
 		ClientCA:            authn.RequestHeaderCA.PEM,
 		AllowedNames:        h.AllowedNames,
 		UsernameHeaders:     h.UsernameHeaders,

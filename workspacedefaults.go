@@ -24,8 +24,8 @@ import (
 // sharedResources are the built-in resources whose default objects all workspaces share.
 var sharedResources = []schema.GroupResource{
 	rbacv1.Resource("clusterroles"), rbacv1.Resource("clusterrolebindings"), rbacv1.Resource("roles"),
-	rbacv1.Resource("rolebindings"), schedulingv1.Resource("priorityclasses"), flowv1.Resource("flowschemas"),
-	flowv1.Resource("prioritylevelconfigurations"),
+	rbacv1.Resource("rolebindings"), corev1.Resource("configmaps"), schedulingv1.Resource("priorityclasses"),
+	flowv1.Resource("flowschemas"), flowv1.Resource("prioritylevelconfigurations"),
 }
 
 // newDefaults returns a function that returns the default objects of workspaces.
@@ -52,8 +52,10 @@ func writeDefaults(ctx context.Context, f *foundation, g *guards,
 	if err != nil {
 		return nil, err
 	}
-	if err := kubeapi.WriteDefaults(ctx, &kubeapi.Config{Generic: w.config, Groups: deps,
-		SimulateWorkloads: f.options.Controllers.SimulateWorkloads}); err != nil {
+	config := &kubeapi.Config{Generic: w.config, Groups: deps,
+		SimulateWorkloads: f.options.Controllers.SimulateWorkloads}
+	config.ClientCA, config.RequestHeader = newAuthenticationInfo(f.options, g.authn)
+	if err := kubeapi.WriteDefaults(ctx, config); err != nil {
 		return nil, err
 	}
 	stores := map[schema.GroupResource]registry.AnyStore{}

@@ -12,8 +12,8 @@ import (
 )
 
 // WriteDefaults creates in an empty storage the objects that a server with group.NewStoresLike does not create: the
-// default policy with its aggregated rules, priority classes, and the objects of flow control. c.Groups.Stores must be
-// of that kind, too.
+// default policy with its aggregated rules, priority classes, and the objects of flow control; and the config map
+// extension-apiserver-authentication, which such a server only repairs. c.Groups.Stores must be of that kind, too.
 func WriteDefaults(ctx context.Context, c *Config) error {
 	s := &Server{config: c.Complete()}
 	s.Stores = s.config.Groups.Stores
@@ -26,5 +26,5 @@ func WriteDefaults(ctx context.Context, c *Config) error {
 		err = roleaggregation.Aggregate(ctx, s.Stores)
 	}
 	return errors.Join(err, bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses()),
-		bootstrap.FlowControl(ctx, s.Stores))
+		bootstrap.FlowControl(ctx, s.Stores), s.authenticationInfo().Publish(ctx, s.Stores))
 }

@@ -91,7 +91,7 @@ func TestDefaultsAreShared(t *testing.T) {
 	for _, kv := range stored.Items {
 		bytes += len(kv.Key) + len(kv.Value)
 	}
-	if bytes == 0 || bytes > 24<<10 {
+	if bytes == 0 || bytes > 10<<10 {
 		t.Errorf("an empty workspace takes %d bytes in %d keys", bytes, len(stored.Items))
 	}
 }

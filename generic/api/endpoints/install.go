@@ -55,7 +55,7 @@ func (g *APIGroupVersion) Service() (*restful.WebService, []metav1.APIResource, 
 		}
 	}
 	g.Routes(ws, func(described bool) []restful.Route {
-		var all []restful.Route
+		all := make([]restful.Route, 0, len(lists)+1)
 		for _, some := range append(lists, func() []route { return []route{g.discovery(resources)} }) {
 			for _, r := range some() {
 				if described {

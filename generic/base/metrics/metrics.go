@@ -19,6 +19,7 @@ type Registry struct {
 	Queues *Queues
 
 	native       bool
+	nested       bool // not gathered
 	onForget     []func(Gone)
 	beforeGather []func()
 }
@@ -47,10 +48,13 @@ func newRegistry(native bool) *Registry {
 // Nested returns a registry for a chain of servers that lasts less long than r, and shares its work queues. What the
 // chain registers is not gathered with r and ends with the chain. Forget deletes series of r, too.
 func (r *Registry) Nested() *Registry {
-	n := &Registry{Registry: prometheus.NewRegistry(), Queues: r.Queues, native: r.native}
+	n := &Registry{Registry: prometheus.NewRegistry(), Queues: r.Queues, native: r.native, nested: true}
 	n.OnForget(r.Forget)
 	return n
 }
+
+// IsNested reports whether r was made by Nested.
+func (r *Registry) IsNested() bool { return r.nested }
 
 // maxNativeBuckets limits the buckets of a series.
 const maxNativeBuckets = 160

@@ -65,9 +65,9 @@ type policyMetrics struct {
 
 const admissionPrefix = "apiserver_admission_"
 
-// NewMetrics registers the metrics. It returns nil for a nil registry.
+// NewMetrics registers the metrics. It returns nil for a nil registry, and for one that is not gathered.
 func NewMetrics(r *metrics.Registry) *Metrics {
-	if r == nil {
+	if r == nil || r.IsNested() {
 		return nil
 	}
 	outcome := []string{"type", "operation", "rejected"}

@@ -1,6 +1,7 @@
 package observed
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,12 +18,16 @@ type Metrics struct {
 	// The counters of lists: lists, and the objects that they read, evaluated and returned. The latter are
 	// equal, because caches list all objects and select afterwards.
 	lists, fetched, evaluated, returned *prometheus.CounterVec
+
+	mu         sync.Mutex
+	operations map[[3]string]*operation
 }
 
 // NewMetrics registers the metrics.
 func NewMetrics(r *metrics.Registry) *Metrics {
 	labels := []string{"operation", "group", "resource"}
 	m := &Metrics{
+		operations: map[[3]string]*operation{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
 			Help: "Requests to the store, etcd or PostgreSQL, by operation and resource."}, labels),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
@@ -62,9 +67,17 @@ type operation struct {
 	duration              metrics.Current[prometheus.Observer]
 }
 
-// of returns the counters of an operation on a resource.
+// of returns the counters of an operation on a resource, which all views share.
 func (m *Metrics) of(name, group, resource string) *operation {
-	return &operation{owner: m, name: name, group: group, resource: resource}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := [3]string{name, group, resource}
+	o := m.operations[key]
+	if o == nil {
+		o = &operation{owner: m, name: name, group: group, resource: resource}
+		m.operations[key] = o
+	}
+	return o
 }
 
 // done counts a request that started at begun. failed is whether it returned an error.
@@ -99,4 +112,11 @@ func (m *Metrics) dropped(gone metrics.Gone) {
 		}
 	}
 	m.deletions.Add(1)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key := range m.operations {
+		if gone.Has(key[1], key[2]) {
+			delete(m.operations, key)
+		}
+	}
 }

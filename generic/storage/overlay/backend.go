@@ -106,20 +106,25 @@ func (b *Backend) Get(ctx context.Context, key string) (storage.KeyValue, error)
 	return kv, err
 }
 
-// Range implements storage.Backend. If there are defaults below the prefix it reads all keys below it.
+// Range implements storage.Backend. If there are defaults below the prefix, a count reads all keys below it, and the
+// count of a page with a limit takes those after the page for not stored.
 func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage.RangeResult, error) {
 	defaults := b.below(opts.Prefix, opts.After)
 	if len(defaults) == 0 {
 		return b.Backend.Range(ctx, opts)
 	}
-	all := opts
-	all.Limit, all.CountOnly = 0, false
-	result, err := b.Backend.Range(ctx, all)
+	below := opts
+	below.CountOnly = false
+	if opts.Limit > 0 {
+		below.Limit += int64(len(defaults)) // as many may be marks
+	}
+	result, err := b.Backend.Range(ctx, below)
 	if err != nil {
 		return result, err
 	}
+	left := max(0, result.Count-int64(len(result.Items)))
 	result.Items = b.merge(result.Items, defaults)
-	result.Count = int64(len(result.Items))
+	result.Count, result.More = int64(len(result.Items))+left, false
 	switch {
 	case opts.CountOnly:
 		result.Items = nil
