@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/soheilhy/cmux"
@@ -41,6 +42,8 @@ func (f *etcdFlags) flagSet() *pflag.FlagSet {
 	fs.StringSliceVar(&f.advertise, "advertise-client-urls", []string{client},
 		"URLs that the list of members has for clients.")
 	fs.StringSlice("listen-peer-urls", nil, "It has no effect: there are no other members.")
+	fs.String("name", "default", "It has no effect: there are no other members.")
+	fs.String("log-level", "info", "It has no effect: only errors of etcd are logged.")
 	fs.Int64Var(&f.config.QuotaBytes, "quota-backend-bytes", embedded.DefaultQuotaBytes,
 		"Limit of the used bytes of the database file.")
 	fs.BoolVar(&f.config.UnsafeNoFsync, "unsafe-no-fsync", false,
@@ -52,7 +55,7 @@ func (f *etcdFlags) flagSet() *pflag.FlagSet {
 func runEtcd(ctx context.Context, args []string, out io.Writer) error {
 	var f etcdFlags
 	flags := f.flagSet()
-	if help, err := parse(flags, etcdUsage, args, out); help || err != nil {
+	if help, err := parse(flags, etcdUsage, twoDashes(args), out); help || err != nil {
 		return err
 	}
 	if err := noArguments(flags); err != nil {
@@ -85,6 +88,17 @@ func runEtcd(ctx context.Context, args []string, out io.Writer) error {
 		all.Wait()
 	}
 	return err
+}
+
+// twoDashes returns arguments whose flags begin with two dashes: etcd takes one as well.
+func twoDashes(args []string) []string {
+	long := slices.Clone(args)
+	for i, arg := range long {
+		if len(arg) > 2 && arg[0] == '-' && arg[1] != '-' {
+			long[i] = "-" + arg
+		}
+	}
+	return long
 }
 
 // clientURLs parses URLs of clients.

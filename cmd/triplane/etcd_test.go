@@ -30,7 +30,7 @@ func freeAddress(t *testing.T) string {
 // The flags are those that envtest sets.
 func TestEtcd(t *testing.T) {
 	dir, address := filepath.Join(t.TempDir(), "data"), freeAddress(t)
-	args := []string{"--data-dir=" + dir, "--listen-client-urls=http://" + address, "--listen-peer-urls=http://localhost:0",
+	args := []string{"--data-dir=" + dir, "--listen-client-urls=http://" + address, "-listen-peer-urls", "http://localhost:0", "--name=a", "-log-level=warn",
 		"--advertise-client-urls=http://" + address, "--unsafe-no-fsync=true"}
 	for run := range 2 {
 		ctx, stop := context.WithCancel(t.Context())
