@@ -9,9 +9,9 @@ PACKAGES := . $(addprefix ./,$(addsuffix /...,$(SERVER)))
 SOURCES := $(wildcard *.go) $(SERVER) e2e hack
 
 # What differs in these is compiled again, with all of etcd and k8s.io: every target uses the same ones,
-# and so do .ci/run and e2e/parity.sh. The race detector needs cgo.
+# and so do .ci/run, e2e/parity.sh and hack/release. The race detector needs cgo. Traces of gRPC would link templates.
 export CGO_ENABLED ?= 0
-export GOFLAGS += -trimpath -buildvcs=false
+export GOFLAGS += -trimpath -buildvcs=false -tags=grpcnotrace
 
 .PHONY: run build platforms release rename-module sample-apiserver programs test test-others test-former test-outside envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
 

@@ -20,8 +20,29 @@ func (r *release) git(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// notes writes NOTES.md: sizes, and the commits since a former release by their rooms. It is not one of the files
-// with a checksum.
+// dependencies returns the rows of a table: how many packages and modules a program gets that imports a package.
+func (r *release) dependencies() (string, error) {
+	var rows strings.Builder
+	for _, pkg := range []string{"triplane.dev/testserver", "triplane.dev/apiserver"} {
+		list := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}} {{.Module.Path}}{{end}}", pkg)
+		list.Dir, list.Env = r.root, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+		out, err := list.Output()
+		if err != nil {
+			return "", fmt.Errorf("go list %s: %w", pkg, err)
+		}
+		packages, modules := 0, map[string]bool{}
+		for line := range strings.Lines(string(out)) {
+			_, module, _ := strings.Cut(strings.TrimSpace(line), " ")
+			packages++
+			modules[module] = true
+		}
+		fmt.Fprintf(&rows, "| `%s` | %d | %d |\n", pkg, packages, len(modules))
+	}
+	return rows.String(), nil
+}
+
+// notes writes NOTES.md: sizes, dependencies, and the commits since a former release by their rooms. It is not one of
+// the files with a checksum.
 func (r *release) notes(since string, sizes []string) error {
 	if since == "" {
 		since, _ = r.git("describe", "--tags", "--abbrev=0", "HEAD^") // the first release has no former one
@@ -34,8 +55,13 @@ func (r *release) notes(since string, sizes []string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("# Triplane %s\n\n| platform | binary |\n| --- | --- |\n%s\n\n## Changes\n%s", r.version,
-		strings.Join(sizes, "\n"), byRoom(subjects))
+	dependencies, err := r.dependencies()
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("# Triplane %s\n\n| platform | binary |\n| --- | --- |\n%s\n\n"+
+		"| import | packages | modules |\n| --- | --- | --- |\n%s\n## Changes\n%s",
+		r.version, strings.Join(sizes, "\n"), dependencies, byRoom(subjects))
 	return os.WriteFile(filepath.Join(r.out, "NOTES.md"), []byte(text), 0o644)
 }
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,6 +79,19 @@ func TestRelease(t *testing.T) {
 	}
 	if len(bill.Packages) < 50 || !strings.Contains(string(read(t, filepath.Join(first, name+".spdx.json"))), "pkg:golang/k8s.io/api@") {
 		t.Errorf("the SBOM has %d packages", len(bill.Packages))
+	}
+
+	notes := string(read(t, filepath.Join(first, "NOTES.md")))
+	size := regexp.MustCompile(`\| linux/` + runtime.GOARCH + ` \| (\d+)\.\d MB \|`).FindStringSubmatch(notes)
+	if size == nil {
+		t.Errorf("the notes have no size:\n%s", notes)
+	} else if n, err := strconv.Atoi(size[1]); err != nil || n < 10 || n >= 80 {
+		t.Errorf("the binary has %s MB, and the aim is less than 80", size[1])
+	}
+	for _, imported := range []string{"testserver", "apiserver"} {
+		if !regexp.MustCompile("\\| `triplane.dev/" + imported + "` \\| \\d{3,4} \\| \\d{2,3} \\|\n").MatchString(notes) {
+			t.Errorf("the notes do not count the dependencies of %s:\n%s", imported, notes)
+		}
 	}
 
 	chart := t.TempDir()

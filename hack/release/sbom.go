@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
@@ -71,7 +70,9 @@ func (r *release) sbom(b *binary) error {
 	}
 	d.Packages[0].Declared = "Apache-2.0"
 	for _, m := range info.Deps {
-		m = cmp.Or(m.Replace, m)
+		if m.Replace != nil {
+			continue // a stand-in of the source
+		}
 		n := len(d.Packages)
 		d.Packages = append(d.Packages, module(n, m.Path, m.Version))
 		d.Relationship = append(d.Relationship, relationship{packageID(0), "DEPENDS_ON", packageID(n)})
