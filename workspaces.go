@@ -1,8 +1,7 @@
 package triplane
 
 import (
-	"time"
-
+	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/guard/authentication"
 	authz "triplane.dev/generic/guard/authorization"
 	authzconfig "triplane.dev/generic/guard/authorization/configuration"
@@ -71,7 +70,8 @@ func serveWorkspaces(f *foundation, g *guards, outermost *server.GenericAPIServe
 		return nil
 	}
 	f.process.defaults = newDefaults(f, g)
-	m.SetCreate(func(in workspaces.Inputs) (*workspaces.Chain, error) { return newWorkspace(f, g, in) })
+	m.SetCreate(func(in workspaces.Inputs) (*workspaces.Chain, error) { return newWorkspace(f, g, in) },
+		func() (*workspaces.Reader, error) { return newReader(f, g) })
 	return outermost.AddPostStartHook("start-workspaces", func(hook server.HookContext) error {
 		hook.Go(m.Run)
 		select {
@@ -85,48 +85,59 @@ func serveWorkspaces(f *foundation, g *guards, outermost *server.GenericAPIServe
 
 // newWorkspace creates the chain of a workspace with the constructors of the root chain.
 func newWorkspace(root *foundation, shared *guards, in workspaces.Inputs) (*workspaces.Chain, error) {
-	f, err := root.workspace(in)
+	defaults, err := root.process.defaults()
 	if err != nil {
 		return nil, err
 	}
-	g, err := newWorkspaceGuards(f, shared)
+	stored, keys := root.store.Below(in.Path, defaults)
+	f := root.nest(in, keys, root.process.workspaces.Writes(&in, stored, keys))
+	g, outermost, err := newNested(f, shared)
 	if err != nil {
 		return nil, err
 	}
-	outermost, err := newServers(f, g)
-	if err != nil {
-		return nil, err
-	}
-	due := func() time.Time { return time.Time{} }
 	running, err := addControllers(f, g, outermost)
 	if err != nil {
 		return nil, err
-	}
-	if running != nil {
-		due = running.Due
 	}
 	prepared := outermost.PrepareNested()
 	outermost.Handler.NonGoRestfulMux.Unregister("/metrics/slis") // it describes the process, too
 	return &workspaces.Chain{
 		Handler: prepared, Run: prepared.Run, Ready: prepared.HooksDone(), Authentication: g.authn.Request,
-		Authorizer: g.authorizers.Authorizer, Admits: g.admits, Lookups: f.lookups(), Due: due,
+		Authorizer: g.authorizers.Authorizer, Admits: g.admits, Lookups: f.lookups(), Due: running.Due,
 		Loopback: f.config.LoopbackClientConfig,
 	}, nil
 }
 
-// workspace returns the foundation of a workspace's chain.
-func (f *foundation) workspace(in workspaces.Inputs) (*foundation, error) {
-	defaults, err := f.process.defaults()
+// newReader creates the chain that reads the built-in resources of all workspaces. None of its hooks runs, and it
+// serves only lists and watches.
+func newReader(root *foundation, shared *guards) (*workspaces.Reader, error) {
+	m := root.process.workspaces
+	keys := cache.NewMultiplexer(m.Merged(), root.options.Etcd.AbsolutePrefix())
+	_, outermost, err := newNested(root.nest(workspaces.Inputs{Name: workspaces.All}, keys,
+		root.store.Through(keys, m.MergedView)), shared)
 	if err != nil {
 		return nil, err
 	}
+	return &workspaces.Reader{Handler: outermost.PrepareNested(), Run: keys.Run, Local: root.config.Discovery}, nil
+}
+
+// newNested creates the guards and servers of a nested chain.
+func newNested(f *foundation, shared *guards) (*guards, *server.GenericAPIServer, error) {
+	g, err := newWorkspaceGuards(f, shared)
+	if err != nil {
+		return nil, nil, err
+	}
+	outermost, err := newServers(f, g)
+	return g, outermost, err
+}
+
+// nest returns the foundation of a nested chain, whose keys are those of a multiplexer.
+func (f *foundation) nest(in workspaces.Inputs, keys *cache.Multiplexer, o registry.RESTOptionsGetter) *foundation {
 	w := *f
 	w.stores, w.peer = group.NewStoresLike(f.stores.Outline()), nil
-	storage, keys := f.store.Below(in.Path, defaults)
 	w.nested, w.multiplexers = &in, []*cache.Multiplexer{keys}
-	w.config = in.ServerConfig(f.config, f.process.workspaces.Writes(&in, storage, keys),
-		f.config.OpenAPI.Nested(workspaces.Documents))
-	return &w, nil
+	w.config = in.ServerConfig(f.config, o, f.config.OpenAPI.Nested(workspaces.Documents))
+	return &w
 }
 
 // newWorkspaceGuards creates the guards of a workspace. None of the root's authorizers decides in it: webhooks and

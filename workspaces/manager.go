@@ -19,7 +19,8 @@ type Manager struct {
 	config Config
 	store  *registry.Store[*Workspace]
 	create func(Inputs) (*Chain, error)
-	slots  chan struct{} // one for each workspace that is being woken
+	reading
+	slots chan struct{} // one for each workspace that is being woken
 	// dueSlots has one for each workspace that is being woken because work is due.
 	dueSlots chan struct{}
 	metrics  *metrics
@@ -33,6 +34,14 @@ type Manager struct {
 	// added is done when there is another workspace, by announce; nil while no watch waits for it.
 	added    context.Context //nolint:containedctx // it lasts until the next workspace
 	announce context.CancelFunc
+}
+
+// reading is the reader of all workspaces, from its first use.
+type reading struct {
+	createReader func() (*Reader, error)
+	readerOnce   sync.Once
+	reader       *Reader
+	readerErr    error
 }
 
 // entry is what the manager has of each workspace, asleep or awake.
@@ -82,8 +91,10 @@ func NewManager(c Config) *Manager {
 // called before Run.
 func (m *Manager) SetStore(store *registry.Store[*Workspace]) { m.store = store }
 
-// SetCreate is described at SetStore.
-func (m *Manager) SetCreate(create func(Inputs) (*Chain, error)) { m.create = create }
+// SetCreate is described at SetStore. reader creates the reader of all workspaces.
+func (m *Manager) SetCreate(create func(Inputs) (*Chain, error), reader func() (*Reader, error)) {
+	m.create, m.createReader = create, reader
+}
 
 // Run follows the Workspaces until ctx is done, and then stops those that are awake. It must be called once.
 func (m *Manager) Run(ctx context.Context) {

@@ -26,7 +26,7 @@
 //	forged tokens and keys                        tokens_test.go
 //	old tokens, servers that allow everything     credentials_test.go
 //	acting as others                              impersonation_test.go
-//	workspaces of others                          e2e/workspaces
+//	workspaces of others                          workspaces_test.go, e2e/workspaces
 //
 // # Defences
 //

@@ -4,6 +4,7 @@ package workspaces
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"triplane.dev"
 	"triplane.dev/testserver"
 	"triplane.dev/workspaces"
 	"triplane.dev/workspaces/transport"
@@ -123,4 +125,92 @@ func grantContents(t *testing.T, s *testserver.Server, name string) {
 	if err := grant(ctx, client, "contents", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A list and a watch of a built-in resource wake no workspace, in protobuf as in JSON, with selectors and bookmarks, and
+// see workspaces that are created and deleted later.
+func TestAllWorkspacesSleep(t *testing.T) {
+	s := testserver.Start(t, testserver.WithWorkspaces(), testserver.WithOptions(func(o *triplane.Options) { o.Workspaces.IdleTimeout = time.Second }))
+	ctx := bounded(t)
+	for _, name := range []string{"a", "b"} {
+		create(t, s, &workspaces.Workspace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		for _, m := range []string{"one", "two"} {
+			labelled := settings(m)
+			labelled.Labels = map[string]string{"which": m, "where": name}
+			labelled.Annotations = map[string]string{transport.Annotation: "forged"}
+			if _, err := clientOf(t, s.InWorkspace(name)).CoreV1().ConfigMaps("default").Create(ctx, labelled, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	await(t, "sleep", func() (bool, error) { return state(t, s, "asleep") == "2", nil })
+	for _, media := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
+		config := rest.CopyConfig(s.Config())
+		config.Host, config.ContentType, config.AcceptContentTypes = config.Host+"/workspaces/*", media, media
+		all := clientOf(t, config).CoreV1().ConfigMaps("default")
+		for selection, want := range map[metav1.ListOptions]string{
+			{LabelSelector: "which"}:                                 "[a/one b/one a/two b/two]",
+			{LabelSelector: "where=b"}:                               "[b/one b/two]",
+			{FieldSelector: "metadata.name=two"}:                     "[a/two b/two]",
+			{LabelSelector: "which=one", ResourceVersion: "0"}:       "[a/one b/one]",
+			{FieldSelector: "metadata.namespace=x"}:                  "[]",
+			{FieldSelector: "metadata.name=two", LabelSelector: "x"}: "[]",
+		} {
+			found, err := all.List(ctx, selection)
+			if err != nil {
+				t.Fatal(err)
+			}
+			have := []string{}
+			for i := range found.Items {
+				have = append(have, found.Items[i].Annotations[transport.Annotation]+"/"+found.Items[i].Name)
+			}
+			if fmt.Sprint(have) != want {
+				t.Errorf("%s: %+v found %v, want %s", media, selection, have, want)
+			}
+		}
+	}
+	if awake := state(t, s, "awake"); awake != "0" {
+		t.Errorf("the lists woke %s workspaces", awake)
+	}
+	config := rest.CopyConfig(s.Config())
+	config.Host += "/workspaces/*"
+	initial := true
+	watched, err := clientOf(t, config).CoreV1().ConfigMaps("").Watch(ctx, metav1.ListOptions{LabelSelector: "which=one", SendInitialEvents: &initial,
+		AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watched.Stop()
+	next := func() string {
+		t.Helper()
+		e, ok := <-watched.ResultChan()
+		m, is := e.Object.(*corev1.ConfigMap)
+		if !ok || !is {
+			t.Fatalf("the watch received %v", e)
+		}
+		return fmt.Sprint(e.Type, " ", m.Annotations[transport.Annotation], "/", m.Name)
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if have := next(); have != w {
+				t.Fatalf("the watch received %s, want %s", have, w)
+			}
+		}
+	}
+	expect("ADDED a/one", "ADDED b/one", "BOOKMARK /")
+	if awake := state(t, s, "awake"); awake != "0" {
+		t.Errorf("the watch woke %s workspaces", awake)
+	}
+	create(t, s, &workspaces.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "c"}})
+	labelled := settings("one")
+	labelled.Labels = map[string]string{"which": "one"}
+	if _, err := clientOf(t, s.InWorkspace("c")).CoreV1().ConfigMaps("default").Create(ctx, labelled, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	expect("ADDED c/one")
+	if err := objects(t, s).Delete(ctx, "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	expect("DELETED a/one")
 }

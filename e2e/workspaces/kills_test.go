@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"triplane.dev/e2e/harness"
 )
@@ -29,7 +30,7 @@ func encrypted(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	content := `{apiVersion: apiserver.config.k8s.io/v1, kind: EncryptionConfiguration, resources: [{resources: ["*.*"], providers:
-		[{secretbox: {keys: [{name: one, secret: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=}]}}]}]}`
+		[{aesgcm: {keys: [{name: one, secret: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=}]}}]}]}`
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -163,6 +164,12 @@ func TestTransferOfAWorkspace(t *testing.T) {
 	}
 	if _, err := dynamic.NewForConfigOrDie(to.Config).Resource(widgets).Namespace("shop").Get(ctx, "w", metav1.GetOptions{}); err != nil {
 		t.Errorf("the imported custom resource: %v", err)
+	}
+	all := rest.CopyConfig(s.Config)
+	all.Host += "/workspaces/*"
+	found, err := kubernetes.NewForConfigOrDie(all).CoreV1().Secrets("shop").List(ctx, metav1.ListOptions{})
+	if err != nil || len(found.Items) != 2 || string(found.Items[1].Data["k"]) != secret {
+		t.Errorf("the Secrets of all workspaces: %v, %v", found, err)
 	}
 	if _, err := kubernetes.NewForConfigOrDie(s.Config).CoreV1().Namespaces().Get(ctx, "shop", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the namespace in the root: %v", err)

@@ -103,8 +103,11 @@ func (m *Manager) Check() error {
 }
 
 // Due returns when a controller has work next if no object changes before; the zero time if none has, or if they do not
-// run.
+// run. A nil manager has no controllers.
 func (m *Manager) Due() time.Time {
+	if m == nil {
+		return time.Time{}
+	}
 	if env := m.env.Load(); env != nil {
 		return env.Due()
 	}

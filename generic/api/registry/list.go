@@ -184,7 +184,7 @@ func (s *Store[T]) selection(ctx context.Context,
 		return "", l, nil
 	}
 	f = opts.FieldSelector
-	if name, ok := f.RequiresExactMatch("metadata.name"); ok {
+	if name, ok := f.RequiresExactMatch("metadata.name"); ok && !s.options.SharedNames {
 		ns := request.NamespaceFrom(ctx)
 		if ns == "" && s.kind.Namespaced {
 			ns, _ = f.RequiresExactMatch("metadata.namespace")

@@ -41,6 +41,8 @@ type RESTOptions struct {
 	DropDisabled func(obj, old any)
 	// Decoded, if set, returns the object of a value, which others may have, too, or the result of decode.
 	Decoded func(value []byte, decode func() (runtime.Object, error)) (runtime.Object, error)
+	// SharedNames is set if several objects of a namespace may have the same name, so that a name is not a key.
+	SharedNames bool
 	// DistinctErrors reports what validation finds twice once.
 	DistinctErrors bool
 }

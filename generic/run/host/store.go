@@ -295,6 +295,12 @@ func (s *Store) Below(path string, defaults *overlay.Defaults) (*storageoptions.
 	return s.options.Below(path, defaults), s.mux.Child(path)
 }
 
+// Through returns the storage options of storageoptions.RESTOptions.Through. It must be called after InstallIn.
+func (s *Store) Through(m *cache.Multiplexer,
+	view func(storage.Backend, cache.View) cache.View) *storageoptions.RESTOptions {
+	return s.options.Through(m, view)
+}
+
 // DropBelow stops the caches of Below.
 func (s *Store) DropBelow(path string) { s.mux.DropChild(path) }
 

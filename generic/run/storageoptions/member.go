@@ -154,8 +154,8 @@ func (m *Member) validate() []error {
 	return nil
 }
 
-// MayHaveReplicas reports whether other servers may use the same storage.
-func (o *Etcd) MayHaveReplicas() bool { return !o.Embedded() || o.MayHavePeers() }
-
 // MayHavePeers reports whether the embedded etcd is, or may become, a member of a cluster of several.
 func (o *Etcd) MayHavePeers() bool { return o.Member.Listen != "" }
+
+// MayHaveReplicas reports whether other servers may use the same storage.
+func (o *Etcd) MayHaveReplicas() bool { return !o.Embedded() || o.MayHavePeers() }

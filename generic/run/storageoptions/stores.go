@@ -43,14 +43,22 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) *RESTOptions {
 }
 
 // Below returns the storage options of a second set of resources, whose keys are below a path of two segments,
-// ".DIRECTORY/NAME", with default objects; nil is none. All are in the default store, and both sets share the budget of
-// encoded forms.
+// ".DIRECTORY/NAME", with default objects; nil is none. All are in the default store, and share the budget.
 func (o *RESTOptions) Below(path string, defaults *overlay.Defaults) *RESTOptions {
 	below := *o
 	below.defaults = defaults
 	below.stores.Default.Multiplexer, below.stores.Overrides = o.stores.Default.Multiplexer.Child(path), nil
 	below.common.Prefix += "/" + path
 	return &below
+}
+
+// Through returns the storage options of resources in the default store that are read through a view of the backend of
+// each, and followed by m. The view is given the backend once more if that decodes changes.
+func (o *RESTOptions) Through(m *cache.Multiplexer, view func(storage.Backend, cache.View) cache.View) *RESTOptions {
+	through := *o
+	through.stores.Default.Multiplexer, through.stores.Overrides = m, nil
+	through.view, through.common.SharedNames = view, true
+	return &through
 }
 
 // RESTOptions has the options that all resources share, and the store of each one. It implements
@@ -60,6 +68,7 @@ type RESTOptions struct {
 	common    registry.RESTOptions
 	overrides map[schema.GroupResource]StorageOverride
 	defaults  *overlay.Defaults
+	view      func(storage.Backend, cache.View) cache.View // nil outside Through
 }
 
 // GetRESTOptions implements registry.RESTOptionsGetter.
@@ -81,6 +90,10 @@ func (o *RESTOptions) GetRESTOptions(resource schema.GroupResource) (registry.RE
 	if d := o.defaults; d.Has(resource) {
 		config.View = d.Over(opts.Backend, opts.Prefix+"/")
 		opts.Backend, opts.Decoded = config.View, d.Decoded
+	}
+	if o.view != nil {
+		config.View = o.view(opts.Backend, config.View)
+		opts.Backend = config.View
 	}
 	opts.Cache = func(c storage.CacheConfig) storage.Cache {
 		config := config

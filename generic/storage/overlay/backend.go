@@ -90,7 +90,8 @@ func (b *Backend) value(key string) ([]byte, bool) {
 	return value, ok
 }
 
-func isMark(value []byte) bool { return bytes.Equal(value, mark) }
+// IsDeleted reports whether a stored value marks a default as deleted.
+func IsDeleted(value []byte) bool { return bytes.Equal(value, mark) }
 
 // Get implements storage.Backend.
 func (b *Backend) Get(ctx context.Context, key string) (storage.KeyValue, error) {
@@ -100,7 +101,7 @@ func (b *Backend) Get(ctx context.Context, key string) (storage.KeyValue, error)
 	case !isDefault:
 	case errors.Is(err, storage.ErrNotFound):
 		return storage.KeyValue{Key: key, Value: value, Revision: Revision}, nil
-	case err == nil && isMark(kv.Value):
+	case err == nil && IsDeleted(kv.Value):
 		return storage.KeyValue{}, storage.ErrNotFound
 	}
 	return kv, err
@@ -176,7 +177,7 @@ func (b *Backend) merge(stored []storage.KeyValue, defaults []string) []storage.
 		if order == 0 {
 			d++
 		}
-		if order < 0 || !isMark(stored[i].Value) {
+		if order < 0 || !IsDeleted(stored[i].Value) {
 			merged = append(merged, stored[i])
 		}
 		i++
@@ -191,7 +192,7 @@ func (b *Backend) Create(ctx context.Context, key string, value []byte, ttl time
 	}
 	kv, err := b.Backend.Get(ctx, key)
 	switch {
-	case errors.Is(err, storage.ErrNotFound) || err == nil && !isMark(kv.Value):
+	case errors.Is(err, storage.ErrNotFound) || err == nil && !IsDeleted(kv.Value):
 		return 0, storage.ErrExists
 	case err != nil:
 		return 0, err
@@ -253,7 +254,7 @@ func (b *Backend) conflict(err error) error {
 	switch value, _ := b.value(below.Key); {
 	case below.Current == nil:
 		seen.Current = &storage.KeyValue{Key: below.Key, Value: value, Revision: Revision}
-	case isMark(below.Current.Value):
+	case IsDeleted(below.Current.Value):
 		seen.Current = nil
 	}
 	return &seen
@@ -271,13 +272,13 @@ func (b *Backend) Decode(c *storage.Change) error {
 	if !isDefault {
 		return nil
 	}
-	if isMark(c.Value) {
+	if IsDeleted(c.Value) {
 		c.Value = nil
 	}
 	switch {
 	case c.PrevRev == 0:
 		c.Previous, c.PrevRev = value, Revision
-	case isMark(c.Previous):
+	case IsDeleted(c.Previous):
 		c.Previous, c.PrevRev = nil, 0
 	}
 	return nil

@@ -32,6 +32,7 @@ const (
 	MetaUID             = 5
 	MetaResourceVersion = 6
 	MetaLabels          = 11
+	MetaAnnotations     = 12
 )
 
 // ErrNotProtobuf is the error for bytes that are not an object in its envelope.
@@ -163,4 +164,48 @@ func (e *Envelope) setResourceVersion(body []byte, resourceVersion string) (out 
 	out = append(out, meta.Payload[version.End:]...)
 	out = append(out, e.Object[meta.End:]...)
 	return append(out, body[e.field.End:]...), true
+}
+
+// SetAnnotation returns a copy of a protobuf value with an annotation in place of others of its name. ok is false if
+// the value is not protobuf, or must be decoded to set it.
+func SetAnnotation(value []byte, name, content string) (out []byte, ok bool) {
+	e, ok := OpenEnvelope(value)
+	if !ok {
+		return nil, false
+	}
+	meta, ok := OnlyField(e.Object, ObjectMetadata)
+	if !ok {
+		return nil, false
+	}
+	entry := BytesSize(len(name)) + BytesSize(len(content))
+	changed := make([]byte, 0, len(meta.Payload)+BytesSize(entry))
+	for i := 0; i < len(meta.Payload); {
+		f, valid := NextField(meta.Payload, i)
+		if !valid {
+			return nil, false
+		}
+		i = f.End
+		if f.Number == MetaAnnotations {
+			if key, _, valid := MapEntry(f.Payload); !valid || string(key) == name {
+				continue
+			}
+		}
+		changed = append(changed, meta.Payload[f.Start:f.End]...)
+	}
+	changed = AppendTag(changed, MetaAnnotations, entry)
+	changed = AppendBytes(AppendBytes(changed, 1, []byte(name)), 2, []byte(content))
+	return e.setMetadata(value[len(protobufPrefix):], meta, changed), true
+}
+
+// setMetadata returns the value of an envelope, whose body follows the prefix, with another payload of the field meta.
+func (e *Envelope) setMetadata(body []byte, meta Field, payload []byte) []byte {
+	rawSize := len(e.Object) - (meta.End - meta.Start) + BytesSize(len(payload))
+	size := len(protobufPrefix) + len(body) - (e.field.End - e.field.Start) + BytesSize(rawSize)
+	out := append(make([]byte, 0, size), protobufPrefix...)
+	out = append(out, body[:e.field.Start]...)
+	out = AppendTag(out, envelopeRaw, rawSize)
+	out = append(out, e.Object[:meta.Start]...)
+	out = AppendBytes(out, ObjectMetadata, payload)
+	out = append(out, e.Object[meta.End:]...)
+	return append(out, body[e.field.End:]...)
 }
