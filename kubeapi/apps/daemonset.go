@@ -17,6 +17,8 @@ import (
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
+	"triplane.dev/kubeapi/podspec/podwarnings"
 	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
@@ -55,7 +57,7 @@ func daemonSetKind(o podspec.Options) kind.Kind[*appsv1.DaemonSet] {
 				if old != nil && templateGeneration(d) == templateGeneration(old) {
 					return nil
 				}
-				return podspec.TemplateWarnings(&d.Spec.Template, templatePath())
+				return podwarnings.Template(&d.Spec.Template, templatePath())
 			},
 			AllowUnconditionalUpdate: true,
 		},
@@ -141,7 +143,7 @@ func validateDaemonSetSpec(o podspec.Options, d *appsv1.DaemonSet) field.ErrorLi
 	if s.Selector != nil && len(s.Selector.MatchLabels)+len(s.Selector.MatchExpressions) == 0 {
 		errs = append(errs, field.Invalid(path.Child("selector"), s.Selector, "empty selector is invalid for daemonset"))
 	}
-	errs = append(errs, podspec.ValidateTemplate(o, &s.Template, path.Child("template"))...)
+	errs = append(errs, podvalidation.Template(o, &s.Template, path.Child("template"))...)
 	errs = append(errs, workload.AlwaysRestarted(&s.Template, "DaemonSet", path.Child("template"))...)
 	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
 	errs = append(errs, validateDaemonSetStrategy(&s.UpdateStrategy, path.Child("updateStrategy"))...)

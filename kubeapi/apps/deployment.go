@@ -15,6 +15,7 @@ import (
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
 	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
@@ -113,7 +114,7 @@ func validateReplicatedTemplate(o podspec.Options, s *metav1.LabelSelector, t *c
 	if !selector.Empty() {
 		errs = workload.Selected(selector, t, template)
 	}
-	errs = append(errs, podspec.ValidateTemplate(o, t, template)...)
+	errs = append(errs, podvalidation.Template(o, t, template)...)
 	return append(errs, workload.AlwaysRestarted(t, "ReplicaSet", template)...)
 }
 

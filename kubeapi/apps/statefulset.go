@@ -16,6 +16,9 @@ import (
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
+	"triplane.dev/kubeapi/podspec/podwarnings"
+	"triplane.dev/kubeapi/podspec/volume"
 	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
@@ -112,7 +115,7 @@ func validateStatefulSetSpec(o podspec.Options, set, old *appsv1.StatefulSet, re
 	errs := validateStatefulSetPolicies(s, recreate, path)
 	if old == nil {
 		for i := range s.VolumeClaimTemplates {
-			errs = append(errs, podspec.ValidateClaimSpec(&s.VolumeClaimTemplates[i].Spec, nil,
+			errs = append(errs, volume.ClaimSpec(&s.VolumeClaimTemplates[i].Spec, nil,
 				path.Child("volumeClaimTemplates").Index(i).Child("spec"))...)
 		}
 	}
@@ -132,7 +135,7 @@ func validateStatefulSetSpec(o podspec.Options, set, old *appsv1.StatefulSet, re
 		if !selector.Empty() {
 			errs = append(errs, workload.Selected(selector, &s.Template, path.Child("template"))...)
 		}
-		errs = append(errs, podspec.ValidateTemplate(o, claimsAsVolumes(set), path.Child("template"))...)
+		errs = append(errs, podvalidation.Template(o, claimsAsVolumes(set), path.Child("template"))...)
 	}
 	return append(errs, workload.AlwaysRestarted(&s.Template, "StatefulSet", path.Child("template"))...)
 }
@@ -245,7 +248,7 @@ func statefulSetWarnings(_ context.Context, s, old *appsv1.StatefulSet) []string
 	warnings := workload.TemplateWarnings(s, old, &s.Spec.Template, templatePath())
 	if old == nil || s.Generation != old.Generation {
 		for i := range s.Spec.VolumeClaimTemplates {
-			warnings = append(warnings, podspec.ClaimSpecWarnings(&s.Spec.VolumeClaimTemplates[i].Spec,
+			warnings = append(warnings, podwarnings.ClaimSpec(&s.Spec.VolumeClaimTemplates[i].Spec,
 				field.NewPath("spec", "volumeClaimTemplates").Index(i))...)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podwarnings"
 	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
@@ -173,7 +174,7 @@ func jobWarnings(_ context.Context, j, old *batchv1.Job) []string {
 		ptr.Deref(j.Spec.Parallelism, 0) > maxParallelWithoutIndexLimit {
 		warnings = append(warnings, "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 	}
-	return append(warnings, podspec.TemplateWarnings(&j.Spec.Template, path)...)
+	return append(warnings, podwarnings.Template(&j.Spec.Template, path)...)
 }
 
 func jobCells(j *batchv1.Job, since func(metav1.Time) string) []any {

@@ -15,6 +15,7 @@ import (
 
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
 	"triplane.dev/kubeapi/workload"
 )
 
@@ -116,7 +117,7 @@ func validateJobTemplateSpec(o podspec.Options, s *batchv1.JobSpec, path *field.
 	errs = append(errs, validatePodFailurePolicy(s, path.Child("podFailurePolicy"))...)
 	errs = append(errs, validateSuccessPolicy(s, path.Child("successPolicy"))...)
 	errs = append(errs, validatePodReplacementPolicy(s, path.Child("podReplacementPolicy"))...)
-	errs = append(errs, podspec.ValidateTemplate(o, &s.Template, path.Child("template"))...)
+	errs = append(errs, podvalidation.Template(o, &s.Template, path.Child("template"))...)
 	return append(errs, validateRestartPolicy(s, path.Child("template", "spec", "restartPolicy"))...)
 }
 

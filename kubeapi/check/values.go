@@ -168,6 +168,14 @@ func OneOf[V ~string](value V, path *field.Path, supported ...V) field.ErrorList
 	return field.ErrorList{field.NotSupported(path, value, supported)}
 }
 
+// RequiredOneOf requires one of the values.
+func RequiredOneOf[V ~string](value V, path *field.Path, supported ...V) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	return OneOf(value, path, supported...)
+}
+
 // ConditionsUnique refuses a condition type that appears twice or is empty.
 func ConditionsUnique(types []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList

@@ -11,6 +11,7 @@ import (
 
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
 )
 
 // validateNode validates a new node, and what an update makes of one.
@@ -36,7 +37,7 @@ func validateNodeUpdate(n, old *corev1.Node) field.ErrorList {
 // nodeTaints validates taints where clients of kube-apiserver have always found
 // their errors.
 func nodeTaints(n *corev1.Node) field.ErrorList {
-	return podspec.Taints(n.Spec.Taints, field.NewPath("metadata", "taints"))
+	return podvalidation.Taints(n.Spec.Taints, field.NewPath("metadata", "taints"))
 }
 
 // nodeAmounts validates what there is of resources; their names are the

@@ -10,6 +10,7 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podwarnings"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -29,7 +30,7 @@ func persistentVolumeKind(movable bool) kind.Kind[*corev1.PersistentVolume] {
 			},
 			Validate:       func(_ context.Context, v pv) field.ErrorList { return validateVolume(v) },
 			ValidateUpdate: func(_ context.Context, v, old pv) field.ErrorList { return validateVolumeUpdate(movable, v, old) },
-			Warnings:       func(_ context.Context, v, _ pv) []string { return podspec.PersistentVolumeWarnings(v) },
+			Warnings:       func(_ context.Context, v, _ pv) []string { return podwarnings.PersistentVolume(v) },
 		},
 		Delete: kind.Delete[pv]{ReturnsObject: true},
 		Show: kind.Show[pv]{

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/volume"
 	"triplane.dev/kubeapi/specdiff"
 )
 
@@ -14,7 +14,7 @@ func validateVolume(v *corev1.PersistentVolume) field.ErrorList {
 }
 
 func validateVolumeSpec(v *corev1.PersistentVolume) field.ErrorList {
-	return podspec.PersistentVolumeSpec(&v.Spec, field.NewPath("spec"))
+	return volume.PersistentVolumeSpec(&v.Spec, field.NewPath("spec"))
 }
 
 // validateMountOptions forbids the annotation that the field mountOptions has replaced, on volumes whose source

@@ -11,6 +11,8 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podwarnings"
+	"triplane.dev/kubeapi/podspec/volume"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -39,11 +41,11 @@ func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 			Warnings:         claimWarnings,
 			PrepareForUpdate: func(_ context.Context, c, old pvc) { bothDataSources(&c.Spec, old.Spec.DataSource) },
 			Validate: func(_ context.Context, c pvc) field.ErrorList {
-				return podspec.ValidateClaimSpec(&c.Spec,
+				return volume.ClaimSpec(&c.Spec,
 					nil, spec)
 			},
 			ValidateUpdate: func(_ context.Context, c, old pvc) field.ErrorList {
-				return append(podspec.ValidateClaimSpec(&c.Spec, &old.Spec, spec), claimKept(c, old, spec)...)
+				return append(volume.ClaimSpec(&c.Spec, &old.Spec, spec), claimKept(c, old, spec)...)
 			},
 		},
 		Delete: kind.Delete[pvc]{ReturnsObject: true},
@@ -110,7 +112,7 @@ func claimWarnings(_ context.Context, c, _ *corev1.PersistentVolumeClaim) []stri
 		warnings = append(warnings, fmt.Sprintf("%s: deprecated since v1.8; use \"storageClassName\" attribute instead",
 			field.NewPath("metadata", "annotations").Key(corev1.BetaStorageClassAnnotation)))
 	}
-	return append(warnings, podspec.ClaimSpecWarnings(&c.Spec, field.NewPath("spec"))...)
+	return append(warnings, podwarnings.ClaimSpec(&c.Spec, field.NewPath("spec"))...)
 }
 
 // oldDataSource reports whether dataSource names a kind that it could name before

@@ -11,6 +11,7 @@ import (
 
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/volume"
 	"triplane.dev/kubeapi/specdiff"
 )
 
@@ -28,7 +29,7 @@ func validateClaimStatus(c *corev1.PersistentVolumeClaim) field.ErrorList {
 	}
 	status := field.NewPath("status")
 	for _, name := range sets.List(sets.KeySet(c.Status.Capacity)) {
-		errs = append(errs, podspec.VolumeAmount(c.Status.Capacity[name], status.Child("capacity").Key(string(name)))...)
+		errs = append(errs, volume.Amount(c.Status.Capacity[name], status.Child("capacity").Key(string(name)))...)
 	}
 	path := status.Child("allocatedResourceStatuses")
 	for _, name := range sets.List(sets.KeySet(c.Status.AllocatedResourceStatuses)) {
@@ -43,7 +44,7 @@ func validateClaimStatus(c *corev1.PersistentVolumeClaim) field.ErrorList {
 			errs = append(errs, wrong...)
 			continue
 		}
-		errs = append(errs, podspec.VolumeAmount(c.Status.AllocatedResources[name], path.Key(string(name)))...)
+		errs = append(errs, volume.Amount(c.Status.AllocatedResources[name], path.Key(string(name)))...)
 	}
 	return errs
 }

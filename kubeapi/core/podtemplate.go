@@ -10,6 +10,7 @@ import (
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
 	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
@@ -26,10 +27,10 @@ func podTemplateKind(o podspec.Options) kind.Kind[*corev1.PodTemplate] {
 			CountsGeneration:         true,
 			Changed:                  func(t, old *corev1.PodTemplate) bool { return check.Differs(&t.Template, &old.Template) },
 			Validate: func(_ context.Context, t *corev1.PodTemplate) field.ErrorList {
-				return podspec.ValidateTemplate(o, &t.Template, field.NewPath("template"))
+				return podvalidation.Template(o, &t.Template, field.NewPath("template"))
 			},
 			ValidateUpdate: func(_ context.Context, t, old *corev1.PodTemplate) field.ErrorList {
-				return podspec.ValidateTemplate(o.Ratchet(&old.Template.Spec), &t.Template, field.NewPath("template"))
+				return podvalidation.Template(o.Ratchet(&old.Template.Spec), &t.Template, field.NewPath("template"))
 			},
 			Warnings: func(_ context.Context, t, old *corev1.PodTemplate) []string {
 				return workload.TemplateWarnings(t, old, &t.Template, field.NewPath("template"))

@@ -14,6 +14,7 @@ import (
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
 	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
@@ -124,7 +125,7 @@ func validateRC(o podspec.Options, r *corev1.ReplicationController) field.ErrorL
 	if len(s.Selector) > 0 {
 		errs = append(errs, workload.Selected(labels.SelectorFromSet(s.Selector), s.Template, t)...)
 	}
-	errs = append(errs, podspec.ValidateTemplate(o, s.Template, t)...)
+	errs = append(errs, podvalidation.Template(o, s.Template, t)...)
 	return append(errs, workload.AlwaysRestarted(s.Template, "ReplicationController", t)...)
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -53,7 +53,7 @@ func validate(c *nodev1.RuntimeClass, compared bool) field.ErrorList {
 	}
 	if c.Overhead != nil {
 		// The overhead is validated as limits are.
-		errs = append(errs, podspec.Overhead(c.Overhead.PodFixed, field.NewPath("overhead"))...)
+		errs = append(errs, podvalidation.Overhead(c.Overhead.PodFixed, field.NewPath("overhead"))...)
 	}
 	if s := c.Scheduling; s != nil {
 		path := field.NewPath("scheduling")
@@ -64,7 +64,7 @@ func validate(c *nodev1.RuntimeClass, compared bool) field.ErrorList {
 }
 
 func validateTolerations(list []corev1.Toleration, compared bool, path *field.Path) field.ErrorList {
-	errs := podspec.Tolerations(list, compared, path)
+	errs := podvalidation.Tolerations(list, compared, path)
 	seen := sets.New[toleration]()
 	for i := range list {
 		t := tolerationOf(list[i])

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func TestPullPolicyFollowsTheTag(t *testing.T) {
@@ -48,23 +47,6 @@ func TestQOSClass(t *testing.T) {
 		if got := QOSClass(s); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
-	}
-}
-
-func TestDefaultPodIsValid(t *testing.T) {
-	p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
-		Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Limits: list("1", "")},
-		Ports: []corev1.ContainerPort{{ContainerPort: 80}}, LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"x"}}}},
-	}}, Volumes: []corev1.Volume{{Name: "v"}}}}
-	DefaultPod(p)
-	if errs := ValidatePodSpec(Options{}, &p.Spec, field.NewPath("spec")); len(errs) > 0 {
-		t.Fatal(errs)
-	}
-	if q := p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]; q.String() != "1" {
-		t.Errorf("the request does not follow the limit: %s", q.String())
-	}
-	if p.Spec.Volumes[0].EmptyDir == nil {
-		t.Error("a volume without a source is no empty directory")
 	}
 }
 

@@ -1,8 +1,7 @@
-// Package podspec holds the defaults, the rules and the warnings of pod specs. Pods
-// and every kind with a pod template (Deployment, Job, ReplicationController…) use
-// them.
+// Package podspec has the defaults of pod specs, the quality of service and resources that follow from them, and the
+// settings of the server (Options) that their validation depends on. Pods and every kind with a pod template
+// (Deployment, Job, ReplicationController and so on) use it.
 //
-// Default… completes what a client sent, in place. Validate… returns field errors
-// in kube-apiserver's wording; what it validates has been completed before. What the
-// server's flags decide is in Options.
+// Functions named Default complete a spec in place, before package podvalidation validates it. Package volume validates
+// volumes, package downwardapi references to the pod's fields, and package podwarnings has warnings.
 package podspec

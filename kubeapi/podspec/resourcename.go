@@ -26,8 +26,8 @@ var (
 // ResourceName validates the name of any compute or quota resource.
 func ResourceName(name string, path *field.Path) field.ErrorList {
 	errs := qualified(name, path)
-	if len(errs) == 0 && !strings.Contains(name, "/") && !standardResources.Has(name) && !isHugePages(name) &&
-		!isHugePages(strings.TrimPrefix(name, "requests.")) {
+	if len(errs) == 0 && !strings.Contains(name, "/") && !standardResources.Has(name) && !IsHugePages(name) &&
+		!IsHugePages(strings.TrimPrefix(name, "requests.")) {
 		errs = append(errs, field.Invalid(path, name, "must be a standard resource type or fully qualified"))
 	}
 	return errs
@@ -37,7 +37,7 @@ func ResourceName(name string, path *field.Path) field.ErrorList {
 func ContainerResourceName(name string, path *field.Path) field.ErrorList {
 	errs := ResourceName(name, path)
 	if !strings.Contains(name, "/") {
-		if !containerResources.Has(name) && !isHugePages(name) {
+		if !containerResources.Has(name) && !IsHugePages(name) {
 			errs = append(errs, field.Invalid(path, name, "must be a standard resource for containers"))
 		}
 	} else if !Native(name) && !Extended(name) {
@@ -60,12 +60,13 @@ func Extended(name string) bool {
 }
 
 // Overcommits reports whether a resource's limit may be above its request.
-func Overcommits(name string) bool { return Native(name) && !isHugePages(name) }
+func Overcommits(name string) bool { return Native(name) && !IsHugePages(name) }
 
 // Integer reports whether there are only whole numbers of a resource.
 func Integer(name string) bool { return integerResources.Has(name) || Extended(name) }
 
-func isHugePages(name string) bool { return strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) }
+// IsHugePages reports whether a name is that of a resource of huge pages.
+func IsHugePages(name string) bool { return strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) }
 
 func qualified(name string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList

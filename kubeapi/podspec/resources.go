@@ -39,9 +39,9 @@ func DefaultPodLevelResources(s *corev1.PodSpec) {
 	if r == nil || len(r.Limits) == 0 && len(r.Requests) == 0 {
 		return
 	}
-	for k, v := range sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }) {
+	for k, v := range Sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }) {
 		_, limited := r.Limits[k]
-		if _, requested := r.Requests[k]; hugePages(k) && !limited && !requested {
+		if _, requested := r.Requests[k]; HugePages(k) && !limited && !requested {
 			if r.Limits == nil {
 				r.Limits = corev1.ResourceList{}
 			}
@@ -54,9 +54,9 @@ func DefaultPodLevelResources(s *corev1.PodSpec) {
 	if r.Requests == nil {
 		r.Requests = corev1.ResourceList{}
 	}
-	requests := sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })
+	requests := Sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })
 	// those are as limited
-	maps.DeleteFunc(requests, func(k corev1.ResourceName, _ resource.Quantity) bool { return hugePages(k) })
+	maps.DeleteFunc(requests, func(k corev1.ResourceName, _ resource.Quantity) bool { return HugePages(k) })
 	for _, from := range []corev1.ResourceList{requests, r.Limits} {
 		for k, v := range from {
 			if _, ok := r.Requests[k]; !ok && PodLevelResource(k) {
@@ -66,19 +66,20 @@ func DefaultPodLevelResources(s *corev1.PodSpec) {
 	}
 }
 
-func hugePages(name corev1.ResourceName) bool {
+// HugePages reports whether a resource is one of huge pages.
+func HugePages(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
 // PodLevelResource reports whether a pod can ask for a resource as a whole.
 func PodLevelResource(name corev1.ResourceName) bool {
-	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || hugePages(name)
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || HugePages(name)
 }
 
-// sum is what a pod needs of its containers at once: all containers and
+// Sum is what a pod needs of its containers at once: all containers and
 // restartable init containers together, or any init container with the
 // restartable ones started before it, whichever is more.
-func sum(s *corev1.PodSpec, of func(*corev1.Container) corev1.ResourceList) corev1.ResourceList {
+func Sum(s *corev1.PodSpec, of func(*corev1.Container) corev1.ResourceList) corev1.ResourceList {
 	total, sidecars, initial := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range s.Containers {
 		add(total, of(&s.Containers[i]))
@@ -113,7 +114,7 @@ func Limits(s *corev1.PodSpec) corev1.ResourceList {
 
 func effective(s *corev1.PodSpec, of func(*corev1.ResourceRequirements) corev1.ResourceList,
 	overheadCounts bool) corev1.ResourceList {
-	total := sum(s, func(c *corev1.Container) corev1.ResourceList { return of(&c.Resources) })
+	total := Sum(s, func(c *corev1.Container) corev1.ResourceList { return of(&c.Resources) })
 	if s.Resources != nil {
 		for k, v := range of(s.Resources) {
 			if PodLevelResource(k) {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/podspec"
 )
 
 // maxAllocatedConfigs are the configurations of a claim and of its classes.
@@ -91,7 +90,7 @@ func validateAllocation(a *resourcev1.AllocationResult, names requestNames, path
 		errs = append(errs, validateConfig(&c.DeviceConfiguration, at)...)
 	}
 	if a.NodeSelector != nil {
-		errs = append(errs, podspec.NodeSelector(a.NodeSelector, path.Child("nodeSelector"))...)
+		errs = append(errs, check.NodeSelector(a.NodeSelector, path.Child("nodeSelector"))...)
 	}
 	return errs
 }

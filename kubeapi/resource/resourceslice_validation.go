@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/podspec"
 )
 
 func defaultSlice(s *resourcev1.ResourceSlice) {
@@ -89,7 +88,7 @@ func validateNodeChoice(name *string, selector *corev1.NodeSelector, all *bool, 
 	}
 	if selector != nil {
 		set = append(set, "`nodeSelector`")
-		errs = append(errs, podspec.NodeSelector(selector, path.Child("nodeSelector"))...)
+		errs = append(errs, check.NodeSelector(selector, path.Child("nodeSelector"))...)
 	}
 	used, more := validateUnsetOrTrue("allNodes", all, path)
 	return append(set, used...), append(errs, more...)

@@ -10,7 +10,7 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/volume"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -65,7 +65,7 @@ func validateCSINode(n *storagev1.CSINode) field.ErrorList {
 	seen := map[string]bool{}
 	for i, d := range n.Spec.Drivers {
 		path := field.NewPath("spec", "drivers").Index(i)
-		errs = append(errs, podspec.CSIDriverName(d.Name, path.Child("name"))...)
+		errs = append(errs, volume.CSIDriverName(d.Name, path.Child("name"))...)
 		if d.NodeID == "" {
 			errs = append(errs, field.Required(path.Child("nodeID"), ""))
 		} else if len(d.NodeID) > maxNodeID {

@@ -11,6 +11,7 @@ import (
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/volume"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -73,7 +74,7 @@ func validateAttachment(a *storagev1.VolumeAttachment, old string) field.ErrorLi
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if old != "" && a.Spec.Attacher != old { // which may be older than the rule
-		errs = append(errs, podspec.CSIDriverName(a.Spec.Attacher, path.Child("attacher"))...)
+		errs = append(errs, volume.CSIDriverName(a.Spec.Attacher, path.Child("attacher"))...)
 	}
 	errs = append(errs, validateSource(&a.Spec.Source, path.Child("source"))...)
 	errs = append(errs, check.Subdomain(a.Spec.NodeName, path.Child("nodeName"))...)
@@ -85,7 +86,7 @@ func validateAttachment(a *storagev1.VolumeAttachment, old string) field.ErrorLi
 		errs = append(errs, check.Subdomain(*n, path.Child("source", "persistentVolumeName"))...)
 	}
 	if old == "" {
-		errs = append(errs, podspec.DeclaredDriverName(a.Spec.Attacher, path.Child("attacher"))...)
+		errs = append(errs, volume.DeclaredDriverName(a.Spec.Attacher, path.Child("attacher"))...)
 	}
 	return errs
 }
@@ -98,7 +99,7 @@ func validateSource(s *storagev1.VolumeAttachmentSource, path *field.Path) field
 	case s.InlineVolumeSpec != nil && s.PersistentVolumeName != nil:
 		return field.ErrorList{field.Forbidden(path, exactlyOne)}
 	case s.PersistentVolumeName == nil:
-		return podspec.InlineVolumeSpec(s.InlineVolumeSpec, path.Child("inlineVolumeSpec"))
+		return volume.InlineVolumeSpec(s.InlineVolumeSpec, path.Child("inlineVolumeSpec"))
 	case *s.PersistentVolumeName == "":
 		return field.ErrorList{field.Required(path.Child("persistentVolumeName"),
 			"must specify non empty persistentVolumeName")}

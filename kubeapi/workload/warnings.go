@@ -8,7 +8,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podwarnings"
 )
 
 // Object is a pointer to an object with a pod template.
@@ -22,7 +22,7 @@ type Object interface {
 func Warnings[T Object](obj, old T, t *corev1.PodTemplateSpec, path *field.Path) []string {
 	var none T
 	if old == none {
-		return append(NameWarnings(obj.GetName()), podspec.TemplateWarnings(t, path)...)
+		return append(NameWarnings(obj.GetName()), podwarnings.Template(t, path)...)
 	}
 	return TemplateWarnings(obj, old, t, path)
 }
@@ -34,7 +34,7 @@ func TemplateWarnings[T Object](obj, old T, t *corev1.PodTemplateSpec, path *fie
 	if old != none && obj.GetGeneration() == old.GetGeneration() {
 		return nil
 	}
-	return podspec.TemplateWarnings(t, path)
+	return podwarnings.Template(t, path)
 }
 
 // NameWarnings returns a warning where the names of pods made from an object's

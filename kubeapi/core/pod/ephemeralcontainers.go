@@ -10,6 +10,7 @@ import (
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
 	"triplane.dev/kubeapi/specdiff"
 )
 
@@ -26,7 +27,7 @@ func ephemeralContainers(o podspec.Options) *kind.UpdateSubresource[pod] {
 			if mirrorPod(old) {
 				return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
 			}
-			errs := podspec.EphemeralContainers(o, &p.Spec, path)
+			errs := podvalidation.EphemeralContainers(o, &p.Spec, path)
 			now := map[string]*corev1.EphemeralContainer{}
 			for i := range p.Spec.EphemeralContainers {
 				now[p.Spec.EphemeralContainers[i].Name] = &p.Spec.EphemeralContainers[i]

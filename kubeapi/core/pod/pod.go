@@ -9,6 +9,7 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podwarnings"
 )
 
 type pod = *corev1.Pod
@@ -36,7 +37,7 @@ func Kind(o podspec.Options) kind.Kind[pod] {
 				if old != nil {
 					return nil
 				}
-				return podspec.PodWarnings(p)
+				return podwarnings.Pod(p)
 			},
 		},
 		Delete: kind.Delete[pod]{

@@ -11,6 +11,7 @@ import (
 
 	"triplane.dev/generic/base/request"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podwarnings"
 )
 
 // prepareForCreate sets what the server decides of a new pod.
@@ -70,7 +71,7 @@ func profileFromAnnotation(ctx context.Context, p pod, c *corev1.Container) {
 	if profile != nil && equality.Semantic.DeepEqual(profile, podspec.EffectiveAppArmor(&p.Spec, c)) {
 		return
 	}
-	request.AddWarning(ctx, podspec.AppArmorWarning(field.NewPath("metadata", "annotations"), c.Name))
+	request.AddWarning(ctx, podwarnings.AppArmor(field.NewPath("metadata", "annotations"), c.Name))
 	if profile == nil || value == corev1.DeprecatedAppArmorBetaProfileNamePrefix {
 		return
 	}

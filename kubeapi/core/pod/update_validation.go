@@ -12,6 +12,7 @@ import (
 
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
 	"triplane.dev/kubeapi/specdiff"
 )
 
@@ -19,11 +20,11 @@ import (
 // while it waits behind gates, where it may run.
 func validateUpdate(o podspec.Options, p, old pod) field.ErrorList {
 	annotations := field.NewPath("metadata", "annotations")
-	errs := append(validate(o, p), podspec.AppArmorKept(p.Annotations, old.Annotations, annotations)...)
+	errs := append(validate(o, p), podvalidation.AppArmorKept(p.Annotations, old.Annotations, annotations)...)
 	errs = append(errs, mirrorAnnotation(p, old)...)
 	// kube-apiserver validates the annotations of a pod that changes twice, and reports
 	// each fault twice in the causes.
-	errs = append(errs, podspec.ValidateAnnotations(p.Annotations, &p.Spec, annotations)...)
+	errs = append(errs, podvalidation.Annotations(p.Annotations, &p.Spec, annotations)...)
 	spec := field.NewPath("spec")
 	if len(p.Spec.Containers) != len(old.Spec.Containers) {
 		return append(errs, field.Forbidden(spec.Child("containers"), "pod updates may not add or remove containers"))
@@ -79,7 +80,7 @@ func addedTolerations(o podspec.Options, now, before []corev1.Toleration, path *
 		}
 	}
 	// They are validated again as a change, as kube-apiserver has it: each error appears twice.
-	return podspec.Tolerations(now, o.ComparedTolerations, path)
+	return podvalidation.Tolerations(now, o.ComparedTolerations, path)
 }
 
 func removedGates(p, old pod, path *field.Path) field.ErrorList {

@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
 )
 
 // validate validates a pod at any time of its life.
 func validate(o podspec.Options, p pod) field.ErrorList {
-	errs := podspec.ValidateAnnotations(p.Annotations, &p.Spec, field.NewPath("metadata", "annotations"))
+	errs := podvalidation.Annotations(p.Annotations, &p.Spec, field.NewPath("metadata", "annotations"))
 	_, o.Mirror = p.Annotations[corev1.MirrorPodAnnotationKey]
-	errs = append(errs, podspec.ValidatePodSpec(o, &p.Spec, field.NewPath("spec"))...)
+	errs = append(errs, podvalidation.PodSpec(o, &p.Spec, field.NewPath("spec"))...)
 	errs = append(errs, accountTokens(p, field.NewPath("spec", "volumes"))...)
 	return ephemeralClaims(p, errs, field.NewPath("spec", "volumes"))
 }
@@ -72,5 +73,5 @@ func validateNew(o podspec.Options, p pod) field.ErrorList {
 		errs = append(errs, field.Forbidden(spec.Child("nodeName"),
 			"cannot be set until all schedulingGates have been cleared"))
 	}
-	return append(errs, podspec.ProfilesAgree(p.Annotations, &p.Spec, spec)...)
+	return append(errs, podvalidation.ProfilesAgree(p.Annotations, &p.Spec, spec)...)
 }

@@ -1,0 +1,3 @@
+// Package podwarnings has the warnings about pods, pod templates, claims and persistent volumes that clients receive
+// with the response to a write. A warning has the wording of kube-apiserver.
+package podwarnings
