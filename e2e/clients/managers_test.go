@@ -68,10 +68,17 @@ func TestManagerOfACustomResource(t *testing.T) {
 	})
 }
 
-// TestManagerOfABuiltInKind runs controller-runtime's example builtins: it labels
+// TestManagerOfABuiltInKind runs controller-runtime's example builtins, in the root and in a workspace: it labels
 // ReplicaSets, and follows the pods that they own.
 func TestManagerOfABuiltInKind(t *testing.T) {
-	s, client := harness.StartControlled(t)
+	root, _ := harness.StartControlled(t, "--workspaces")
+	for name, s := range map[string]*harness.Server{"root": root, "workspace": root.Workspace(t, "a")} {
+		t.Run(name, func(t *testing.T) { manageReplicaSets(t, s, kubernetes.NewForConfigOrDie(s.Config)) })
+	}
+}
+
+func manageReplicaSets(t *testing.T, s *harness.Server, client *kubernetes.Clientset) {
+	t.Helper()
 	ctx := t.Context()
 	startExample(t, s, programs.ExampleBuiltins)
 	s.KubectlIn(t, `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"r"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},
