@@ -129,7 +129,8 @@ func (v *Validator) spec(ctx context.Context, crd, old *apiextensionsv1.CustomRe
 	errs = append(errs, requiredNames(&spec.Names, path.Child("names"))...)
 	errs = append(errs, validateNames(&spec.Names, path.Child("names"))...)
 
-	top := v.version(ctx, h.asVersion(), path, "validation", hasStatus(spec), spec.PreserveUnknownFields)
+	top := v.version(ctx, h.asVersion(), path,
+		schemaContext{name: "validation", status: hasStatus(spec), preserve: spec.PreserveUnknownFields})
 	errs = append(errs, top...)
 	if h.sameSelection() {
 		errs = append(errs, validateSelectable(h.asVersion(), path.Child("selectableFields"))...)
@@ -186,7 +187,8 @@ func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomRe
 		}
 		own := h.own(version)
 		status := version.Subresources != nil && version.Subresources.Status != nil
-		errs = append(errs, v.version(ctx, &own, at, "schema", status, spec.PreserveUnknownFields)...)
+		errs = append(errs, v.version(ctx, &own, at,
+			schemaContext{name: "schema", status: status, preserve: spec.PreserveUnknownFields})...)
 		if !h.sameSelection() {
 			errs = append(errs, validateSelectable(version, at.Child("selectableFields"))...)
 		}
@@ -206,11 +208,19 @@ func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomRe
 	return errs
 }
 
+// schemaContext is what the validation of a schema depends on.
+type schemaContext struct {
+	// name is the name of its field.
+	name string
+	// status is true if the version has the subresource status, preserve if unknown fields are preserved.
+	status, preserve bool
+}
+
 // version validates the fields of one version, or those that all versions share.
 func (v *Validator) version(ctx context.Context, version *apiextensionsv1.CustomResourceDefinitionVersion,
-	path *field.Path, schemaName string, status, preserve bool) field.ErrorList {
+	path *field.Path, c schemaContext) field.ErrorList {
 	var errs field.ErrorList
-	errs = append(errs, v.schema(ctx, version.Schema, status, preserve, path.Child(schemaName))...)
+	errs = append(errs, v.schema(ctx, version.Schema, c.status, c.preserve, path.Child(c.name))...)
 	errs = append(errs, validateSubresources(version.Subresources, path.Child("subresources"))...)
 	for i := range version.AdditionalPrinterColumns {
 		errs = append(errs, validateColumn(&version.AdditionalPrinterColumns[i],

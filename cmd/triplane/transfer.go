@@ -51,7 +51,8 @@ func exportObjects(ctx context.Context, args []string, out, progress io.Writer) 
 		return err
 	}
 	return t.with(ctx, func(config *restclient.Config) error {
-		return transfer.Export(ctx, config, transfer.Selection{Namespaces: *namespaces}, t.files, out, progress)
+		return transfer.Export(ctx, config, transfer.Selection{Namespaces: *namespaces},
+			transfer.Target{Path: t.files, Out: out}, progress)
 	})
 }
 

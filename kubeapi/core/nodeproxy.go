@@ -48,7 +48,8 @@ func (c nodeProxy) connect(ctx context.Context, r rest.ConnectRequest) (http.Han
 	}
 	x, _ := r.Query.(*corev1.NodeProxyOptions)
 	if own := c.kubelets.PortOf(n); port == "" || port == own {
-		return proxy.ToKubelet(c.kubelets, host, ip, own, x.Path, r.Responder), nil
+		return proxy.ToKubelet(c.kubelets, proxy.Target{Host: host, Port: own, Path: x.Path}, ip, r.Responder), nil
 	}
-	return proxy.To(proxy.Pinned(c.kubelets.Dial(), ip), scheme, host, port, x.Path, r.Responder)
+	target := proxy.Target{Scheme: scheme, Host: host, Port: port, Path: x.Path}
+	return proxy.To(proxy.Pinned(c.kubelets.Dial(), ip), target, r.Responder)
 }

@@ -207,8 +207,9 @@ func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorL
 		return append(errs, field.Required(path, one))
 	case r.Exactly != nil:
 		e := r.Exactly
-		return append(errs, validateDeviceRequest(e.DeviceClassName, e.Selectors, e.AllocationMode, e.Count, e.Tolerations,
-			path.Child("exactly"))...)
+		common := resourcev1.DeviceSubRequest{DeviceClassName: e.DeviceClassName, Selectors: e.Selectors,
+			AllocationMode: e.AllocationMode, Count: e.Count, Tolerations: e.Tolerations}
+		return append(errs, validateDeviceRequest(&common, path.Child("exactly"))...)
 	}
 	first := path.Child("firstAvailable")
 	if len(r.FirstAvailable) > maxSubrequests {
@@ -218,39 +219,37 @@ func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorL
 		f := &r.FirstAvailable[i]
 		at := first.Index(i)
 		errs = append(errs, check.Label(f.Name, at.Child("name"))...)
-		errs = append(errs, validateDeviceRequest(f.DeviceClassName, f.Selectors, f.AllocationMode, f.Count,
-			f.Tolerations, at)...)
+		errs = append(errs, validateDeviceRequest(f, at)...)
 	}
 	return append(errs, duplicates(r.FirstAvailable, func(s *resourcev1.DeviceSubRequest) string { return s.Name },
 		first)...)
 }
 
-func validateDeviceRequest(class string, selectors []resourcev1.DeviceSelector, mode resourcev1.DeviceAllocationMode,
-	count int64,
-	tolerations []resourcev1.DeviceToleration, path *field.Path) field.ErrorList {
+// validateDeviceRequest validates what exact requests and subrequests have in common.
+func validateDeviceRequest(r *resourcev1.DeviceSubRequest, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if class == "" {
+	if r.DeviceClassName == "" {
 		errs = append(errs, field.Required(path.Child("deviceClassName"), ""))
 	} else {
-		errs = append(errs, check.Subdomain(class, path.Child("deviceClassName"))...)
+		errs = append(errs, check.Subdomain(r.DeviceClassName, path.Child("deviceClassName"))...)
 	}
-	errs = append(errs, validateSelectors(selectors, path.Child("selectors"))...)
-	switch mode {
+	errs = append(errs, validateSelectors(r.Selectors, path.Child("selectors"))...)
+	switch r.AllocationMode {
 	case resourcev1.DeviceAllocationModeAll:
-		if count != 0 {
-			errs = append(errs, field.Invalid(path.Child("count"), count,
-				fmt.Sprintf("must not be specified when allocationMode is '%s'", mode)))
+		if r.Count != 0 {
+			errs = append(errs, field.Invalid(path.Child("count"), r.Count,
+				fmt.Sprintf("must not be specified when allocationMode is '%s'", r.AllocationMode)))
 		}
 	case resourcev1.DeviceAllocationModeExactCount:
-		if count <= 0 {
-			errs = append(errs, field.Invalid(path.Child("count"), count, "must be greater than zero"))
+		if r.Count <= 0 {
+			errs = append(errs, field.Invalid(path.Child("count"), r.Count, "must be greater than zero"))
 		}
 	default:
-		errs = append(errs, check.OneOf(mode, path.Child("allocationMode"), resourcev1.DeviceAllocationModeAll,
+		errs = append(errs, check.OneOf(r.AllocationMode, path.Child("allocationMode"), resourcev1.DeviceAllocationModeAll,
 			resourcev1.DeviceAllocationModeExactCount)...)
 	}
-	for i := range tolerations {
-		errs = append(errs, validateToleration(&tolerations[i], path.Child("tolerations").Index(i))...)
+	for i := range r.Tolerations {
+		errs = append(errs, validateToleration(&r.Tolerations[i], path.Child("tolerations").Index(i))...)
 	}
 	return errs
 }

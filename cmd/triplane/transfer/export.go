@@ -28,12 +28,16 @@ type Selection struct {
 	Namespaces []string
 }
 
-// Export writes the objects of a server to target: a file, a directory (if it exists or ends with a slash; one
-// file per resource), or out for "-". It prints its progress to progress. The list of each resource in each
+// Target is where exported objects are written.
+type Target struct {
+	// Path is a file, a directory (if it exists or ends with a slash; one file per resource), or "-" for Out.
+	Path string
+	Out  io.Writer
+}
+
+// Export writes the objects of a server to a target, and prints its progress. The list of each resource in each
 // namespace is consistent, but different lists may be of different times.
-func Export(
-	ctx context.Context, config *restclient.Config, what Selection, target string, out, progress io.Writer,
-) error {
+func Export(ctx context.Context, config *restclient.Config, what Selection, to Target, progress io.Writer) error {
 	s, err := connect(config)
 	if err != nil {
 		return err
@@ -43,14 +47,14 @@ func Export(
 	if e.resources, err = e.wanted(ctx); err != nil {
 		return err
 	}
-	info, statErr := os.Stat(target)
+	info, statErr := os.Stat(to.Path)
 	switch {
-	case target == "-":
-		err = e.all(ctx, out)
-	case strings.HasSuffix(target, "/") || statErr == nil && info.IsDir():
-		err = e.files(ctx, target)
+	case to.Path == "-":
+		err = e.all(ctx, to.Out)
+	case strings.HasSuffix(to.Path, "/") || statErr == nil && info.IsDir():
+		err = e.files(ctx, to.Path)
 	default:
-		err = durable.Write(target, 0o600, func(w io.Writer) error { return e.all(ctx, w) })
+		err = durable.Write(to.Path, 0o600, func(w io.Writer) error { return e.all(ctx, w) })
 	}
 	if err != nil {
 		return err

@@ -137,10 +137,9 @@ func (s *Store[T]) tooLarge(err *storage.TooLargeError) error {
 	return status
 }
 
-// preconditionFailed is what a write answers whose preconditions do not hold.
-func preconditionFailed(r schema.GroupResource, name, key, what string, wanted, found any) error {
-	return storageConflict(r, name, key, fmt.Sprintf("Precondition failed: %s in precondition: %v, %s in object meta: %v",
-		what, wanted, what, found))
+// preconditionFailed returns why a write conflicts whose precondition about a field does not hold.
+func preconditionFailed(what string, wanted, found any) string {
+	return fmt.Sprintf("Precondition failed: %s in precondition: %v, %s in object meta: %v", what, wanted, what, found)
 }
 
 // storageConflict is what a write answers where storage has not what the request means, in kube-apiserver's words.

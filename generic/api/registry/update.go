@@ -133,10 +133,11 @@ func (s *Store[T]) checkPreconditions(ctx context.Context, name, key string, obj
 	}
 	r := s.requested(ctx)
 	if p.UID != nil && *p.UID != obj.GetUID() {
-		return preconditionFailed(r, name, key, "UID", *p.UID, obj.GetUID())
+		return storageConflict(r, name, key, preconditionFailed("UID", *p.UID, obj.GetUID()))
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != obj.GetResourceVersion() {
-		return preconditionFailed(r, name, key, "ResourceVersion", *p.ResourceVersion, obj.GetResourceVersion())
+		return storageConflict(r, name, key,
+			preconditionFailed("ResourceVersion", *p.ResourceVersion, obj.GetResourceVersion()))
 	}
 	return nil
 }

@@ -52,5 +52,5 @@ func (c proxyResource) connect(ctx context.Context, r rest.ConnectRequest) (http
 		return nil, err
 	}
 	x, _ := r.Query.(*corev1.PodProxyOptions)
-	return proxy.To(c.kubelets.Dial(), scheme, ip, port, x.Path, r.Responder)
+	return proxy.To(c.kubelets.Dial(), proxy.Target{Scheme: scheme, Host: ip, Port: port, Path: x.Path}, r.Responder)
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -31,26 +32,35 @@ func Resource(options func() runtime.Object,
 // Dial connects to the cluster's network; nil is directly.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
+// Target is where requests are proxied to.
+type Target struct {
+	// Scheme is http by default, at kubelets always https.
+	Scheme string
+	// Host is a host name or an IP address.
+	Host string
+	// Port is a number, "" the port of the scheme.
+	Port string
+	Path string
+}
+
 // To passes a request on to a pod, a node or an endpoint at an address, whose links
 // and redirects to itself lead through the proxy then, and which web sites may not
 // read. What is behind a cluster's addresses proves itself by the network alone. A port
 // that is no number is a bad request.
-func To(dial Dial, scheme, host, port, path string, responder rest.Responder) (http.Handler, error) {
-	if scheme == "" {
-		scheme = "http"
-	}
+func To(dial Dial, t Target, responder rest.Responder) (http.Handler, error) {
+	host := t.Host
 	switch {
-	case port != "":
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid port %q", request.Shortened(port)))
+	case t.Port != "":
+		if _, err := strconv.ParseUint(t.Port, 10, 16); err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid port %q", request.Shortened(t.Port)))
 		}
-		host = net.JoinHostPort(host, port)
+		host = net.JoinHostPort(host, t.Port)
 	case strings.Contains(host, ":"):
 		host = "[" + host + "]"
 	}
 	transport := &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		DisableKeepAlives: true}
-	target := &url.URL{Scheme: scheme, Host: host, Path: path}
+	target := &url.URL{Scheme: cmp.Or(t.Scheme, "http"), Host: host, Path: t.Path}
 	return proxied(proxy.NewUpgradeAwareHandler(target, transport, true, false, errorResponder{responder})), nil
 }
 
@@ -64,10 +74,10 @@ func proxied(h http.Handler) http.Handler {
 
 // ToKubelet passes a request on to a node's kubelet, which is shown the server's
 // client certificate. ip is what was found to be the address of its host.
-func ToKubelet(c *kubelet.Client, host, ip, port, path string, responder rest.Responder) http.Handler {
-	target := &url.URL{Scheme: "https", Host: net.JoinHostPort(host, port), Path: path}
+func ToKubelet(c *kubelet.Client, t Target, ip string, responder rest.Responder) http.Handler {
+	target := &url.URL{Scheme: "https", Host: net.JoinHostPort(t.Host, t.Port), Path: t.Path}
 	transport := c.Transport()
-	if host != ip {
+	if t.Host != ip {
 		own := transport.Clone()
 		own.DialContext, own.DisableKeepAlives = Pinned(own.DialContext, ip), true
 		transport = own

@@ -39,7 +39,7 @@ func TestPinned(t *testing.T) {
 func TestPorts(t *testing.T) {
 	for port, valid := range map[string]bool{"": true, "80": true, "65535": true, "65536": false, "http": false, "-1": false, "80@127.0.0.1": false, "80\r\nX": false, "+1": false} {
 		for _, host := range []string{"192.0.2.1", "2001:db8::1"} {
-			if h, err := To(nil, "", host, port, "/x", nil); (err == nil) != valid || (h != nil) != valid {
+			if h, err := To(nil, Target{Host: host, Port: port, Path: "/x"}, nil); (err == nil) != valid || (h != nil) != valid {
 				t.Errorf("%s, port %q: %v", host, port, err)
 			}
 		}

@@ -54,7 +54,8 @@ func (c Proxy) connect(ctx context.Context, r rest.ConnectRequest) (http.Handler
 		return nil, noEndpoints(name)
 	}
 	x, _ := r.Query.(*corev1.ServiceProxyOptions)
-	return proxy.To(c.Dial, scheme, ip, strconv.Itoa(int(number)), x.Path, r.Responder)
+	target := proxy.Target{Scheme: scheme, Host: ip, Port: strconv.Itoa(int(number)), Path: x.Path}
+	return proxy.To(c.Dial, target, r.Responder)
 }
 
 func noEndpoints(name string) error {

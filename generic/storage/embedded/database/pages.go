@@ -152,7 +152,7 @@ func (p *pages) tree(bucket string, id uint64, first, limit []byte, depth int) e
 		return err
 	}
 	if kind == leafPage {
-		return p.leaf(bucket, fmt.Sprintf("page %d", id), page, first, limit, depth)
+		return p.leaf(bucket, fmt.Sprintf("page %d", id), page, keys{first, limit}, depth)
 	}
 	le, count := binary.LittleEndian, int(binary.LittleEndian.Uint16(page[10:]))
 	if count == 0 {
@@ -186,8 +186,11 @@ func (p *pages) tree(bucket string, id uint64, first, limit []byte, depth int) e
 	return nil
 }
 
+// keys is a range of keys: from first to before limit, where nil is no limit.
+type keys struct{ first, limit []byte }
+
 // leaf reads the entries of a leaf page, which are entries of a bucket or buckets.
-func (p *pages) leaf(bucket, name string, page, first, limit []byte, depth int) error {
+func (p *pages) leaf(bucket, name string, page []byte, in keys, depth int) error {
 	le, count := binary.LittleEndian, int(binary.LittleEndian.Uint16(page[10:]))
 	if err := fits(page, count); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -195,14 +198,14 @@ func (p *pages) leaf(bucket, name string, page, first, limit []byte, depth int) 
 	var last []byte
 	for i := range count {
 		at := pageHeader + i*pageElement
-		offset, keys, values := uint64(le.Uint32(page[at+4:])), uint64(le.Uint32(page[at+8:])),
+		offset, keyLen, values := uint64(le.Uint32(page[at+4:])), uint64(le.Uint32(page[at+8:])),
 			uint64(le.Uint32(page[at+12:]))
-		both, err := part(page, at, offset, keys+values)
+		both, err := part(page, at, offset, keyLen+values)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		key, value := both[:keys:keys], both[keys:]
-		if !between(key, first, limit) || i > 0 && bytes.Compare(last, key) >= 0 {
+		key, value := both[:keyLen:keyLen], both[keyLen:]
+		if !between(key, in.first, in.limit) || i > 0 && bytes.Compare(last, key) >= 0 {
 			return fmt.Errorf("%s is out of order at %x", name, key)
 		}
 		last = key
@@ -233,7 +236,7 @@ func (p *pages) bucket(name string, value []byte, depth int) error {
 	if len(page) < pageHeader || binary.LittleEndian.Uint16(page[8:]) != leafPage {
 		return fmt.Errorf("bucket %q is not a page", name)
 	}
-	return p.leaf(name, fmt.Sprintf("bucket %q", name), page, nil, nil, depth+1)
+	return p.leaf(name, fmt.Sprintf("bucket %q", name), page, keys{}, depth+1)
 }
 
 // free reads the list of free pages.
