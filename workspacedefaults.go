@@ -33,7 +33,7 @@ func newDefaults(f *foundation, g *guards) func() (*overlay.Defaults, error) {
 	return workspaces.NewDefaults(workspaces.DefaultsConfig{
 		Prefix: f.options.Etcd.AbsolutePrefix(),
 		Age: func(ctx context.Context) (*corev1.Namespace, error) {
-			return f.stores.Namespaces().GetConsistent(ctx, "", metav1.NamespaceSystem)
+			return group.Namespaces(f.stores).GetConsistent(ctx, "", metav1.NamespaceSystem)
 		},
 		Write: func(ctx context.Context, in storageoptions.Store) (map[schema.GroupResource]registry.AnyStore, error) {
 			return writeDefaults(ctx, f, g, in)

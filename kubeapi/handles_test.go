@@ -1,32 +1,81 @@
 package kubeapi_test
 
 import (
-	"reflect"
-	"strings"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"triplane.dev/generic/api/kind"
+	"triplane.dev/kubeapi/group"
 )
 
 // Each handle has the resource and the Go type of a declared kind.
 func TestHandlesFitTheirKinds(t *testing.T) {
 	all := stored(t)
-	stores := reflect.ValueOf(all)
-	handles := 0
-	for i := range stores.NumMethod() {
-		method := stores.Type().Method(i)
-		if method.Type.NumIn() != 1 || !strings.HasPrefix(method.Type.Out(0).Name(), "Handle[") {
-			continue
-		}
-		handles++
-		handle := stores.Method(i).Call(nil)[0]
-		get, _ := handle.Type().MethodByName("Get")
-		gr, _ := handle.MethodByName("Resource").Call(nil)[0].Interface().(schema.GroupResource)
-		if r := all.Store(gr); r == nil || reflect.TypeOf(r.Resource().New()) != get.Type.Out(0) {
-			t.Errorf("%s: no kind of %v stores %s", method.Name, gr, handle.Type())
+	found := []string{
+		has(group.CSIDrivers(all)),
+		has(group.CertificateSigningRequests(all)),
+		has(group.ClusterRoleBindings(all)),
+		has(group.ClusterRoles(all)),
+		has(group.ConfigMaps(all)),
+		has(group.Deployments(all)),
+		has(group.EndpointSlices(all)),
+		has(group.Endpoints(all)),
+		has(group.Events(all)),
+		has(group.FlowSchemas(all)),
+		has(group.IPAddresses(all)),
+		has(group.IngressClasses(all)),
+		has(group.Jobs(all)),
+		has(group.Leases(all)),
+		has(group.LimitRanges(all)),
+		has(group.MutatingAdmissionPolicies(all)),
+		has(group.Namespaces(all)),
+		has(group.Nodes(all)),
+		has(group.PersistentVolumeClaims(all)),
+		has(group.PersistentVolumes(all)),
+		has(group.PodDisruptionBudgets(all)),
+		has(group.Pods(all)),
+		has(group.PriorityClasses(all)),
+		has(group.PriorityLevelConfigurations(all)),
+		has(group.ReplicaSets(all)),
+		has(group.ResourceQuotas(all)),
+		has(group.RoleBindings(all)),
+		has(group.Roles(all)),
+		has(group.RuntimeClasses(all)),
+		has(group.Secrets(all)),
+		has(group.ServiceAccounts(all)),
+		has(group.ServiceCIDRs(all)),
+		has(group.Services(all)),
+		has(group.StatefulSets(all)),
+		has(group.StorageClasses(all)),
+		has(group.StorageVersionMigrations(all)),
+		has(group.ValidatingAdmissionPolicies(all)),
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "group/resources.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions := 0
+	for _, d := range file.Decls {
+		if _, ok := d.(*ast.FuncDecl); ok {
+			functions++
 		}
 	}
-	if handles < 30 {
-		t.Errorf("found %d handles", handles)
+	if functions != len(found) {
+		t.Errorf("%d handles are tested, there are %d", len(found), functions)
 	}
+	for _, missing := range found {
+		if missing != "" {
+			t.Error(missing)
+		}
+	}
+}
+
+// has returns "" if the server stores a kind with the resource and the Go type of a handle.
+func has[T kind.Object](h group.Handle[T]) string {
+	if group.StoreOf(h) != nil {
+		return ""
+	}
+	return "no kind of " + h.Resource().String() + " is stored with this Go type"
 }

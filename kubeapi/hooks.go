@@ -19,6 +19,7 @@ import (
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/controllers/leadership"
 	"triplane.dev/kubeapi/flowcontrol"
+	"triplane.dev/kubeapi/group"
 	"triplane.dev/kubeapi/scheduling"
 )
 
@@ -174,7 +175,7 @@ func (s *Server) objectCountHook(ctx context.Context) error {
 		return nil
 	}
 	namespaces := corev1.Resource("namespaces")
-	if _, err := s.Stores.Namespaces().ListCached(request.SkippingUnreadable(ctx), ""); err != nil {
+	if _, err := group.Namespaces(s.Stores).ListCached(request.SkippingUnreadable(ctx), ""); err != nil {
 		return err
 	}
 	if !flow.Counted(namespaces.Group, namespaces.Resource) {

@@ -15,6 +15,7 @@ import (
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/core/service"
 	"triplane.dev/kubeapi/core/service/allocator"
+	"triplane.dev/kubeapi/group"
 )
 
 // kubernetesService keeps the Service "kubernetes". A server that is killed between the allocation of
@@ -59,7 +60,7 @@ func (k *kubernetesService) write(ctx context.Context) error {
 
 // releaseLeft releases the IP and the node port if there is no Service.
 func (k *kubernetesService) releaseLeft(ctx context.Context) error {
-	_, err := k.Stores.Services().GetConsistent(ctx, metav1.NamespaceDefault, "kubernetes")
+	_, err := group.Services(k.Stores).GetConsistent(ctx, metav1.NamespaceDefault, "kubernetes")
 	if !apierrors.IsNotFound(err) {
 		return err
 	}

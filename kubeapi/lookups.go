@@ -43,21 +43,21 @@ func (l Lookups) RecordTokenUse(ctx context.Context, namespace, name, day string
 
 // GetServiceAccount implements serviceaccount.Getter.
 func (l Lookups) GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
-	return l.stores.ServiceAccounts().Get(ctx, namespace, name)
+	return group.ServiceAccounts(l.stores).Get(ctx, namespace, name)
 }
 
 // GetPod implements serviceaccount.Getter.
 func (l Lookups) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
-	return l.stores.Pods().Get(ctx, namespace, name)
+	return group.Pods(l.stores).Get(ctx, namespace, name)
 }
 
 // GetSecret implements serviceaccount.Getter. It reads only the cache, because any client can send tokens with names
 // of Secrets.
 func (l Lookups) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	return l.stores.Secrets().GetCached(ctx, namespace, name)
+	return group.Secrets(l.stores).GetCached(ctx, namespace, name)
 }
 
 // GetNode implements serviceaccount.Getter.
 func (l Lookups) GetNode(ctx context.Context, name string) (*corev1.Node, error) {
-	return l.stores.Nodes().Get(ctx, "", name)
+	return group.Nodes(l.stores).Get(ctx, "", name)
 }

@@ -34,16 +34,16 @@ func (r storedRules) RulesFor(ctx context.Context, u *user.Info, namespace strin
 
 func (r storedRules) now(ctx context.Context) (*rbac.Authorizer, error) {
 	a := rbac.New()
-	if err := feed(ctx, r.stores.ClusterRoles(), a); err != nil {
+	if err := feed(ctx, group.ClusterRoles(r.stores), a); err != nil {
 		return nil, err
 	}
-	if err := feed(ctx, r.stores.ClusterRoleBindings(), a); err != nil {
+	if err := feed(ctx, group.ClusterRoleBindings(r.stores), a); err != nil {
 		return nil, err
 	}
-	if err := feed(ctx, r.stores.Roles(), a); err != nil {
+	if err := feed(ctx, group.Roles(r.stores), a); err != nil {
 		return nil, err
 	}
-	return a, feed(ctx, r.stores.RoleBindings(), a)
+	return a, feed(ctx, group.RoleBindings(r.stores), a)
 }
 
 func feed[T kind.Object](ctx context.Context, of group.Handle[T], a *rbac.Authorizer) error {

@@ -41,7 +41,7 @@ func (r *claimResize) Validate(ctx context.Context, a *admission.Attributes) err
 		name = *c.Spec.StorageClassName
 	}
 	if name != "" {
-		class, err := r.stores.StorageClasses().Get(ctx, "", name)
+		class, err := group.StorageClasses(r.stores).Get(ctx, "", name)
 		if err == nil && class.AllowVolumeExpansion != nil && *class.AllowVolumeExpansion {
 			return nil
 		}

@@ -31,7 +31,7 @@ func (d *defaultIngressClass) Admit(ctx context.Context, a *admission.Attributes
 	if _, ok := in.Annotations["kubernetes.io/ingress.class"]; ok {
 		return nil
 	}
-	all, err := d.stores.IngressClasses().ListCached(request.SkippingUnreadable(ctx), "")
+	all, err := group.IngressClasses(d.stores).ListCached(request.SkippingUnreadable(ctx), "")
 	if err != nil {
 		return forbidden(a, "%w", err)
 	}

@@ -32,7 +32,7 @@ func (d *defaultStorageClass) Admit(ctx context.Context, a *admission.Attributes
 	if _, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return nil
 	}
-	all, err := d.stores.StorageClasses().ListCached(request.SkippingUnreadable(ctx), "")
+	all, err := group.StorageClasses(d.stores).ListCached(request.SkippingUnreadable(ctx), "")
 	if err != nil {
 		return forbidden(a, "%w", err)
 	}

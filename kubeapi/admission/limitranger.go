@@ -31,7 +31,7 @@ func (*limitRanger) Handles(op admission.Operation) bool {
 }
 
 func (l *limitRanger) ranges(ctx context.Context, a *admission.Attributes) ([]*corev1.LimitRange, error) {
-	return l.stores.LimitRanges().ListCached(ctx, a.Namespace)
+	return group.LimitRanges(l.stores).ListCached(ctx, a.Namespace)
 }
 
 // concerns reports whether LimitRanges apply to an operation: new and resized pods, and all claims.

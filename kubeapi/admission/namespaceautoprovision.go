@@ -32,7 +32,7 @@ func (p *namespaceAutoProvision) Admit(ctx context.Context, a *admission.Attribu
 	if a.DryRun || a.Namespace == "" || a.Resource.GroupResource() == core("namespaces") {
 		return nil
 	}
-	_, err := p.stores.Namespaces().Get(ctx, "", a.Namespace)
+	_, err := group.Namespaces(p.stores).Get(ctx, "", a.Namespace)
 	if err == nil {
 		return nil
 	}

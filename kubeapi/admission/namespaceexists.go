@@ -27,7 +27,7 @@ func (p *namespaceExists) Validate(ctx context.Context, a *admission.Attributes)
 	if a.Namespace == "" || a.Resource.GroupResource() == core("namespaces") {
 		return nil
 	}
-	_, err := p.stores.Namespaces().Get(ctx, "", a.Namespace)
+	_, err := group.Namespaces(p.stores).Get(ctx, "", a.Namespace)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return apierrors.NewInternalError(err)
 	}

@@ -48,7 +48,7 @@ func (f *nodeFeatures) Validate(ctx context.Context, a *admission.Attributes) er
 	if needs.IsEmpty() {
 		return nil
 	}
-	n, err := f.stores.Nodes().Get(ctx, "", p.Spec.NodeName)
+	n, err := group.Nodes(f.stores).Get(ctx, "", p.Spec.NodeName)
 	if err != nil {
 		return forbidden(a, "node %q not found", p.Spec.NodeName)
 	}

@@ -129,7 +129,7 @@ func (p *nodeRestriction) pod(ctx context.Context, self string, a *admission.Att
 
 // runsHere rejects operations on a pod of another node with the message.
 func (p *nodeRestriction) runsHere(ctx context.Context, a *admission.Attributes, name, self, message string) error {
-	pod, err := p.stores.Pods().Get(ctx, a.Namespace, name)
+	pod, err := group.Pods(p.stores).Get(ctx, a.Namespace, name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err
@@ -199,7 +199,7 @@ func (p *nodeRestriction) ownedBy(ctx context.Context, self string, pod *corev1.
 	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
 		return forbidden(a, "node %q must not set blockOwnerDeletion on an owner reference", self)
 	}
-	n, err := p.stores.Nodes().Get(ctx, "", self)
+	n, err := group.Nodes(p.stores).Get(ctx, "", self)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err
@@ -390,7 +390,7 @@ func (p *nodeRestriction) podCertificate(ctx context.Context, self string, a *ad
 			self)
 	}
 	what := a.Namespace + "/" + r.Spec.PodName
-	pod, err := p.stores.Pods().Get(ctx, a.Namespace, r.Spec.PodName)
+	pod, err := group.Pods(p.stores).Get(ctx, a.Namespace, r.Spec.PodName)
 	if err != nil {
 		return forbidden(a, "while retrieving pod %q named in the PodCertificateRequest: %w", what, err)
 	}
@@ -415,7 +415,7 @@ func (p *nodeRestriction) podCertificate(ctx context.Context, self string, a *ad
 func (p *nodeRestriction) podCertificateUIDs(
 	ctx context.Context, pod string, s *certificatesv1beta1.PodCertificateRequestSpec, a *admission.Attributes,
 ) error {
-	account, err := p.stores.ServiceAccounts().Get(ctx, a.Namespace, s.ServiceAccountName)
+	account, err := group.ServiceAccounts(p.stores).Get(ctx, a.Namespace, s.ServiceAccountName)
 	if err != nil {
 		return forbidden(a, "while retrieving service account %q named in the PodCertificateRequest: %w",
 			a.Namespace+"/"+s.ServiceAccountName, err)
@@ -425,7 +425,7 @@ func (p *nodeRestriction) podCertificateUIDs(
 			"PodCertificateRequest for pod %q names service account UID %q, which differs from the running service "+
 				"account (%q)", pod, s.ServiceAccountUID, account.UID)
 	}
-	n, err := p.stores.Nodes().Get(ctx, "", string(s.NodeName))
+	n, err := group.Nodes(p.stores).Get(ctx, "", string(s.NodeName))
 	if err != nil {
 		return forbidden(a, "while retrieving node %q named in the PodCertificateRequest: %w", s.NodeName, err)
 	}

@@ -83,11 +83,11 @@ func (p *nodeRestriction) volumeNeeds(
 }
 
 func (p *nodeRestriction) claimNeeds(ctx context.Context, namespace, name, audience string) (bool, error) {
-	claim, err := used(ctx, p.stores.PersistentVolumeClaims(), "persistentvolumeclaim", namespace, name)
+	claim, err := used(ctx, group.PersistentVolumeClaims(p.stores), "persistentvolumeclaim", namespace, name)
 	if err != nil || claim.Spec.VolumeName == "" {
 		return false, err
 	}
-	volume, err := used(ctx, p.stores.PersistentVolumes(), "persistentvolume", "", claim.Spec.VolumeName)
+	volume, err := used(ctx, group.PersistentVolumes(p.stores), "persistentvolume", "", claim.Spec.VolumeName)
 	if err != nil {
 		return false, err
 	}
@@ -98,7 +98,7 @@ func (p *nodeRestriction) driverNeeds(ctx context.Context, name, audience string
 	if name == "" {
 		return false, nil
 	}
-	driver, err := used(ctx, p.stores.CSIDrivers(), "csidriver", "", name)
+	driver, err := used(ctx, group.CSIDrivers(p.stores), "csidriver", "", name)
 	if err != nil {
 		return false, err
 	}

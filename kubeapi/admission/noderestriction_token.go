@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/group"
 )
 
 // token restricts a node's token requests to pods that run on it, and to the audiences of those pods.
@@ -25,7 +26,7 @@ func (p *nodeRestriction) token(ctx context.Context, self string, a *admission.A
 	if ref.UID == "" {
 		return forbidden(a, "node requested token with a pod binding without a uid")
 	}
-	pod, err := p.stores.Pods().Get(ctx, a.Namespace, ref.Name)
+	pod, err := group.Pods(p.stores).Get(ctx, a.Namespace, ref.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err

@@ -202,7 +202,7 @@ func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
 // namespace returns a namespace from the watch cache, or from storage if it is missing there. Callers must not
 // change it.
 func (d *Dependencies) namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
-	return d.Stores.Namespaces().GetShared(ctx, "", name)
+	return group.Namespaces(d.Stores).GetShared(ctx, "", name)
 }
 
 // Following returns an error unless all configured webhooks and policies are in effect.

@@ -107,7 +107,7 @@ func (p *podNodeSelector) compatible(
 
 // selectorOf returns the node selector of a namespace.
 func (p *podNodeSelector) selectorOf(ctx context.Context, namespace string) (labels.Set, error) {
-	ns, err := p.stores.Namespaces().GetShared(ctx, "", namespace)
+	ns, err := group.Namespaces(p.stores).GetShared(ctx, "", namespace)
 	if apierrors.IsNotFound(err) {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (p *podResize) Validate(ctx context.Context, a *admission.Attributes) error
 	if !ok || !had || pod.Spec.NodeName == "" {
 		return nil
 	}
-	n, err := p.stores.Nodes().Get(ctx, "", pod.Spec.NodeName)
+	n, err := group.Nodes(p.stores).Get(ctx, "", pod.Spec.NodeName)
 	switch {
 	case err != nil && !check.Differs(pod.Spec, old.Spec):
 		return nil // not a resize

@@ -99,7 +99,7 @@ func unchanged(a *admission.Attributes, p *corev1.Pod) bool {
 func (p *podTolerations) of(
 	ctx context.Context, a *admission.Attributes, annotation string, cluster []corev1.Toleration,
 ) ([]corev1.Toleration, error) {
-	ns, err := p.stores.Namespaces().Get(ctx, "", a.Namespace)
+	ns, err := group.Namespaces(p.stores).Get(ctx, "", a.Namespace)
 	if apierrors.IsNotFound(err) {
 		return nil, forbidden(a, "namespace %s not found", a.Namespace)
 	}

@@ -46,7 +46,7 @@ func (p *podTopology) label(ctx context.Context, o kind.Object, node string) err
 	if node == "" {
 		return nil
 	}
-	n, err := p.stores.Nodes().Get(ctx, "", node)
+	n, err := group.Nodes(p.stores).Get(ctx, "", node)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil // the node does not exist yet
 	}

@@ -127,9 +127,9 @@ func (p *priority) of(ctx context.Context, a *admission.Attributes,
 
 func (p *priority) class(ctx context.Context, name string) (*schedulingv1.PriorityClass, error) {
 	if name != "" {
-		return p.stores.PriorityClasses().GetShared(ctx, "", name)
+		return group.PriorityClasses(p.stores).GetShared(ctx, "", name)
 	}
-	all, err := p.stores.PriorityClasses().ListShared(request.SkippingUnreadable(ctx), "")
+	all, err := group.PriorityClasses(p.stores).ListShared(request.SkippingUnreadable(ctx), "")
 	if err != nil {
 		return nil, err
 	}

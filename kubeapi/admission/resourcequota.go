@@ -48,7 +48,7 @@ func (r *resourceQuota) Validate(ctx context.Context, a *admission.Attributes) e
 	if !charged(a) {
 		return nil
 	}
-	quotas, err := r.stores.ResourceQuotas().ListCached(ctx, a.Namespace)
+	quotas, err := group.ResourceQuotas(r.stores).ListCached(ctx, a.Namespace)
 	if err != nil || len(quotas) == 0 && len(r.limited) == 0 {
 		return err
 	}
@@ -144,7 +144,7 @@ func (r *resourceQuota) charge(
 ) error {
 	var refusal error
 	write := group.StatusWrite{Namespace: a.Namespace, Name: name, DryRun: dryRun}
-	_, err := group.ModifyStatus(ctx, r.stores.ResourceQuotas(), write,
+	_, err := group.ModifyStatus(ctx, group.ResourceQuotas(r.stores), write,
 		func(q *corev1.ResourceQuota) error {
 			if err := quota.Exceeded(q, charge); err != nil && !countsOnly(a) {
 				refusal = forbidden(a, "%w", err)

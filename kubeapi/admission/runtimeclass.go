@@ -32,7 +32,7 @@ func (r *runtimeClass) class(
 		return nil, nil
 	}
 	name := *p.Spec.RuntimeClassName
-	c, err := r.stores.RuntimeClasses().Get(ctx, "", name)
+	c, err := group.RuntimeClasses(r.stores).Get(ctx, "", name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil, forbidden(a, "pod rejected: RuntimeClass %q not found", name)
 	}

@@ -132,7 +132,7 @@ func (s *serviceAccount) account(
 }
 
 func (s *serviceAccount) find(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
-	return s.stores.ServiceAccounts().GetShared(ctx, namespace, name)
+	return group.ServiceAccounts(s.stores).GetShared(ctx, namespace, name)
 }
 
 // await waits up to a second for a namespace's default account, because a controller creates it soon after the

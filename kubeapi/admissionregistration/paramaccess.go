@@ -46,7 +46,7 @@ func (p *paramAccess) validatingBinding(ctx context.Context, o,
 		return nil
 	}
 	return p.binding(ctx, o.Spec.ParamRef, func() (*admissionv1.ParamKind, error) {
-		policy, err := p.stores.ValidatingAdmissionPolicies().Get(ctx, "", o.Spec.PolicyName)
+		policy, err := group.ValidatingAdmissionPolicies(p.stores).Get(ctx, "", o.Spec.PolicyName)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (p *paramAccess) mutatingBinding(ctx context.Context, o,
 		return nil
 	}
 	return p.binding(ctx, o.Spec.ParamRef, func() (*admissionv1.ParamKind, error) {
-		policy, err := p.stores.MutatingAdmissionPolicies().Get(ctx, "", o.Spec.PolicyName)
+		policy, err := group.MutatingAdmissionPolicies(p.stores).Get(ctx, "", o.Spec.PolicyName)
 		if err != nil {
 			return nil, err
 		}

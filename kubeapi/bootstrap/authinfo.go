@@ -82,7 +82,7 @@ func (i *AuthenticationInfo) Publish(ctx context.Context, stores *group.Stores) 
 		},
 		Data: data,
 	}
-	return put(ctx, stores.ConfigMaps(), c, func(have *corev1.ConfigMap) bool {
+	return put(ctx, group.ConfigMaps(stores), c, func(have *corev1.ConfigMap) bool {
 		wanted := maps.Clone(have.Data)
 		if wanted == nil {
 			wanted = map[string]string{}

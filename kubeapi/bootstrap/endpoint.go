@@ -116,7 +116,7 @@ func (e *Endpoint) reconcile(ctx context.Context) error {
 
 // recount changes the addresses that the endpoints have.
 func (e *Endpoint) recount(ctx context.Context, change func(ips []string) []string) error {
-	have, err := e.stores.Endpoints().GetConsistent(ctx, metav1.NamespaceDefault, "kubernetes")
+	have, err := group.Endpoints(e.stores).GetConsistent(ctx, metav1.NamespaceDefault, "kubernetes")
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -169,7 +169,7 @@ func (e *Endpoint) putEndpoints(ctx context.Context, ips []string) error {
 		},
 		Subsets: subsets,
 	}
-	return put(ctx, e.stores.Endpoints(), want, func(have *corev1.Endpoints) bool {
+	return put(ctx, group.Endpoints(e.stores), want, func(have *corev1.Endpoints) bool {
 		if !check.Differs(have.Subsets, subsets) && have.Labels[discoveryv1.LabelSkipMirror] == "true" {
 			return false
 		}
@@ -204,7 +204,7 @@ func (e *Endpoint) putSlice(ctx context.Context, ips []string) error {
 	if err := e.dropSliceOfOtherFamily(ctx, want.AddressType); err != nil {
 		return err
 	}
-	return put(ctx, e.stores.EndpointSlices(), want, func(have *discoveryv1.EndpointSlice) bool {
+	return put(ctx, group.EndpointSlices(e.stores), want, func(have *discoveryv1.EndpointSlice) bool {
 		if slices.EqualFunc(have.Endpoints, want.Endpoints,
 			func(a, b discoveryv1.Endpoint) bool { return !check.Differs(a, b) }) &&
 			!check.Differs(have.Ports, want.Ports) {
@@ -218,7 +218,7 @@ func (e *Endpoint) putSlice(ctx context.Context, ips []string) error {
 // dropSliceOfOtherFamily deletes the slice that was written while the server had an address of
 // the other family: the type of a slice's addresses cannot change.
 func (e *Endpoint) dropSliceOfOtherFamily(ctx context.Context, own discoveryv1.AddressType) error {
-	slices := e.stores.EndpointSlices()
+	slices := group.EndpointSlices(e.stores)
 	have, err := slices.GetConsistent(ctx, metav1.NamespaceDefault, "kubernetes")
 	if apierrors.IsNotFound(err) {
 		return nil

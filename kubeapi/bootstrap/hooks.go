@@ -77,7 +77,7 @@ func rbacFields(obj any, m *metav1.ObjectMeta, paths ...[]string) []metav1.Manag
 func clusterRoleSet(stores *group.Stores, objects []*rbacv1.ClusterRole,
 	found func(metav1.Object)) kindOf[*rbacv1.ClusterRole] {
 	return kindOf[*rbacv1.ClusterRole]{
-		Handle: stores.ClusterRoles(), objects: objects, found: found,
+		Handle: group.ClusterRoles(stores), objects: objects, found: found,
 		repair: func(have, want *rbacv1.ClusterRole) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -103,7 +103,7 @@ func clusterRoleSet(stores *group.Stores, objects []*rbacv1.ClusterRole,
 
 func roleSet(stores *group.Stores, found func(metav1.Object)) kindOf[*rbacv1.Role] {
 	return kindOf[*rbacv1.Role]{
-		Handle: stores.Roles(), objects: roles(), found: found,
+		Handle: group.Roles(stores), objects: roles(), found: found,
 		repair: func(have, want *rbacv1.Role) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -142,7 +142,7 @@ func inheritPublicInfo(want *rbacv1.ClusterRoleBinding, find func(string) (*rbac
 func clusterRoleBindingSet(stores *group.Stores, objects []*rbacv1.ClusterRoleBinding,
 	found func(metav1.Object)) kindOf[*rbacv1.ClusterRoleBinding] {
 	return kindOf[*rbacv1.ClusterRoleBinding]{
-		Handle: stores.ClusterRoleBindings(), objects: objects, found: found,
+		Handle: group.ClusterRoleBindings(stores), objects: objects, found: found,
 		repair: func(have, want *rbacv1.ClusterRoleBinding) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -159,7 +159,7 @@ func clusterRoleBindingSet(stores *group.Stores, objects []*rbacv1.ClusterRoleBi
 
 func roleBindingSet(stores *group.Stores, found func(metav1.Object)) kindOf[*rbacv1.RoleBinding] {
 	return kindOf[*rbacv1.RoleBinding]{
-		Handle: stores.RoleBindings(), objects: roleBindings(), found: found,
+		Handle: group.RoleBindings(stores), objects: roleBindings(), found: found,
 		repair: func(have, want *rbacv1.RoleBinding) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -211,7 +211,7 @@ func addSubjects(have *[]rbacv1.Subject, want []rbacv1.Subject) bool {
 // PriorityClasses makes sure of the system's priority classes.
 func PriorityClasses(ctx context.Context, stores *group.Stores, classes []*schedulingv1.PriorityClass) error {
 	return ensure(ctx, kindOf[*schedulingv1.PriorityClass]{
-		Handle: stores.PriorityClasses(), objects: classes,
+		Handle: group.PriorityClasses(stores), objects: classes,
 		fields: func(c *schedulingv1.PriorityClass) []metav1.ManagedFieldsEntry {
 			return owned(manager, schedulingv1.SchemeGroupVersion.String(),
 				present(c, []string{"description"}, []string{"preemptionPolicy"}, []string{"value"})...)
@@ -242,7 +242,7 @@ func flowFields(obj any, m *metav1.ObjectMeta, paths ...[]string) []metav1.Manag
 
 func priorityLevelSet(stores *group.Stores) kindOf[*flowv1.PriorityLevelConfiguration] {
 	return kindOf[*flowv1.PriorityLevelConfiguration]{
-		Handle: stores.PriorityLevelConfigurations(), objects: flowcontrol.DefaultLevels(),
+		Handle: group.PriorityLevelConfigurations(stores), objects: flowcontrol.DefaultLevels(),
 		repair: func(have, want *flowv1.PriorityLevelConfiguration) bool {
 			if !autoUpdated(&have.ObjectMeta, have.Generation) || equality.Semantic.DeepEqual(have.Spec, want.Spec) {
 				return false
@@ -268,7 +268,7 @@ func priorityLevelSet(stores *group.Stores) kindOf[*flowv1.PriorityLevelConfigur
 
 func flowSchemaSet(stores *group.Stores) kindOf[*flowv1.FlowSchema] {
 	return kindOf[*flowv1.FlowSchema]{
-		Handle: stores.FlowSchemas(), objects: flowcontrol.DefaultSchemas(),
+		Handle: group.FlowSchemas(stores), objects: flowcontrol.DefaultSchemas(),
 		repair: func(have, want *flowv1.FlowSchema) bool {
 			if !autoUpdated(&have.ObjectMeta, have.Generation) || equality.Semantic.DeepEqual(have.Spec, want.Spec) {
 				return false

@@ -97,7 +97,7 @@ func (i *Identity) Renew(ctx context.Context) error {
 	}
 	l.ManagedFields = written("coordination.k8s.io/v1", `{"f:metadata":{`+annotations+
 		`"f:labels":{".":{},"f:apiserver.kubernetes.io/identity":{},"f:kubernetes.io/hostname":{}}},"f:spec":{"f:holderIdentity":{},"f:leaseDurationSeconds":{},"f:renewTime":{}}}`)
-	return put(ctx, i.stores.Leases(), l, func(have *coordinationv1.Lease) bool {
+	return put(ctx, group.Leases(i.stores), l, func(have *coordinationv1.Lease) bool {
 		have.Spec, have.Labels, have.Annotations, have.ManagedFields = l.Spec, l.Labels, l.Annotations, l.ManagedFields
 		return true
 	})
@@ -123,7 +123,7 @@ func (i *Identity) CollectGarbage(ctx context.Context) {
 }
 
 func (i *Identity) removeExpired(ctx context.Context) error {
-	leases := i.stores.Leases()
+	leases := group.Leases(i.stores)
 	all, err := leases.List(request.SkippingUnreadable(ctx), metav1.NamespaceSystem, &metainternalversion.ListOptions{
 		LabelSelector: labels.SelectorFromSet(labels.Set{identityLabel: "kube-apiserver"}),
 	})

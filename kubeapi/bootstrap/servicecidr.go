@@ -33,7 +33,7 @@ func ServiceCIDR(ctx context.Context, stores *group.Stores, ranges []*net.IPNet)
 	for _, r := range ranges {
 		c.Spec.CIDRs = append(c.Spec.CIDRs, r.String())
 	}
-	kept := stores.ServiceCIDRs()
+	kept := group.ServiceCIDRs(stores)
 	err := put(ctx, kept, c, func(have *networkingv1.ServiceCIDR) bool {
 		if !addsFamily(have.Spec.CIDRs, c.Spec.CIDRs) {
 			return false
@@ -49,7 +49,7 @@ func ServiceCIDR(ctx context.Context, stores *group.Stores, ranges []*net.IPNet)
 		return err
 	}
 	if !slices.Equal(have.Spec.CIDRs, c.Spec.CIDRs) {
-		return reportOtherRanges(ctx, stores.Events(), have, c.Spec.CIDRs)
+		return reportOtherRanges(ctx, group.Events(stores), have, c.Spec.CIDRs)
 	}
 	if len(have.Status.Conditions) > 0 {
 		return nil

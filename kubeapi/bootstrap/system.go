@@ -52,7 +52,7 @@ func Namespaces(ctx context.Context, stores *group.Stores) error {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}, ManagedFields: written("v1", fields),
 		}}
-		work = append(work, func() error { return createMissing(ctx, stores.Namespaces(), ns) })
+		work = append(work, func() error { return createMissing(ctx, group.Namespaces(stores), ns) })
 	}
 	return inParallel(work)
 }
@@ -79,7 +79,7 @@ func KubernetesService(ctx context.Context, stores *group.Stores, ip net.IP, por
 	if nodePort > 0 {
 		s.Spec.Type, s.Spec.ExternalTrafficPolicy = corev1.ServiceTypeNodePort, corev1.ServiceExternalTrafficPolicyCluster
 	}
-	return put(ctx, stores.Services(), s, func(have *corev1.Service) bool {
+	return put(ctx, group.Services(stores), s, func(have *corev1.Service) bool {
 		for _, p := range have.Spec.Ports {
 			if p.Port == 443 && p.Protocol == corev1.ProtocolTCP {
 				return false // perhaps that of another replica
@@ -101,7 +101,7 @@ func LegacyTokenTracking(ctx context.Context, stores *group.Stores) error {
 		},
 		Data: map[string]string{since: time.Now().UTC().Format(time.DateOnly)},
 	}
-	return put(ctx, stores.ConfigMaps(), want, func(have *corev1.ConfigMap) bool {
+	return put(ctx, group.ConfigMaps(stores), want, func(have *corev1.ConfigMap) bool {
 		if _, err := time.Parse(time.DateOnly, have.Data[since]); err == nil {
 			return false
 		}

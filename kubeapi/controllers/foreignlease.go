@@ -23,7 +23,7 @@ const foreignLease = "kube-controller-manager"
 func (m *Manager) runBesideForeign(ctx context.Context, work func(context.Context)) {
 	f := newForeign()
 	ctx, cancel := context.WithCancel(ctx)
-	if leases := group.StoreOf(m.config.Stores.Leases()); leases == nil {
+	if leases := group.StoreOf(group.Leases(m.config.Stores)); leases == nil {
 		f.set(nil, time.Time{})
 	} else {
 		f.key = leases.KeyPrefix() + metav1.NamespaceSystem + "/" + foreignLease

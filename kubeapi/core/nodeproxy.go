@@ -34,7 +34,7 @@ func (c nodeProxy) connect(ctx context.Context, r rest.ConnectRequest) (http.Han
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q", r.Name))
 	}
-	n, err := c.stores.Nodes().GetConsistent(ctx, "", name)
+	n, err := group.Nodes(c.stores).GetConsistent(ctx, "", name)
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (t tokenRequests) create(ctx context.Context, r rest.CreateRequest) (runtim
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a TokenRequest object: %T", r.Object))
 	}
 	namespace := request.NamespaceFrom(ctx)
-	account, err := t.stores.ServiceAccounts().GetConsistent(ctx, namespace, r.Name)
+	account, err := group.ServiceAccounts(t.stores).GetConsistent(ctx, namespace, r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequ
 	}
 	switch gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind); gvk.GroupKind() {
 	case schema.GroupKind{Kind: "Pod"}:
-		p, err := t.stores.Pods().GetConsistent(ctx, account.Namespace, ref.Name)
+		p, err := group.Pods(t.stores).GetConsistent(ctx, account.Namespace, ref.Name)
 		if err != nil {
 			return err
 		}
@@ -237,14 +237,14 @@ func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequ
 		t.nodeOf(ctx, p, ask)
 		return same("Pod", p.UID)
 	case schema.GroupKind{Kind: "Secret"}:
-		s, err := t.stores.Secrets().GetConsistent(ctx, account.Namespace, ref.Name)
+		s, err := group.Secrets(t.stores).GetConsistent(ctx, account.Namespace, ref.Name)
 		if err != nil {
 			return err
 		}
 		ask.Secret = &serviceaccount.Ref{Name: s.Name, UID: string(s.UID)}
 		return same("Secret", s.UID)
 	case schema.GroupKind{Kind: "Node"}:
-		n, err := t.stores.Nodes().GetConsistent(ctx, "", ref.Name)
+		n, err := group.Nodes(t.stores).GetConsistent(ctx, "", ref.Name)
 		if err != nil {
 			return err
 		}
@@ -265,7 +265,7 @@ func (t tokenRequests) nodeOf(ctx context.Context, p *corev1.Pod, ask *serviceac
 		return
 	}
 	ask.Node = &serviceaccount.Ref{Name: p.Spec.NodeName}
-	if n, err := t.stores.Nodes().GetConsistent(ctx, "", p.Spec.NodeName); err == nil {
+	if n, err := group.Nodes(t.stores).GetConsistent(ctx, "", p.Spec.NodeName); err == nil {
 		ask.Node.UID = string(n.UID)
 	}
 }

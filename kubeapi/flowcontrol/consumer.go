@@ -45,10 +45,10 @@ type Consumer struct {
 func NewConsumer(stores *group.Stores, inForce func([]*flowv1.FlowSchema,
 	[]*flowv1.PriorityLevelConfiguration)) (*Consumer, error) {
 	c := &Consumer{now: time.Now, written: pace{}, inForce: inForce}
-	if c.schemas = group.StoreOf(stores.FlowSchemas()); c.schemas == nil {
+	if c.schemas = group.StoreOf(group.FlowSchemas(stores)); c.schemas == nil {
 		return nil, errors.New("no storage of flow schemas")
 	}
-	if c.levels = group.StoreOf(stores.PriorityLevelConfigurations()); c.levels == nil {
+	if c.levels = group.StoreOf(group.PriorityLevelConfigurations(stores)); c.levels == nil {
 		return nil, errors.New("no storage of priority levels")
 	}
 	return c, nil

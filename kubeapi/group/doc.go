@@ -9,6 +9,6 @@
 // with Builder.Resource, and returns Builder.Info. Groups do not import each other,
 // which internal/imports tests: what several of them use is in folders beside them,
 // and what one needs of another's objects (a Service its IPAddresses) it reads
-// through a Handle of Deps.Stores (d.Stores.IPAddresses()), during requests, when all
+// through a Handle of Deps.Stores (IPAddresses(d.Stores)), during requests, when all
 // groups are there.
 package group

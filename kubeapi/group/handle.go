@@ -17,7 +17,7 @@ import (
 	"triplane.dev/generic/base/request"
 )
 
-// Handle reads the stored objects of one resource, whose Go type is T. The methods of Stores return handles. A handle
+// Handle reads the stored objects of one resource, whose Go type is T. Functions such as Pods return handles. A handle
 // is valid before its resource is added: reads return an error then. Namespaces of cluster-scoped objects are "".
 // Callers own the returned objects, unless a method says otherwise.
 type Handle[T kind.Object] struct {

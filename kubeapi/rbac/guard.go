@@ -130,13 +130,13 @@ func (g *guard) grantBinding(ctx context.Context, plural string, binding metav1.
 func (g *guard) roleRules(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	switch ref.Kind {
 	case "Role":
-		r, err := g.stores.Roles().GetConsistent(ctx, namespace, ref.Name)
+		r, err := group.Roles(g.stores).GetConsistent(ctx, namespace, ref.Name)
 		if err != nil {
 			return nil, err
 		}
 		return r.Rules, nil
 	case "ClusterRole":
-		r, err := g.stores.ClusterRoles().GetConsistent(ctx, "", ref.Name)
+		r, err := group.ClusterRoles(g.stores).GetConsistent(ctx, "", ref.Name)
 		if err != nil {
 			return nil, err
 		}

@@ -154,6 +154,6 @@ func validateAdminResults(ctx context.Context, stores *group.Stores, c, old clai
 // adminNamespace reports whether the request's namespace allows administrators'
 // access to devices.
 func adminNamespace(ctx context.Context, stores *group.Stores) bool {
-	ns, err := stores.Namespaces().GetCached(ctx, "", request.NamespaceFrom(ctx))
+	ns, err := group.Namespaces(stores).GetCached(ctx, "", request.NamespaceFrom(ctx))
 	return err == nil && ns.Labels[adminLabel] == "true"
 }

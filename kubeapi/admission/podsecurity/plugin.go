@@ -90,7 +90,7 @@ func (s *Plugin) Validate(ctx context.Context, a *admission.Attributes) error {
 		s.count.exempt(w)
 		return nil
 	}
-	ns, err := s.stores.Namespaces().GetShared(ctx, "", a.Namespace)
+	ns, err := group.Namespaces(s.stores).GetShared(ctx, "", a.Namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -212,7 +212,7 @@ func (s *Plugin) warnOfPods(ctx context.Context, namespace string, level api.Lev
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	pods, err := s.stores.Pods().ListCached(request.SkippingUnreadable(ctx), namespace)
+	pods, err := group.Pods(s.stores).ListCached(request.SkippingUnreadable(ctx), namespace)
 	if err != nil {
 		request.AddWarning(ctx, "failed to list pods while checking new PodSecurity enforce level")
 		return nil

@@ -15,6 +15,7 @@ import (
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -46,7 +47,7 @@ func NewApprover(e *control.Env) (worker.Runner, error) {
 
 // follow adds all existing and changed requests to the queue.
 func follow(e *control.Env, queue *control.Queue[string]) {
-	e.Feed.On(e.Stores.CertificateSigningRequests().Resource(), func(o *control.Object) {
+	e.Feed.On(group.CertificateSigningRequests(e.Stores).Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			queue.Add(o.Name)
 		}
@@ -55,7 +56,7 @@ func follow(e *control.Env, queue *control.Queue[string]) {
 
 // sync approves a kubelet's request for its client certificate, if the user is authorized.
 func (a *approver) sync(ctx context.Context, name string) error {
-	csr, err := a.env.Stores.CertificateSigningRequests().GetCached(control.Reading(ctx), "", name)
+	csr, err := group.CertificateSigningRequests(a.env.Stores).GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

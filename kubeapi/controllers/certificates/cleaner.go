@@ -13,6 +13,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -42,7 +43,7 @@ func NewCleaner(e *control.Env) (worker.Runner, error) {
 }
 
 func (c *cleaner) sync(ctx context.Context, name string) error {
-	csr, err := c.env.Stores.CertificateSigningRequests().GetCached(control.Reading(ctx), "", name)
+	csr, err := group.CertificateSigningRequests(c.env.Stores).GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -55,7 +56,7 @@ func NewSigner(e *control.Env, authority func() (*Authority, error)) (worker.Run
 
 // sync signs an approved request, or sets the condition Failed.
 func (s *signer) sync(ctx context.Context, name string) error {
-	csr, err := s.env.Stores.CertificateSigningRequests().GetCached(control.Reading(ctx), "", name)
+	csr, err := group.CertificateSigningRequests(s.env.Stores).GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -47,8 +48,8 @@ func New(e *control.Env) (worker.Runner, error) {
 	c := &controller{env: e, client: client, dynamic: anything, events: e.Recorder(serviceAccount, serviceAccount),
 		now: time.Now}
 	c.queue = control.NewQueue(e, "disruption", workers, c.sync)
-	e.Feed.On(e.Stores.PodDisruptionBudgets().Resource(), c.budgetChanged)
-	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) { c.podChanged(o.Namespace) })
+	e.Feed.On(group.PodDisruptionBudgets(e.Stores).Resource(), c.budgetChanged)
+	e.Feed.On(group.Pods(e.Stores).Resource(), func(o *control.Object) { c.podChanged(o.Namespace) })
 	return c.queue, nil
 }
 
@@ -65,7 +66,7 @@ func (c *controller) podChanged(namespace string) {
 }
 
 func (c *controller) sync(ctx context.Context, key control.Key) error {
-	b, err := c.env.Stores.PodDisruptionBudgets().GetCached(control.Reading(ctx), key.Namespace, key.Name)
+	b, err := group.PodDisruptionBudgets(c.env.Stores).GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

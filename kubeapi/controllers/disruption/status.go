@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 // evictionTime is how long an evicted pod that is not deleted counts as disrupted.
@@ -64,7 +65,7 @@ func (c *controller) selected(ctx context.Context, b *policyv1.PodDisruptionBudg
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.env.Stores.Pods().ListCached(control.Reading(ctx), b.Namespace)
+	all, err := group.Pods(c.env.Stores).ListCached(control.Reading(ctx), b.Namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -34,22 +35,22 @@ func NewMirroring(e *control.Env) (worker.Runner, error) {
 	c := &mirrorController{keeper{env: e, client: client, manager: mirrorManager}}
 	queue := control.NewQueue(e, "endpoint_slice_mirroring", workers, c.sync)
 	add := func(o *control.Object) { queue.Add(control.KeyOf(o)) }
-	e.Feed.On(e.Stores.Services().Resource(), add)
-	e.Feed.On(e.Stores.Endpoints().Resource(), add)
-	e.Feed.On(e.Stores.EndpointSlices().Resource(), func(o *control.Object) { enterService(queue, o, mirrorManager) })
+	e.Feed.On(group.Services(e.Stores).Resource(), add)
+	e.Feed.On(group.Endpoints(e.Stores).Resource(), add)
+	e.Feed.On(group.EndpointSlices(e.Stores).Resource(), func(o *control.Object) { enterService(queue, o, mirrorManager) })
 	return queue, nil
 }
 
 // sync reconciles the slices of a service with its Endpoints.
 func (c *mirrorController) sync(ctx context.Context, key control.Key) error {
-	ep, err := c.env.Stores.Endpoints().GetCached(control.Reading(ctx), key.Namespace, key.Name)
+	ep, err := group.Endpoints(c.env.Stores).GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return c.removeAll(ctx, key.Namespace, key.Name)
 	}
 	if err != nil {
 		return err
 	}
-	s, err := c.env.Stores.Services().GetCached(control.Reading(ctx), key.Namespace, key.Name)
+	s, err := group.Services(c.env.Stores).GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) || err == nil && !mirrored(ep, s) {
 		return c.removeAll(ctx, key.Namespace, key.Name)
 	}

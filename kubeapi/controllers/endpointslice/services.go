@@ -52,11 +52,11 @@ func NewServices(e *control.Env) (worker.Runner, error) {
 		zones: map[string]string{},
 	}
 	c.queue = control.NewQueue(e, "endpoint_slice", workers, c.sync)
-	e.Feed.On(e.Stores.Services().Resource(), c.serviceChanged)
-	e.Feed.On(e.Stores.Pods().Resource(), c.podChanged)
-	e.Feed.On(e.Stores.Nodes().Resource(), c.nodeChanged)
+	e.Feed.On(group.Services(e.Stores).Resource(), c.serviceChanged)
+	e.Feed.On(group.Pods(e.Stores).Resource(), c.podChanged)
+	e.Feed.On(group.Nodes(e.Stores).Resource(), c.nodeChanged)
 	e.Feed.OnListed(c.listed)
-	e.Feed.On(e.Stores.EndpointSlices().Resource(), func(o *control.Object) { enterService(c.queue, o, servicesManager) })
+	e.Feed.On(group.EndpointSlices(e.Stores).Resource(), func(o *control.Object) { enterService(c.queue, o, servicesManager) })
 	return c.queue, nil
 }
 
@@ -90,17 +90,17 @@ func (c *serviceController) listed(resource schema.GroupResource, _ int64, prese
 		}
 	}
 	switch resource {
-	case c.env.Stores.Services().Resource():
+	case group.Services(c.env.Stores).Resource():
 		for namespace, byName := range c.selectors {
 			for name := range byName {
 				see(namespace, name, c.serviceChanged)
 			}
 		}
-	case c.env.Stores.Pods().Resource():
+	case group.Pods(c.env.Stores).Resource():
 		for pod := range c.selecting {
 			see(pod.Namespace, pod.Name, c.podChanged)
 		}
-	case c.env.Stores.Nodes().Resource():
+	case group.Nodes(c.env.Stores).Resource():
 		for name := range c.zones {
 			see("", name, c.nodeChanged)
 		}
@@ -170,7 +170,7 @@ func (c *serviceController) nodeChanged(o *control.Object) {
 
 // sync reconciles the slices of a service with its pods.
 func (c *serviceController) sync(ctx context.Context, key control.Key) error {
-	s, err := c.env.Stores.Services().GetCached(control.Reading(ctx), key.Namespace, key.Name)
+	s, err := group.Services(c.env.Stores).GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return c.removeAll(ctx, key.Namespace, key.Name)
@@ -181,7 +181,7 @@ func (c *serviceController) sync(ctx context.Context, key control.Key) error {
 	case s.DeletionTimestamp != nil:
 		return nil // the garbage collector deletes the slices
 	}
-	selected, err := c.env.Stores.Pods().List(control.Reading(ctx), key.Namespace, &metainternalversion.ListOptions{
+	selected, err := group.Pods(c.env.Stores).List(control.Reading(ctx), key.Namespace, &metainternalversion.ListOptions{
 		ResourceVersion: group.Cached, LabelSelector: labels.SelectorFromSet(s.Spec.Selector),
 	})
 	if err != nil {
@@ -287,7 +287,7 @@ func (c *serviceController) endpoint(
 	}
 	if p.Spec.NodeName != "" {
 		e.NodeName = &p.Spec.NodeName
-		if n, err := c.env.Stores.Nodes().GetCached(control.Reading(ctx), "", p.Spec.NodeName); err == nil &&
+		if n, err := group.Nodes(c.env.Stores).GetCached(control.Reading(ctx), "", p.Spec.NodeName); err == nil &&
 			n.Labels[corev1.LabelTopologyZone] != "" {
 			zone := n.Labels[corev1.LabelTopologyZone]
 			e.Zone = &zone

@@ -16,6 +16,7 @@ import (
 	discoveryv1client "k8s.io/client-go/kubernetes/typed/discovery/v1"
 
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 // perSlice is the maximum number of endpoints of a slice.
@@ -73,7 +74,7 @@ type keeper struct {
 // present lists the slices of a service that the keeper manages. The list is consistent, so that it includes
 // slices just created.
 func (k *keeper) present(ctx context.Context, namespace, service string) ([]*discoveryv1.EndpointSlice, error) {
-	return k.env.Stores.EndpointSlices().List(control.Reading(ctx), namespace, &metainternalversion.ListOptions{
+	return group.EndpointSlices(k.env.Stores).List(control.Reading(ctx), namespace, &metainternalversion.ListOptions{
 		LabelSelector: labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service,
 			discoveryv1.LabelManagedBy: k.manager}),
 	})

@@ -46,7 +46,7 @@ func New(e *control.Env, unused time.Duration) (worker.Runner, error) {
 		return nil, err
 	}
 	c := &controller{env: e, client: client, unused: unused, now: time.Now}
-	e.Feed.On(e.Stores.Secrets().Resource(), func(o *control.Object) {
+	e.Feed.On(group.Secrets(e.Stores).Resource(), func(o *control.Object) {
 		if o.Mentions(string(corev1.SecretTypeServiceAccountToken)) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *controller) expect(at time.Time) {
 
 // clean checks all Secrets, once usage has been tracked for long enough.
 func (c *controller) clean(ctx context.Context) error {
-	tracking, err := c.env.Stores.ConfigMaps().GetCached(control.Reading(ctx), metav1.NamespaceSystem, trackingName)
+	tracking, err := group.ConfigMaps(c.env.Stores).GetCached(control.Reading(ctx), metav1.NamespaceSystem, trackingName)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (c *controller) clean(ctx context.Context) error {
 		c.expect(since.Add(c.unused))
 		return nil
 	}
-	all, err := c.env.Stores.Secrets().List(control.Reading(ctx), "", &metainternalversion.ListOptions{
+	all, err := group.Secrets(c.env.Stores).List(control.Reading(ctx), "", &metainternalversion.ListOptions{
 		ResourceVersion: group.Cached,
 		FieldSelector:   fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
 	})
@@ -125,7 +125,7 @@ func (c *controller) over(day time.Time) bool { return c.now().After(day.Add(c.u
 
 // mounted returns the Secrets that pods mount.
 func (c *controller) mounted(ctx context.Context) (map[control.Key]bool, error) {
-	all, err := c.env.Stores.Pods().ListCached(control.Reading(ctx), "")
+	all, err := group.Pods(c.env.Stores).ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func later(a, b time.Time) time.Time {
 
 // automatic reports whether a service account lists the Secret.
 func (c *controller) automatic(ctx context.Context, s *corev1.Secret) bool {
-	account, err := c.env.Stores.ServiceAccounts().GetCached(control.Reading(ctx), s.Namespace,
+	account, err := group.ServiceAccounts(c.env.Stores).GetCached(control.Reading(ctx), s.Namespace,
 		s.Annotations[corev1.ServiceAccountNameKey])
 	if err != nil {
 		return false

@@ -14,6 +14,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 // workers is how many namespaces are emptied concurrently.
@@ -50,7 +51,7 @@ func New(e *control.Env, grace time.Duration) (worker.Runner, error) {
 	}
 	c := &controller{env: e, client: core.Namespaces(), metadata: meta, grace: grace}
 	c.queue = control.NewQueue(e, "namespace", workers, c.sync)
-	e.Feed.On(e.Stores.Namespaces().Resource(), func(o *control.Object) {
+	e.Feed.On(group.Namespaces(e.Stores).Resource(), func(o *control.Object) {
 		if !o.Deleted() && control.Related(o.Value) {
 			c.queue.Add(o.Name)
 		}
@@ -68,7 +69,7 @@ func (c *controller) await(name string, wait bool) { c.waiting.Set(control.Key{N
 
 // sync empties a namespace that is being deleted.
 func (c *controller) sync(ctx context.Context, name string) error {
-	ns, err := c.env.Stores.Namespaces().GetCached(control.Reading(ctx), "", name)
+	ns, err := group.Namespaces(c.env.Stores).GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		c.await(name, false)
 		return nil

@@ -15,6 +15,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 // purge is one attempt to empty a namespace.
@@ -39,7 +40,7 @@ func (c *controller) purge(ctx context.Context, name string) *purge {
 		unavailable: c.env.Resources.Unavailable(),
 		remaining:   map[schema.GroupVersionResource]int{}, finalizers: map[string]int{},
 	}
-	if r, ok := c.env.Resources.Find(c.env.Stores.Pods().Resource()); ok {
+	if r, ok := c.env.Resources.Find(group.Pods(c.env.Stores).Resource()); ok {
 		p.failed(c.purgeResource(ctx, p, &r, name))
 	}
 	if p.remains() || len(p.errs) > 0 {

@@ -17,6 +17,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -48,8 +49,8 @@ func New(e *control.Env, threshold int) (worker.Runner, error) {
 	c := &controller{env: e, client: client, threshold: threshold, now: time.Now, away: map[string]time.Time{}}
 	c.queue = control.NewQueue(e, "pod_garbage_collector", 1, c.sync)
 	changed := func(*control.Object) { c.queue.AddAfter(all, every) }
-	e.Feed.On(e.Stores.Pods().Resource(), changed)
-	e.Feed.On(e.Stores.Nodes().Resource(), func(o *control.Object) {
+	e.Feed.On(group.Pods(e.Stores).Resource(), changed)
+	e.Feed.On(group.Nodes(e.Stores).Resource(), func(o *control.Object) {
 		if o.Deleted() || o.Mentions(corev1.TaintNodeOutOfService) {
 			changed(o)
 		}
@@ -59,11 +60,11 @@ func New(e *control.Env, threshold int) (worker.Runner, error) {
 
 // sync checks all pods.
 func (c *controller) sync(ctx context.Context, _ string) error {
-	list, err := c.env.Stores.Pods().ListCached(control.Reading(ctx), "")
+	list, err := group.Pods(c.env.Stores).ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return err
 	}
-	known, err := c.env.Stores.Nodes().ListCached(control.Reading(ctx), "")
+	known, err := group.Nodes(c.env.Stores).ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return err
 	}

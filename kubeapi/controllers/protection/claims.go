@@ -12,6 +12,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -36,13 +37,13 @@ func NewClaims(e *control.Env) (worker.Runner, error) {
 	}
 	c := &claimController{env: e, client: client}
 	c.queue = control.NewQueue(e, "pvcprotection", workers, c.sync)
-	e.Feed.On(e.Stores.PersistentVolumeClaims().Resource(), func(o *control.Object) {
+	e.Feed.On(group.PersistentVolumeClaims(e.Stores).Resource(), func(o *control.Object) {
 		c.held.Set(control.KeyOf(o), false)
 		if !o.Deleted() {
 			c.queue.Add(control.KeyOf(o))
 		}
 	})
-	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) { c.podChanged(o.Namespace) })
+	e.Feed.On(group.Pods(e.Stores).Resource(), func(o *control.Object) { c.podChanged(o.Namespace) })
 	return c.queue, nil
 }
 
@@ -54,7 +55,7 @@ func (c *claimController) podChanged(namespace string) {
 }
 
 func (c *claimController) sync(ctx context.Context, key control.Key) error {
-	claim, err := c.env.Stores.PersistentVolumeClaims().GetCached(control.Reading(ctx), key.Namespace, key.Name)
+	claim, err := group.PersistentVolumeClaims(c.env.Stores).GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -84,7 +85,7 @@ func (c *claimController) sync(ctx context.Context, key control.Key) error {
 // used reports whether a pod uses a claim. If no cached pod does, it lists the pods consistently, to include those
 // just created.
 func (c *claimController) used(ctx context.Context, claim *corev1.PersistentVolumeClaim) (bool, error) {
-	cached, err := c.env.Stores.Pods().ListCached(control.Reading(ctx), claim.Namespace)
+	cached, err := group.Pods(c.env.Stores).ListCached(control.Reading(ctx), claim.Namespace)
 	if err != nil || slices.ContainsFunc(cached, func(p *corev1.Pod) bool { return uses(p, claim) }) {
 		return true, err
 	}

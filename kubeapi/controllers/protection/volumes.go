@@ -11,6 +11,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const volumeFinalizer = "kubernetes.io/pv-protection"
@@ -28,7 +29,7 @@ func NewVolumes(e *control.Env) (worker.Runner, error) {
 	}
 	c := &volumeController{env: e, client: client.PersistentVolumes()}
 	queue := control.NewQueue(e, "pvprotection", workers, c.sync)
-	e.Feed.On(e.Stores.PersistentVolumes().Resource(), func(o *control.Object) {
+	e.Feed.On(group.PersistentVolumes(e.Stores).Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			queue.Add(o.Name)
 		}
@@ -37,7 +38,7 @@ func NewVolumes(e *control.Env) (worker.Runner, error) {
 }
 
 func (c *volumeController) sync(ctx context.Context, name string) error {
-	v, err := c.env.Stores.PersistentVolumes().GetCached(control.Reading(ctx), "", name)
+	v, err := group.PersistentVolumes(c.env.Stores).GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -55,15 +56,15 @@ func New(e *control.Env) (worker.Runner, error) {
 	}
 	c := &controller{env: e, client: client, metadata: meta, names: map[string]map[string]*use{}}
 	c.queue = control.NewQueue(e, "resourcequota_primary", workers, c.sync)
-	e.Feed.On(e.Stores.ResourceQuotas().Resource(), c.quotaChanged)
+	e.Feed.On(group.ResourceQuotas(e.Stores).Resource(), c.quotaChanged)
 	e.Feed.OnDeletion(func(o *control.Object) { c.usageDropped(o.Namespace) })
-	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) {
+	e.Feed.On(group.Pods(e.Stores).Resource(), func(o *control.Object) {
 		if o.Mentions(string(corev1.PodSucceeded)) || o.Mentions(string(corev1.PodFailed)) {
 			c.usageDropped(o.Namespace)
 		}
 	})
-	for _, gr := range []schema.GroupResource{e.Stores.Services().Resource(),
-		e.Stores.PersistentVolumeClaims().Resource()} {
+	for _, gr := range []schema.GroupResource{group.Services(e.Stores).Resource(),
+		group.PersistentVolumeClaims(e.Stores).Resource()} {
 		e.Feed.On(gr, func(o *control.Object) { c.usageDropped(o.Namespace) })
 	}
 	return c.queue, nil
@@ -126,7 +127,7 @@ func (c *controller) usageDropped(namespace string) {
 
 // sync recounts the usage of a quota, and writes changes.
 func (c *controller) sync(ctx context.Context, key control.Key) error {
-	q, err := c.env.Stores.ResourceQuotas().GetCached(control.Reading(ctx), key.Namespace, key.Name)
+	q, err := group.ResourceQuotas(c.env.Stores).GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

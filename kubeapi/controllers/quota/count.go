@@ -53,12 +53,12 @@ func (c *controller) add(
 	names []corev1.ResourceName,
 ) error {
 	switch r.GroupResource() {
-	case c.env.Stores.Pods().Resource():
-		return addUsage(ctx, c.env.Stores.Pods(), used, q, names)
-	case c.env.Stores.Services().Resource():
-		return addUsage(ctx, c.env.Stores.Services(), used, q, names)
-	case c.env.Stores.PersistentVolumeClaims().Resource():
-		return addUsage(ctx, c.env.Stores.PersistentVolumeClaims(), used, q, names)
+	case group.Pods(c.env.Stores).Resource():
+		return addUsage(ctx, group.Pods(c.env.Stores), used, q, names)
+	case group.Services(c.env.Stores).Resource():
+		return addUsage(ctx, group.Services(c.env.Stores), used, q, names)
+	case group.PersistentVolumeClaims(c.env.Stores).Resource():
+		return addUsage(ctx, group.PersistentVolumeClaims(c.env.Stores), used, q, names)
 	}
 	if len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
 		return nil // no other resources have scopes

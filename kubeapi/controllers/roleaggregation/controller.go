@@ -36,7 +36,7 @@ func New(e *control.Env) (worker.Runner, error) {
 	}
 	c := &controller{env: e, client: client.ClusterRoles()}
 	c.queue = control.NewQueue(e, "ClusterRoleAggregator", 1, c.sync)
-	e.Feed.On(e.Stores.ClusterRoles().Resource(), c.changed)
+	e.Feed.On(group.ClusterRoles(e.Stores).Resource(), c.changed)
 	return c.queue, nil
 }
 
@@ -55,14 +55,14 @@ func (c *controller) changed(o *control.Object) {
 
 // sync updates the rules of a role.
 func (c *controller) sync(ctx context.Context, role string) error {
-	r, err := c.env.Stores.ClusterRoles().GetCached(control.Reading(ctx), "", role)
+	r, err := group.ClusterRoles(c.env.Stores).GetCached(control.Reading(ctx), "", role)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || r.AggregationRule == nil {
 		return err
 	}
-	all, err := c.env.Stores.ClusterRoles().ListCached(control.Reading(ctx), "")
+	all, err := group.ClusterRoles(c.env.Stores).ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (c *controller) sync(ctx context.Context, role string) error {
 func Aggregate(ctx context.Context, stores *group.Stores) error {
 	for changed := true; changed; { // a role may select one with an aggregation rule
 		changed = false
-		all, err := stores.ClusterRoles().ListConsistent(control.Reading(ctx), "")
+		all, err := group.ClusterRoles(stores).ListConsistent(control.Reading(ctx), "")
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func Aggregate(ctx context.Context, stores *group.Stores) error {
 				continue
 			}
 			changed = true
-			if _, err := group.StoreOf(stores.ClusterRoles()).Modify(control.Reading(ctx), r.Name, nil, false,
+			if _, err := group.StoreOf(group.ClusterRoles(stores)).Modify(control.Reading(ctx), r.Name, nil, false,
 				func(r *rbacv1.ClusterRole) error { r.Rules = rules; return nil }); err != nil {
 				return err
 			}

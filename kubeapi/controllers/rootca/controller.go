@@ -11,6 +11,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -37,12 +38,12 @@ func New(e *control.Env, ca []byte) (worker.Runner, error) {
 	}
 	c := &controller{env: e, client: client, data: map[string]string{caKey: string(ca)}}
 	queue := control.NewQueue(e, "root_ca_cert_publisher", workers, c.sync)
-	e.Feed.On(e.Stores.Namespaces().Resource(), func(o *control.Object) {
+	e.Feed.On(group.Namespaces(e.Stores).Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			queue.Add(o.Name)
 		}
 	})
-	e.Feed.On(e.Stores.ConfigMaps().Resource(), func(o *control.Object) {
+	e.Feed.On(group.ConfigMaps(e.Stores).Resource(), func(o *control.Object) {
 		if o.Name == mapName {
 			queue.Add(o.Namespace)
 		}
@@ -52,14 +53,14 @@ func New(e *control.Env, ca []byte) (worker.Runner, error) {
 
 // sync creates or repairs the config map of a namespace.
 func (c *controller) sync(ctx context.Context, namespace string) error {
-	ns, err := c.env.Stores.Namespaces().GetCached(control.Reading(ctx), "", namespace)
+	ns, err := group.Namespaces(c.env.Stores).GetCached(control.Reading(ctx), "", namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || ns.Status.Phase != corev1.NamespaceActive {
 		return err
 	}
-	have, err := c.env.Stores.ConfigMaps().GetCached(control.Reading(ctx), namespace, mapName)
+	have, err := group.ConfigMaps(c.env.Stores).GetCached(control.Reading(ctx), namespace, mapName)
 	if apierrors.IsNotFound(err) {
 		_, err = c.client.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: mapName, Namespace: namespace,

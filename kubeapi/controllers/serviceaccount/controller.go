@@ -10,6 +10,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -30,12 +31,12 @@ func New(e *control.Env) (worker.Runner, error) {
 	}
 	c := &controller{env: e, client: client}
 	queue := control.NewQueue(e, "serviceaccount", workers, c.sync)
-	e.Feed.On(e.Stores.Namespaces().Resource(), func(o *control.Object) {
+	e.Feed.On(group.Namespaces(e.Stores).Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			queue.Add(o.Name)
 		}
 	})
-	e.Feed.On(e.Stores.ServiceAccounts().Resource(), func(o *control.Object) {
+	e.Feed.On(group.ServiceAccounts(e.Stores).Resource(), func(o *control.Object) {
 		if o.Deleted() && o.Name == accountName {
 			queue.Add(o.Namespace)
 		}
@@ -45,14 +46,14 @@ func New(e *control.Env) (worker.Runner, error) {
 
 // sync creates the default service account of a namespace.
 func (c *controller) sync(ctx context.Context, namespace string) error {
-	ns, err := c.env.Stores.Namespaces().GetCached(control.Reading(ctx), "", namespace)
+	ns, err := group.Namespaces(c.env.Stores).GetCached(control.Reading(ctx), "", namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || ns.Status.Phase != corev1.NamespaceActive {
 		return err
 	}
-	_, err = c.env.Stores.ServiceAccounts().GetCached(control.Reading(ctx), namespace, accountName)
+	_, err = group.ServiceAccounts(c.env.Stores).GetCached(control.Reading(ctx), namespace, accountName)
 	if !apierrors.IsNotFound(err) {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -41,14 +42,14 @@ func New(e *control.Env) (worker.Runner, error) {
 	}
 	c := &controller{env: e, client: client.ServiceCIDRs()}
 	c.queue = control.NewQueue(e, "servicecidrs", workers, c.sync)
-	e.Feed.On(e.Stores.ServiceCIDRs().Resource(), func(o *control.Object) {
+	e.Feed.On(group.ServiceCIDRs(e.Stores).Resource(), func(o *control.Object) {
 		c.held.Set(control.KeyOf(o), false)
 		c.release() // the IPs may be part of another range now
 		if !o.Deleted() {
 			c.queue.Add(o.Name)
 		}
 	})
-	e.Feed.On(e.Stores.IPAddresses().Resource(), func(o *control.Object) {
+	e.Feed.On(group.IPAddresses(e.Stores).Resource(), func(o *control.Object) {
 		if o.Deleted() {
 			c.release()
 		}
@@ -64,7 +65,7 @@ func (c *controller) release() {
 }
 
 func (c *controller) sync(ctx context.Context, name string) error {
-	cidr, err := c.env.Stores.ServiceCIDRs().GetCached(control.Reading(ctx), "", name)
+	cidr, err := group.ServiceCIDRs(c.env.Stores).GetCached(control.Reading(ctx), "", name)
 	if err == nil {
 		if cidr.DeletionTimestamp == nil {
 			err = c.serve(ctx, cidr)
@@ -97,11 +98,11 @@ func (c *controller) serve(ctx context.Context, cidr *networkingv1.ServiceCIDR) 
 // removeFinalizer removes the finalizer of a deleted ServiceCIDR, unless IPs depend on it.
 func (c *controller) removeFinalizer(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
 	c.held.Set(control.Key{Name: cidr.Name}, true) // notice deletions of IPs from here on
-	held, err := c.env.Stores.IPAddresses().ListCached(control.Reading(ctx), "")
+	held, err := group.IPAddresses(c.env.Stores).ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return err
 	}
-	all, err := c.env.Stores.ServiceCIDRs().ListCached(control.Reading(ctx), "")
+	all, err := group.ServiceCIDRs(c.env.Stores).ListCached(control.Reading(ctx), "")
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -42,7 +43,7 @@ func newBase(e *control.Env, account string, kind schema.GroupVersionKind, resou
 	b := &base{env: e, pods: pods}
 	b.queue = control.NewQueue(e, "simulated_"+resource.Resource, workers, sync)
 	e.Feed.On(resource, func(o *control.Object) { b.queue.Add(control.KeyOf(o)) })
-	b.follow(e.Stores.Pods().Resource(), kind)
+	b.follow(group.Pods(e.Stores).Resource(), kind)
 	return b, nil
 }
 
@@ -81,7 +82,7 @@ func controllerOf(owners []metav1.OwnerReference, kind schema.GroupVersionKind) 
 
 // podsOf returns the pods that an object controls, sorted by name, as of all writes before the call.
 func (b *base) podsOf(ctx context.Context, owner metav1.Object) ([]*corev1.Pod, error) {
-	all, err := b.env.Stores.Pods().ListConsistent(control.Reading(ctx), owner.GetNamespace())
+	all, err := group.Pods(b.env.Stores).ListConsistent(control.Reading(ctx), owner.GetNamespace())
 	if err != nil {
 		return nil, err
 	}

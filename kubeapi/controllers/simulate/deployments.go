@@ -21,6 +21,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -49,11 +50,11 @@ func NewDeployments(e *control.Env) (worker.Runner, error) {
 		return nil, err
 	}
 	c := &deployments{client: client}
-	c.base, err = newBase(e, deploymentAccount, deploymentKind(), e.Stores.Deployments().Resource(), c.sync)
+	c.base, err = newBase(e, deploymentAccount, deploymentKind(), group.Deployments(e.Stores).Resource(), c.sync)
 	if err != nil {
 		return nil, err
 	}
-	c.follow(e.Stores.ReplicaSets().Resource(), deploymentKind())
+	c.follow(group.ReplicaSets(e.Stores).Resource(), deploymentKind())
 	return c.queue, nil
 }
 
@@ -66,7 +67,7 @@ type rollout struct {
 }
 
 func (c *deployments) sync(ctx context.Context, key control.Key) error {
-	d, err := c.env.Stores.Deployments().GetConsistent(control.Reading(ctx), key.Namespace, key.Name)
+	d, err := group.Deployments(c.env.Stores).GetConsistent(control.Reading(ctx), key.Namespace, key.Name)
 	if err != nil {
 		return ignoreNotFound(err)
 	}
@@ -85,7 +86,7 @@ func (c *deployments) sync(ctx context.Context, key control.Key) error {
 
 // read returns the ReplicaSets of a Deployment.
 func (c *deployments) read(ctx context.Context, d *appsv1.Deployment) (*rollout, error) {
-	all, err := c.env.Stores.ReplicaSets().ListConsistent(control.Reading(ctx), d.Namespace)
+	all, err := group.ReplicaSets(c.env.Stores).ListConsistent(control.Reading(ctx), d.Namespace)
 	if err != nil {
 		return nil, err
 	}

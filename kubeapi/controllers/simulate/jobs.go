@@ -18,6 +18,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const jobAccount = "job-controller"
@@ -36,7 +37,7 @@ func NewJobs(e *control.Env) (worker.Runner, error) {
 		return nil, err
 	}
 	c := &jobs{client: client}
-	c.base, err = newBase(e, jobAccount, jobKind(), e.Stores.Jobs().Resource(), c.sync)
+	c.base, err = newBase(e, jobAccount, jobKind(), group.Jobs(e.Stores).Resource(), c.sync)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ type runs struct {
 }
 
 func (c *jobs) sync(ctx context.Context, key control.Key) error {
-	job, err := c.env.Stores.Jobs().GetConsistent(control.Reading(ctx), key.Namespace, key.Name)
+	job, err := group.Jobs(c.env.Stores).GetConsistent(control.Reading(ctx), key.Namespace, key.Name)
 	if err != nil {
 		return ignoreNotFound(err)
 	}

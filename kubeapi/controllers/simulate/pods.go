@@ -14,6 +14,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 // PodsAccount is the service account of the controller of NewPods. Its role exists only with --simulate-workloads.
@@ -38,7 +39,7 @@ func NewPods(e *control.Env) (worker.Runner, error) {
 	}
 	c := &podController{env: e, client: client}
 	c.queue = control.NewQueue(e, "simulated_pods", workers, c.sync)
-	e.Feed.On(e.Stores.Pods().Resource(), func(o *control.Object) {
+	e.Feed.On(group.Pods(e.Stores).Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			c.queue.Add(control.KeyOf(o))
 		}
@@ -85,7 +86,7 @@ func target(p *corev1.Pod, job bool) corev1.PodPhase {
 
 // sync advances a pod by one phase.
 func (c *podController) sync(ctx context.Context, key control.Key) error {
-	p, err := c.env.Stores.Pods().GetConsistent(control.Reading(ctx), key.Namespace, key.Name)
+	p, err := group.Pods(c.env.Stores).GetConsistent(control.Reading(ctx), key.Namespace, key.Name)
 	if err != nil {
 		return ignoreNotFound(err)
 	}

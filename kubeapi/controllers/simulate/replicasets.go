@@ -16,6 +16,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const replicaSetAccount = "replicaset-controller"
@@ -36,7 +37,7 @@ func NewReplicaSets(e *control.Env) (worker.Runner, error) {
 		return nil, err
 	}
 	c := &replicaSets{client: client}
-	c.base, err = newBase(e, replicaSetAccount, replicaSetKind(), e.Stores.ReplicaSets().Resource(), c.sync)
+	c.base, err = newBase(e, replicaSetAccount, replicaSetKind(), group.ReplicaSets(e.Stores).Resource(), c.sync)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func NewReplicaSets(e *control.Env) (worker.Runner, error) {
 }
 
 func (c *replicaSets) sync(ctx context.Context, key control.Key) error {
-	rs, err := c.env.Stores.ReplicaSets().GetConsistent(control.Reading(ctx), key.Namespace, key.Name)
+	rs, err := group.ReplicaSets(c.env.Stores).GetConsistent(control.Reading(ctx), key.Namespace, key.Name)
 	if err != nil {
 		return ignoreNotFound(err)
 	}

@@ -23,6 +23,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const statefulSetAccount = "statefulset-controller"
@@ -49,7 +50,7 @@ func NewStatefulSets(e *control.Env) (worker.Runner, error) {
 		return nil, err
 	}
 	c := &statefulSets{client: client, claims: claims}
-	c.base, err = newBase(e, statefulSetAccount, statefulSetKind(), e.Stores.StatefulSets().Resource(), c.sync)
+	c.base, err = newBase(e, statefulSetAccount, statefulSetKind(), group.StatefulSets(e.Stores).Resource(), c.sync)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ type replicas struct {
 }
 
 func (c *statefulSets) sync(ctx context.Context, key control.Key) error {
-	set, err := c.env.Stores.StatefulSets().GetConsistent(control.Reading(ctx), key.Namespace, key.Name)
+	set, err := group.StatefulSets(c.env.Stores).GetConsistent(control.Reading(ctx), key.Namespace, key.Name)
 	if err != nil {
 		return ignoreNotFound(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const (
@@ -63,7 +64,7 @@ func New(e *control.Env) (worker.Runner, error) {
 	}
 	c := &controller{env: e, migrations: client, definitions: definitions.CustomResourceDefinitions(), objects: objects}
 	c.queue = control.NewQueue(e, "storage_version_migrator", 1, c.sync)
-	e.Feed.On(e.Stores.StorageVersionMigrations().Resource(), func(o *control.Object) {
+	e.Feed.On(group.StorageVersionMigrations(e.Stores).Resource(), func(o *control.Object) {
 		if !o.Deleted() {
 			c.queue.Add(o.Name)
 		}
@@ -73,7 +74,7 @@ func New(e *control.Env) (worker.Runner, error) {
 
 // sync runs a migration.
 func (c *controller) sync(ctx context.Context, name string) error {
-	m, err := c.env.Stores.StorageVersionMigrations().GetCached(control.Reading(ctx), "", name)
+	m, err := group.StorageVersionMigrations(c.env.Stores).GetCached(control.Reading(ctx), "", name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -149,7 +150,7 @@ func (c *controller) begin(ctx context.Context, m *migration, r *control.Resourc
 
 // updateStatus writes the status of a migration in the version that is served.
 func (c *controller) updateStatus(ctx context.Context, m *migration) (*migration, error) {
-	resource := c.env.Stores.StorageVersionMigrations().Resource()
+	resource := group.StorageVersionMigrations(c.env.Stores).Resource()
 	served, ok := c.env.Resources.Find(resource)
 	if !ok {
 		return nil, control.Later("%s is not served", resource)

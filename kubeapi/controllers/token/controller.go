@@ -45,12 +45,12 @@ func New(e *control.Env, config Config) (worker.Runner, error) {
 	c := &controller{Config: config, env: e, client: client}
 	c.toSecrets = control.NewQueue(e, "serviceaccount_tokens_secret", workers, c.sync)
 	c.toAccount = control.NewQueue(e, "serviceaccount_tokens_service", workers, c.removeTokens)
-	e.Feed.On(e.Stores.Secrets().Resource(), func(o *control.Object) {
+	e.Feed.On(group.Secrets(e.Stores).Resource(), func(o *control.Object) {
 		if !o.Deleted() && o.Mentions(string(corev1.SecretTypeServiceAccountToken)) {
 			c.toSecrets.Add(control.KeyOf(o))
 		}
 	})
-	e.Feed.On(e.Stores.ServiceAccounts().Resource(), func(o *control.Object) {
+	e.Feed.On(group.ServiceAccounts(e.Stores).Resource(), func(o *control.Object) {
 		if o.Deleted() {
 			c.toAccount.Add(control.KeyOf(o))
 		}
@@ -60,7 +60,7 @@ func New(e *control.Env, config Config) (worker.Runner, error) {
 
 // sync fills a Secret, or deletes it if its account was deleted.
 func (c *controller) sync(ctx context.Context, key control.Key) error {
-	secret, err := c.env.Stores.Secrets().GetCached(control.Reading(ctx), key.Namespace, key.Name)
+	secret, err := group.Secrets(c.env.Stores).GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (c *controller) fill(ctx context.Context, secret *corev1.Secret, account *c
 
 // removeTokens enqueues the Secrets of a deleted account.
 func (c *controller) removeTokens(ctx context.Context, account control.Key) error {
-	all, err := c.env.Stores.Secrets().List(control.Reading(ctx), account.Namespace, &metainternalversion.ListOptions{
+	all, err := group.Secrets(c.env.Stores).List(control.Reading(ctx), account.Namespace, &metainternalversion.ListOptions{
 		ResourceVersion: group.Cached,
 		FieldSelector:   fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
 	})

@@ -12,6 +12,7 @@ import (
 
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi/controllers/control"
+	"triplane.dev/kubeapi/group"
 )
 
 const workers = 5
@@ -30,7 +31,7 @@ func New(e *control.Env) (worker.Runner, error) {
 	}
 	c := &controller{env: e, client: client}
 	c.queue = control.NewQueue(e, "ttl_jobs_to_delete", workers, c.sync)
-	e.Feed.On(e.Stores.Jobs().Resource(), func(o *control.Object) {
+	e.Feed.On(group.Jobs(e.Stores).Resource(), func(o *control.Object) {
 		if o.Mentions(string(batchv1.JobComplete)) || o.Mentions(string(batchv1.JobFailed)) {
 			c.queue.Add(control.KeyOf(o))
 		}
@@ -40,7 +41,7 @@ func New(e *control.Env) (worker.Runner, error) {
 
 // sync deletes a Job whose TTL has expired, or waits for its expiry.
 func (c *controller) sync(ctx context.Context, key control.Key) error {
-	job, err := c.env.Stores.Jobs().GetCached(control.Reading(ctx), key.Namespace, key.Name)
+	job, err := group.Jobs(c.env.Stores).GetCached(control.Reading(ctx), key.Namespace, key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

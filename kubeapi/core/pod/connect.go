@@ -26,7 +26,7 @@ import (
 // nodeOf is the node of a pod. It is the pod that is not found where the node is
 // not, in kube-apiserver's words.
 func nodeOf(ctx context.Context, stores *group.Stores, name string) (*corev1.Node, error) {
-	n, err := stores.Nodes().GetCached(ctx, "", name)
+	n, err := group.Nodes(stores).GetCached(ctx, "", name)
 	if apierrors.IsNotFound(err) {
 		return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 	}

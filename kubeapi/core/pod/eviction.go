@@ -130,7 +130,7 @@ func counts(p pod) bool {
 // askBudgets takes a disruption from the budget of a pod. It reports whether the
 // pod has a budget that does not count it, so that it is free to go as it is.
 func (e eviction) askBudgets(ctx context.Context, p pod, dryRun bool) (free bool, err error) {
-	all, err := e.stores.PodDisruptionBudgets().ListConsistent(ctx, p.Namespace)
+	all, err := group.PodDisruptionBudgets(e.stores).ListConsistent(ctx, p.Namespace)
 	if err != nil {
 		return false, err
 	}
@@ -179,7 +179,7 @@ func freesUnready(b *policyv1.PodDisruptionBudget) bool {
 func (e eviction) spend(ctx context.Context, name string, p pod, dryRun bool) error {
 	var refusal error
 	write := group.StatusWrite{Namespace: p.Namespace, Name: name, DryRun: dryRun}
-	_, err := group.ModifyStatus(ctx, e.stores.PodDisruptionBudgets(), write,
+	_, err := group.ModifyStatus(ctx, group.PodDisruptionBudgets(e.stores), write,
 		func(b *policyv1.PodDisruptionBudget) error {
 			refusal = disrupt(b, p.Name)
 			return refusal

@@ -42,7 +42,7 @@ func (c Proxy) connect(ctx context.Context, r rest.ConnectRequest) (http.Handler
 	if err != nil {
 		return nil, err
 	}
-	e, err := c.Stores.Endpoints().GetCached(ctx, namespace, name)
+	e, err := group.Endpoints(c.Stores).GetCached(ctx, namespace, name)
 	if apierrors.IsNotFound(err) {
 		return nil, noEndpoints(name)
 	}
@@ -69,7 +69,7 @@ func (c Proxy) portName(ctx context.Context, namespace, name, port string) (stri
 	if err != nil {
 		return port, nil
 	}
-	s, err := c.Stores.Services().GetConsistent(ctx, namespace, name)
+	s, err := group.Services(c.Stores).GetConsistent(ctx, namespace, name)
 	if err != nil {
 		return "", err
 	}
@@ -105,6 +105,6 @@ func (c Proxy) ofPod(ctx context.Context, namespace string, a *corev1.EndpointAd
 	if a.TargetRef == nil || a.TargetRef.Kind != "Pod" || a.TargetRef.Namespace != namespace || proxy.Check(a.IP) != nil {
 		return false
 	}
-	p, err := c.Stores.Pods().GetCached(ctx, namespace, a.TargetRef.Name)
+	p, err := group.Pods(c.Stores).GetCached(ctx, namespace, a.TargetRef.Name)
 	return err == nil && slices.ContainsFunc(p.Status.PodIPs, func(ip corev1.PodIP) bool { return ip.IP == a.IP })
 }

@@ -26,7 +26,7 @@ func (r *Repair) Following() *Following { return &Following{Repair: r} }
 
 // Start implements worker.Runner.
 func (f *Following) Start(ctx context.Context) {
-	if store := group.StoreOf(f.stores.Services()); store != nil {
+	if store := group.StoreOf(group.Services(f.stores)); store != nil {
 		f.following = follow.Start(ctx, store.Cache(), f)
 	}
 }
@@ -55,7 +55,7 @@ func (f *Following) Listed(context.Context, int64, func(string) bool) {}
 
 // repairNew takes the IPs of a Service that no IPAddress holds.
 func (r *Repair) repairNew(ctx context.Context, stored *storage.Record) error {
-	obj, err := group.StoreOf(r.stores.Services()).DecodeShared(stored)
+	obj, err := group.StoreOf(group.Services(r.stores)).DecodeShared(stored)
 	if err != nil {
 		return nil // Pass reports it
 	}
@@ -69,7 +69,7 @@ func (r *Repair) repairNew(ctx context.Context, stored *storage.Record) error {
 		if ip == corev1.ClusterIPNone {
 			continue
 		}
-		if _, err := r.stores.IPAddresses().Get(ctx, "", ip); apierrors.IsNotFound(err) {
+		if _, err := group.IPAddresses(r.stores).Get(ctx, "", ip); apierrors.IsNotFound(err) {
 			errs = append(errs, pass.repair(ctx, s, ip))
 		}
 	}

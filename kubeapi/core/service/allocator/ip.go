@@ -57,7 +57,7 @@ func (a *IPs) Allocate(ctx context.Context, ip netip.Addr, namespace, name strin
 
 func (a *IPs) allocate(ctx context.Context, ip netip.Addr, namespace, name string, dryRun bool) error {
 	if dryRun {
-		_, err := a.stores.IPAddresses().GetConsistent(ctx, "", ip.String())
+		_, err := group.IPAddresses(a.stores).GetConsistent(ctx, "", ip.String())
 		if err == nil {
 			return ErrAllocated
 		}
@@ -138,7 +138,7 @@ func (a *IPs) Release(ctx context.Context, ip netip.Addr, namespace, name string
 
 // ReleaseOlder is Release for an IP that has been held for so long at least.
 func (a *IPs) ReleaseOlder(ctx context.Context, ip netip.Addr, namespace, name string, age time.Duration) error {
-	held, err := a.stores.IPAddresses().GetConsistent(ctx, "", ip.String())
+	held, err := group.IPAddresses(a.stores).GetConsistent(ctx, "", ip.String())
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -159,9 +159,9 @@ func (a *IPs) ReleaseOlder(ctx context.Context, ip netip.Addr, namespace, name s
 }
 
 func (a *IPs) remove(ctx context.Context, held *networkingv1.IPAddress) error {
-	remove := a.stores.IPAddresses().Verbs().Delete
+	remove := group.IPAddresses(a.stores).Verbs().Delete
 	if remove == nil {
-		return fmt.Errorf("no storage for %s", a.stores.IPAddresses().Resource())
+		return fmt.Errorf("no storage for %s", group.IPAddresses(a.stores).Resource())
 	}
 	same := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &held.UID}}
 	_, _, err := remove(request.WithNamespace(ctx, ""), rest.DeleteRequest{Name: held.Name, Options: same})
@@ -177,9 +177,9 @@ func (a *IPs) move(ctx context.Context, held *networkingv1.IPAddress, ip netip.A
 }
 
 func (a *IPs) take(ctx context.Context, ip netip.Addr, namespace, name string) error {
-	create := a.stores.IPAddresses().Verbs().Create
+	create := group.IPAddresses(a.stores).Verbs().Create
 	if create == nil {
-		return fmt.Errorf("no storage for %s", a.stores.IPAddresses().Resource())
+		return fmt.Errorf("no storage for %s", group.IPAddresses(a.stores).Resource())
 	}
 	_, err := create(request.WithNamespace(ctx, ""),
 		rest.CreateRequest{Name: ip.String(), Object: ipAddress(ip, namespace, name)})
@@ -248,7 +248,7 @@ const defaultCIDR = "kubernetes"
 // default one's until that is there. The ranges of ServiceCIDRs that are about to go, or whose
 // status says that they are not ready, are not offered unless another one has them.
 func (a *IPs) offered(ctx context.Context) []netip.Prefix {
-	list, err := a.stores.ServiceCIDRs().ListCached(request.SkippingUnreadable(ctx), "")
+	list, err := group.ServiceCIDRs(a.stores).ListCached(request.SkippingUnreadable(ctx), "")
 	if err != nil {
 		return a.ranges
 	}
@@ -274,7 +274,7 @@ func (a *IPs) offered(ctx context.Context) []netip.Prefix {
 // false where ServiceCIDRs cannot be listed.
 func (a *IPs) allRanges(ctx context.Context) (ranges []netip.Prefix, all bool) {
 	ranges = slices.Clone(a.ranges)
-	list, err := a.stores.ServiceCIDRs().ListCached(request.SkippingUnreadable(ctx), "")
+	list, err := group.ServiceCIDRs(a.stores).ListCached(request.SkippingUnreadable(ctx), "")
 	for _, c := range list {
 		for _, text := range c.Spec.CIDRs {
 			if r, err := netip.ParsePrefix(text); err == nil {

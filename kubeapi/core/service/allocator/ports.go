@@ -112,7 +112,7 @@ func (p *Ports) ReleaseUnused(ctx context.Context, stores *group.Stores, port in
 
 // services lists all Services.
 func services(ctx context.Context, stores *group.Stores) ([]*corev1.Service, error) {
-	return stores.Services().ListConsistent(ctx, "")
+	return group.Services(stores).ListConsistent(ctx, "")
 }
 
 // PortError says which of the wanted ports could not be had.

@@ -155,7 +155,7 @@ func (r *Repair) merge(used, allocated *big.Int) *big.Int {
 }
 
 func (r *Repair) repairIPs(ctx context.Context, services []*corev1.Service, all bool) error {
-	held, err := r.stores.IPAddresses().ListConsistent(ctx, "")
+	held, err := group.IPAddresses(r.stores).ListConsistent(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (p *ipPass) repair(ctx context.Context, s *corev1.Service, text string) err
 
 // still reports whether a Service is there as it was when the pass began.
 func (p *ipPass) still(ctx context.Context, s *corev1.Service) bool {
-	now, err := p.stores.Services().GetConsistent(ctx, s.Namespace, s.Name)
+	now, err := group.Services(p.stores).GetConsistent(ctx, s.Namespace, s.Name)
 	return err == nil && now.UID == s.UID && slices.Equal(now.Spec.ClusterIPs, s.Spec.ClusterIPs)
 }
 
