@@ -66,6 +66,16 @@ func (m *Manager) setDue(ctx context.Context, path string, d *due) error {
 	}
 }
 
+// setDue is Manager.setDue for an existing workspace.
+func (x *existence) setDue(ctx context.Context, d *due) error {
+	revision, err := x.current(ctx)
+	if err != nil {
+		return err
+	}
+	condition := storage.Condition{Key: x.manager.existenceKey(x.path), Revision: revision}
+	return x.manager.setDue(storage.WithCondition(ctx, condition), x.path, d)
+}
+
 func ignoring(err, expected error) error {
 	if errors.Is(err, expected) {
 		return nil
@@ -85,10 +95,7 @@ func (m *Manager) keepDue(i *instance, at time.Time) {
 	if known || stored != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 		defer cancel()
-		_, err := i.existence.write(ctx, func(ctx context.Context) (int64, error) {
-			return 0, m.setDue(ctx, i.entry.path(), stored)
-		})
-		if err != nil && !i.entry.deleting {
+		if err := i.existence.setDue(ctx, stored); err != nil && !i.entry.deleting {
 			klog.ErrorS(err, "Failed to store when the work of a workspace is due", "workspace", i.entry.name)
 		}
 	}
@@ -190,9 +197,7 @@ func (m *Manager) refreshAwake(ctx context.Context, now time.Time) {
 	}
 	m.mu.Unlock()
 	for _, i := range awake {
-		_, err := i.existence.write(ctx, func(ctx context.Context) (int64, error) {
-			return 0, m.setDue(ctx, i.entry.path(), &due{At: now.Add(awakeFor), Awake: true})
-		})
+		err := i.existence.setDue(ctx, &due{At: now.Add(awakeFor), Awake: true})
 		if err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "Failed to store that a workspace is awake", "workspace", i.entry.name)
 		}

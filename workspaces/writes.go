@@ -11,10 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
+	"triplane.dev/internal/worker"
 )
 
 // Writes wraps the storage options of a workspace: writes that exceed its quota, and those after its deletion, are
@@ -119,12 +121,18 @@ var errDeleted = errors.New("it was deleted")
 // erasing is the value of the key while the keys of a deleted workspace are deleted.
 const erasing = "deleted"
 
-// write calls f with a context whose writes fail after the deletion.
+// write calls f with a context whose writes fail after the deletion. While the first one happens, it stores that the
+// workspace is awake.
 func (x *existence) write(ctx context.Context, f func(context.Context) (int64, error)) (int64, error) {
 	revision, err := x.current(ctx)
 	if err == nil {
 		ctx = storage.WithCondition(ctx, storage.Condition{Key: x.manager.existenceKey(x.path), Revision: revision})
+		var marking worker.Group
+		if now := time.Now(); x.marked.CompareAndSwap(0, now.Unix()) {
+			marking.Go(func() { x.mark(ctx, now) })
+		}
 		revision, err = f(ctx)
+		marking.Wait()
 	}
 	if errors.Is(err, errDeleted) || errors.Is(err, storage.ErrCondition) {
 		return 0, unavailable(x.name, errDeleted)
@@ -132,26 +140,28 @@ func (x *existence) write(ctx context.Context, f func(context.Context) (int64, e
 	return revision, err
 }
 
-// current returns the revision of the key. Before the first write it creates the key, if there is none, and stores that
-// the workspace is awake.
+// mark stores that the workspace is awake. The next write repeats it after a failure.
+func (x *existence) mark(ctx context.Context, now time.Time) {
+	err := x.manager.setDue(ctx, x.path, &due{At: now.Add(awakeFor), Awake: true})
+	if err == nil {
+		return
+	}
+	x.marked.Store(0)
+	if ctx.Err() == nil && !errors.Is(err, storage.ErrCondition) {
+		klog.ErrorS(err, "Failed to store that a workspace is awake", "workspace", x.name)
+	}
+}
+
+// current returns the revision of the key.
 func (x *existence) current(ctx context.Context) (int64, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.revision != 0 {
 		return x.revision, nil
 	}
-	revision, err := x.establish(ctx)
-	if err != nil {
-		return 0, err
-	}
-	now := time.Now()
-	ctx = storage.WithCondition(ctx, storage.Condition{Key: x.manager.existenceKey(x.path), Revision: revision})
-	if err := x.manager.setDue(ctx, x.path, &due{At: now.Add(awakeFor), Awake: true}); err != nil {
-		return 0, err
-	}
-	x.marked.Store(now.Unix())
-	x.revision = revision
-	return revision, nil
+	var err error
+	x.revision, err = x.establish(ctx)
+	return x.revision, err
 }
 
 // establish returns the revision of the key, which it creates if there is none.

@@ -62,12 +62,12 @@ func (t *target) betweenStarts(p harness.Programs, f func() error) error {
 		last--
 	}
 	t.stop[last]()
-	dir, store := t.dir, t.store
+	dir, store, flags := t.dir, t.store, t.flags
 	*t = target{database: t.database, pids: t.pids[:len(t.pids)-1], stop: t.stop[:last]}
 	if err := f(); err != nil {
 		return err
 	}
-	return t.triplane(p, dir, store, true)
+	return t.triplane(p, dir, store, true, flags...)
 }
 
 func storePods(t *target) error {

@@ -28,6 +28,7 @@ type target struct {
 	kubeconfig string
 	pids       []int         // what is measured
 	dir        string        // of Triplane's data
+	flags      []string      // with which Triplane is started again
 	store      string        // its URL; "" for the embedded etcd
 	database   *database     // with PostgreSQL
 	replicas   []endpoint    // the servers, where there are several
@@ -79,6 +80,7 @@ func kinds(p harness.Programs) []kind {
 				func(t *target) error { return measureEtcd(res, name, t) })
 		}},
 		largeDefinitions(p),
+		inWorkspaces(p),
 		restarted(p),
 	}
 	return slices.Concat(all, apart(p), controlled(p))
@@ -147,7 +149,7 @@ func (t *target) triplane(p harness.Programs, dir, etcd string, counted bool, fl
 	if err := t.run(p.Triplane, counted, args...); err != nil {
 		return err
 	}
-	t.url, t.dir, t.store = fmt.Sprintf("https://127.0.0.1:%d", port), dir, etcd
+	t.url, t.dir, t.store, t.flags = fmt.Sprintf("https://127.0.0.1:%d", port), dir, etcd, flags
 	t.kubeconfig = filepath.Join(dir, "admin.kubeconfig")
 	if err := t.wait(func() error {
 		config, err := clientcmd.BuildConfigFromFlags("", t.kubeconfig)

@@ -55,7 +55,7 @@ func (g *APIGroupVersion) Service() (*restful.WebService, []metav1.APIResource, 
 		}
 	}
 	g.Routes(ws, func(described bool) []restful.Route {
-		all := make([]restful.Route, 0, len(lists)+1)
+		var all []restful.Route
 		for _, some := range append(lists, func() []route { return []route{g.discovery(resources)} }) {
 			for _, r := range some() {
 				if described {
@@ -64,7 +64,7 @@ func (g *APIGroupVersion) Service() (*restful.WebService, []metav1.APIResource, 
 				all = append(all, r.Route)
 			}
 		}
-		return all
+		return slices.Clone(all) // without spare capacity: it is kept
 	})
 	return ws, resources, nil
 }
