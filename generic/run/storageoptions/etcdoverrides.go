@@ -30,7 +30,7 @@ func (o *Etcd) ParseOverrides() ([]EtcdOverride, error) {
 		}
 		r := schema.GroupResource{Group: group, Resource: resource}
 		if seen[r] {
-			return nil, fmt.Errorf("--etcd-servers-overrides: %s is listItems twice", r)
+			return nil, fmt.Errorf("--etcd-servers-overrides: %s is listed twice", r)
 		}
 		seen[r] = true
 		i := slices.IndexFunc(overrides, func(c EtcdOverride) bool { return slices.Equal(c.Servers, servers) })

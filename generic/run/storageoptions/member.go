@@ -82,7 +82,7 @@ func (m *Member) initial() (map[string]string, error) {
 			return nil, err
 		}
 		if members[name] != "" || slices.Contains(seen, u.String()) {
-			return nil, fmt.Errorf("%s is listItems twice", entry)
+			return nil, fmt.Errorf("%s is listed twice", entry)
 		}
 		members[name], seen = u.String(), append(seen, u.String())
 	}

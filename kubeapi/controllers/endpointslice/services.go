@@ -56,7 +56,9 @@ func NewServices(e *control.Env) (worker.Runner, error) {
 	e.Feed.On(group.Pods(e.Stores).Resource(), c.podChanged)
 	e.Feed.On(group.Nodes(e.Stores).Resource(), c.nodeChanged)
 	e.Feed.OnListed(c.listed)
-	e.Feed.On(group.EndpointSlices(e.Stores).Resource(), func(o *control.Object) { enterService(c.queue, o, servicesManager) })
+	e.Feed.On(group.EndpointSlices(e.Stores).Resource(), func(o *control.Object) {
+		enterService(c.queue, o, servicesManager)
+	})
 	return c.queue, nil
 }
 
