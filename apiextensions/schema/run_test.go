@@ -127,6 +127,20 @@ func list(n int, item func(i int) any) map[string]any {
 	return map[string]any{"items": items}
 }
 
+// Errors of several properties are in the order of their fields, each time.
+func TestOrderOfErrors(t *testing.T) {
+	v := validatorOf(t, `{"type":"object","properties":{"c":{"type":"string"},"a":{"type":"string"},"b":{"type":"string"}}}`)
+	for range 50 {
+		var fields []string
+		for _, e := range v.Validate(t.Context(), nil, map[string]any{"b": int64(1), "c": int64(1), "a": int64(1)}) {
+			fields = append(fields, e.Field)
+		}
+		if got := strings.Join(fields, " "); got != "a b c" {
+			t.Fatalf("the order is %s", got)
+		}
+	}
+}
+
 // An object of 100,000 invalid values has as many errors as an answer shows; the library would
 // compare each with all others.
 func TestManyErrorsAreBounded(t *testing.T) {

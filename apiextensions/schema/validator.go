@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -90,8 +91,18 @@ func fieldErrors(path *field.Path, result *validate.Result) field.ErrorList {
 	for _, err := range result.Errors {
 		errs = append(errs, toFieldError(path, err))
 	}
+	// The validator takes the properties of an object in any order. An error without a field follows those that it is
+	// about.
+	for begin, end := 0, 0; begin < len(errs); begin = end + 1 {
+		for end = begin; end < len(errs) && errs[end].Field != noField; end++ {
+		}
+		slices.SortStableFunc(errs[begin:end], func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+	}
 	return errs
 }
+
+// noField is the field of an error without one.
+var noField = (*field.Path)(nil).String()
 
 // toFieldError says a finding of the OpenAPI validator in the API's own terms.
 func toFieldError(path *field.Path, err error) *field.Error {
