@@ -2,8 +2,7 @@
 // its Go module, against Triplane: envtest finds it as kube-apiserver and as etcd in the
 // directory that triplane envtest-assets lays out.
 //
-// A plain test run takes the suite of package envtest, of the release that e2e/tools/go.mod requires: its
-// libraries are the server's. -args -newest (make test-others) takes it and that of the client from the newest release,
-// which compiles another release of Kubernetes' libraries, -args -all (make envtest-suites) those of
-// all packages that start an API server.
+// -args -newest (make test-others) runs the suites of envtest and of the client from the newest release, with the
+// libraries that it requires, -args -all (make envtest-suites) those of all packages that start an API server. Without
+// either, only the tests of this package run.
 package envtest

@@ -25,18 +25,6 @@ type Program struct {
 	kind     kind
 }
 
-// Source returns the folder of the program's package.
-func (p Program) Source() (string, error) {
-	e2e, err := folder()
-	if err != nil {
-		return "", err
-	}
-	list := exec.Command("go", "list", "-f", "{{.Dir}}", p.pkg)
-	list.Dir = filepath.Join(e2e, p.dir)
-	out, err := list.Output()
-	return strings.TrimSpace(string(out)), err
-}
-
 // kind is how a package becomes a program.
 type kind int
 
@@ -44,8 +32,6 @@ const (
 	_ kind = iota // a command
 	// example is an example of controller-runtime, with other ports.
 	example
-	// suite is the tests of a package.
-	suite
 )
 
 // The programs of this module.
@@ -66,16 +52,14 @@ var (
 	// ExampleBuiltins and ExampleCRD are managers of controller-runtime.
 	ExampleBuiltins = Program{Name: "builtins", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/examples/builtins", kind: example}
 	ExampleCRD      = Program{Name: "crd", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/examples/crd", kind: example}
-	// EnvtestSuite is tests of controller-runtime.
-	EnvtestSuite = Program{Name: "envtest-suite", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/pkg/envtest", kind: suite}
-	Promql       = Program{Name: "promql", dir: "tools/promql", pkg: "."}
-	Kine         = Program{Name: "kine", dir: "tools/kine", pkg: "."}
+	Promql          = Program{Name: "promql", dir: "tools/promql", pkg: "."}
+	Kine            = Program{Name: "kine", dir: "tools/kine", pkg: "."}
 )
 
 // All returns the programs of the tests of make test, those first that share the most with what is built already.
 func All() []Program {
 	return []Program{Triplane, OwnSampleAPIServer, Forgetful, Etcd, Etcdctl, Kubectl, ExampleBuiltins, ExampleCRD,
-		EnvtestSuite, Helm, Promql}
+		Helm, Promql}
 }
 
 // link has no symbols for debuggers, which take most of the linker's time, and has kubectl's version:
@@ -114,11 +98,7 @@ func (p Program) build(e2e, out string) error {
 		return err
 	}
 	dir, pkg := filepath.Join(e2e, p.dir), p.pkg
-	args := []string{"build"}
-	if p.kind == suite {
-		args = []string{"test", "-c"}
-	}
-	args = append(args, "-ldflags", link, "-o", out)
+	args := []string{"build", "-ldflags", link, "-o", out}
 	if p.kind == example {
 		scratch, err := os.MkdirTemp("", "example")
 		if err != nil {
