@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"triplane.dev/e2e/harness"
 )
@@ -104,6 +105,9 @@ func TestManifests(t *testing.T) {
 	if !strings.Contains(s.Output(), `file="maps.yaml" document=2`) {
 		t.Error("the log does not name the document")
 	}
+	// Nor is an object that is missing only while the file is written.
+	writeManifest(t, dir, "maps.yaml", "")
+	time.Sleep(100 * time.Millisecond)
 	writeManifest(t, dir, "maps.yaml", configMap("one", "changed"))
 	awaitOutput(t, s, "changed", "get", "configmap/one", "-o", "jsonpath={.data.value}")
 	s.Kubectl(t, "wait", "--for=delete", "configmap/two", "--timeout=30s")

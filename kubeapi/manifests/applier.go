@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -37,6 +38,9 @@ const (
 	// pollInterval is how often the directory is read. Files of mounted config maps are replaced by renaming a parent
 	// directory, which watches of a file do not report.
 	pollInterval = time.Second
+	// settling is how long files must not change before they are read: of a file that is being written, objects are
+	// missing that must not be deleted.
+	settling = pollInterval / 2
 	// resync is how often everything is applied again, which reverts changes by others.
 	resync = 5 * time.Minute
 	// Failures are retried after firstRetry, and then twice as long each time, until lastRetry.
@@ -111,17 +115,21 @@ func (a *Applier) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 // Run applies the directory until ctx is done.
 func (a *Applier) Run(ctx context.Context) {
-	var seen []file
+	var looked, seen []file
 	var due time.Time
 	retry, listed := firstRetry, true
 	for {
 		files, err := list(a.dir)
-		changed := (err == nil) != listed || err == nil && !slices.Equal(files, seen)
-		listed = err == nil
-		if changed {
-			retry, seen = firstRetry, files
+		wait := pollInterval
+		settled := err != nil || slices.Equal(files, looked)
+		if looked = files; !settled {
+			wait = settling
 		}
-		if changed || !time.Now().Before(due) {
+		changed := settled && ((err == nil) != listed || err == nil && !slices.Equal(files, seen))
+		if changed {
+			retry, seen, listed = firstRetry, files, err == nil
+		}
+		if changed || settled && !time.Now().Before(due) {
 			if a.pass(ctx, files, err) {
 				due = time.Now().Add(resync)
 			} else {
@@ -129,7 +137,10 @@ func (a *Applier) Run(ctx context.Context) {
 				retry = min(2*retry, lastRetry)
 			}
 		}
-		timer := time.NewTimer(min(pollInterval, max(0, time.Until(due))))
+		if settled {
+			wait = min(wait, max(0, time.Until(due)))
+		}
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -161,6 +172,9 @@ func (a *Applier) pass(ctx context.Context, files []file, listed error) bool {
 // apply applies the objects of files in their order, and prunes. It returns an error that concerns no file.
 func (a *Applier) apply(ctx context.Context, files []file, s *Status) error {
 	objects, problems := read(a.dir, files)
+	if now, err := list(a.dir); err != nil || !slices.Equal(now, files) {
+		return errors.New("files were changed while they were read")
+	}
 	s.Problems = append(s.Problems, problems...)
 	slices.SortStableFunc(objects, func(a, b object) int { return cmp.Compare(rank(a), rank(b)) })
 	before, err := a.clients.inventory(ctx)
