@@ -129,7 +129,8 @@ func list(n int, item func(i int) any) map[string]any {
 
 // Errors of several properties are in the order of their fields, each time.
 func TestOrderOfErrors(t *testing.T) {
-	v := validatorOf(t, `{"type":"object","properties":{"c":{"type":"string"},"a":{"type":"string"},"b":{"type":"string"}}}`)
+	v := validatorOf(t, `{"type":"object",
+		"properties":{"c":{"type":"string"},"a":{"type":"string"},"b":{"type":"string"}}}`)
 	for range 50 {
 		var fields []string
 		for _, e := range v.Validate(t.Context(), nil, map[string]any{"b": int64(1), "c": int64(1), "a": int64(1)}) {

@@ -41,9 +41,8 @@ func (f *etcdFlags) flagSet() *pflag.FlagSet {
 	fs.StringSliceVar(&f.listen, "listen-client-urls", []string{client}, "URLs to listen on for clients, with http.")
 	fs.StringSliceVar(&f.advertise, "advertise-client-urls", []string{client},
 		"URLs that the list of members has for clients.")
-	fs.StringSlice("listen-peer-urls", nil, "It has no effect: there are no other members.")
-	fs.String("name", "default", "It has no effect: there are no other members.")
-	fs.String("log-level", "info", "It has no effect: only errors of etcd are logged.")
+	fs.StringSlice("listen-peer-urls", nil,
+		"Accepted because envtest sets it. A single member has no peers, so it does not listen for them.")
 	fs.Int64Var(&f.config.QuotaBytes, "quota-backend-bytes", embedded.DefaultQuotaBytes,
 		"Limit of the used bytes of the database file.")
 	fs.BoolVar(&f.config.UnsafeNoFsync, "unsafe-no-fsync", false,

@@ -30,7 +30,8 @@ func freeAddress(t *testing.T) string {
 // The flags are those that envtest sets.
 func TestEtcd(t *testing.T) {
 	dir, address := filepath.Join(t.TempDir(), "data"), freeAddress(t)
-	args := []string{"--data-dir=" + dir, "--listen-client-urls=http://" + address, "-listen-peer-urls", "http://localhost:0", "--name=a", "-log-level=warn",
+	args := []string{"--data-dir=" + dir, "--listen-client-urls=http://" + address,
+		"-listen-peer-urls", "http://localhost:0",
 		"--advertise-client-urls=http://" + address, "--unsafe-no-fsync=true"}
 	for run := range 2 {
 		ctx, stop := context.WithCancel(t.Context())
@@ -53,8 +54,8 @@ func TestEtcd(t *testing.T) {
 		if err != nil || len(members.Members) != 1 || fmt.Sprint(members.Members[0].ClientURLs) != "[http://"+address+"]" {
 			t.Errorf("members %v, %v", members, err)
 		}
-		for path, want := range map[string]string{"/health": `{"health":"true","reason":""}`, "/readyz": "ok", "/version": `"etcdserver":"3.`,
-			"/metrics": "etcd_server_has_leader 1"} {
+		for path, want := range map[string]string{"/health": `{"health":"true","reason":""}`, "/readyz": "ok",
+			"/version": `"etcdserver":"3.`, "/metrics": "etcd_server_has_leader 1"} {
 			if body := fetch(t, "http://"+address+path); !strings.Contains(body, want) {
 				t.Errorf("%s returns %.200s", path, body)
 			}

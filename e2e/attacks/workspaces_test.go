@@ -50,7 +50,8 @@ func (s *target) tenant(name string) tenant {
 		_, err := w.TryKubectl(s.t, "", "create", "serviceaccount", "tenant")
 		return err == nil
 	})
-	w.Kubectl(s.t, "create", "clusterrolebinding", "tenant", "--clusterrole=cluster-admin", "--serviceaccount=default:tenant")
+	w.Kubectl(s.t, "create", "clusterrolebinding", "tenant", "--clusterrole=cluster-admin",
+		"--serviceaccount=default:tenant")
 	config := rest.AnonymousClientConfig(w.Config)
 	config.BearerToken = strings.TrimSpace(w.Kubectl(s.t, "create", "token", "tenant"))
 	config.Proxy = http.ProxyFromEnvironment // its own transport
@@ -59,7 +60,9 @@ func (s *target) tenant(name string) tenant {
 		s.t.Fatal(err)
 	}
 	t := tenant{w, client{&http.Client{Transport: transport}, w.Config.Host}, config.BearerToken}
-	s.eventually("the tenant may write", 10*time.Second, func() bool { return get(s.t.Context(), t.client, "/api/v1/configmaps") == http.StatusOK })
+	s.eventually("the tenant may write", 10*time.Second, func() bool {
+		return get(s.t.Context(), t.client, "/api/v1/configmaps") == http.StatusOK
+	})
 	return t
 }
 
@@ -170,7 +173,7 @@ func TestFloodsOfAWorkspace(t *testing.T) {
 	}
 }
 
-// Lists and watches of all workspaces, by those who may only in one, or only list.
+// A user with permissions in one workspace alone, or who may list but not watch, reads all workspaces.
 func TestReadingAllWorkspaces(t *testing.T) {
 	s, a, b := startWorkspaces(t)
 	b.Kubectl(t, "create", "secret", "generic", "of-b", "--from-literal=k=what-only-b-knows")

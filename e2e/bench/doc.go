@@ -32,7 +32,7 @@
 //
 // The limit is a server of net/http (bare.go, this program with -bare) that answers the same requests over TLS and HTTP/2
 // with bytes that a Triplane has answered, and makes one transaction of an etcd in its process for each write. It
-// authenticates nobody and decides nothing. CPU is aimed at as a multiple of its CPU, which does not depend on the hour.
+// does not authenticate, authorize or validate. Aims for CPU are multiples of its CPU in the same run.
 //
 // aims.go has the tables of aims. docs/performance/obstacles.md has the reasons of those that are not held; the
 // results include them.

@@ -49,7 +49,7 @@ spec: {reference: other, referenceType: Flunder}
 
 var upstream = flag.Bool("upstream", false, "run the API server of k8s.io/sample-apiserver, not the one of this project")
 
-// startSample starts the API server of k8s.io/sample-apiserver, with an etcd of its own, or cmd/sample-apiserver.
+// startSample starts cmd/sample-apiserver, or the API server of k8s.io/sample-apiserver and an etcd for it.
 func startSample(t *testing.T, core *harness.Server, port int, theirs bool) *harness.Process {
 	t.Helper()
 	args := []string{"--secure-port", fmt.Sprint(port), "--bind-address", "127.0.0.1", "--cert-dir", t.TempDir(),
