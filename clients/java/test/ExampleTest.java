@@ -35,7 +35,7 @@ class ExampleTest {
     long begun = System.nanoTime();
     try (TriplaneExtension.Server server = TriplaneExtension.Server.start()) {
       long started = (System.nanoTime() - begun) / 1_000_000;
-      double[] times = new double[20];
+      double[] times = new double[100];
       for (int i = 0; i < times.length; i++) {
         server.request("POST", MAPS, SETTINGS);
         long before = System.nanoTime();
