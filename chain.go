@@ -187,7 +187,7 @@ func installIssuerDiscovery(f *foundation, keys serviceaccount.Keys, s *server.G
 		klog.InfoS("Disabled OIDC discovery of service account tokens", "issuer", f.issuer(), "reason", err)
 		return
 	}
-	d.Install(s.Handler.GoRestfulContainer)
+	s.Handler.Add(d.Services()...)
 }
 
 // localServers are the servers of this process behind the aggregator.

@@ -8,6 +8,7 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/serve/server"
 )
 
@@ -34,7 +35,14 @@ func Add[T kind.Object](b *Builder, k kind.Kind[T]) *registry.Store[T] {
 		return nil
 	}
 	gr := schema.GroupResource{Group: b.group, Resource: k.Names.Plural}
-	b.deps.Stores.add(gr, store, b.prefix)
+	var r *rest.Resource
+	if len(served) > 0 {
+		r = b.Get(served[0].Version, k.Names.Plural)
+	}
+	if r == nil {
+		r = store.Resource() // for this server alone
+	}
+	b.deps.Stores.add(gr, store, r, b.prefix)
 	if k.Status != nil && len(served) > 0 {
 		b.deps.Stores.keepFields(gr, newStatusFields(&b.deps, served[0], k.Names.Plural, store.Resources))
 	}

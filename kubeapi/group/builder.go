@@ -36,7 +36,7 @@ func New(d Deps, group string, versions ...string) *Builder {
 func (b *Builder) Resource(name string, r *rest.Resource) {
 	parent, _, sub := strings.Cut(name, "/")
 	for _, gv := range b.Versions() {
-		if b.deps.serves(gv, name) && (!sub || b.Has(gv.Version, parent)) {
+		if b.deps.serves(gv, name) && (!sub || b.Get(gv.Version, parent) != nil) {
 			b.Put(gv.Version, name, r)
 		}
 	}

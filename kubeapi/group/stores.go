@@ -60,9 +60,8 @@ func (s *Stores) Put(gr schema.GroupResource, r *rest.Resource) {
 	}
 }
 
-// add enters the resource of a store, whose keys are below a prefix of the chain's.
-func (s *Stores) add(gr schema.GroupResource, store registry.AnyStore, prefix string) {
-	r := store.Resource()
+// add enters a store and its resource. The keys are below a prefix of the chain's.
+func (s *Stores) add(gr schema.GroupResource, store registry.AnyStore, r *rest.Resource, prefix string) {
 	s.Put(gr, r)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -187,7 +187,7 @@ func (e *group) discovery() *apidiscoveryv2.APIGroupDiscovery {
 
 // aggregate turns the flat list of resources into resources with their
 // subresources.
-func aggregate(v Version) []apidiscoveryv2.APIResourceDiscovery {
+func aggregate(v *Version) []apidiscoveryv2.APIResourceDiscovery {
 	var resources []apidiscoveryv2.APIResourceDiscovery
 	at := map[string]int{}
 	index := func(name string, r metav1.APIResource) int {

@@ -64,8 +64,8 @@ type Groups struct {
 // group is one group with what was made from it since it changed.
 type group struct {
 	name     string
-	versions map[string]Version
-	ordered  []Version // nil after a change
+	versions map[string]*Version
+	ordered  []*Version // nil after a change
 
 	plain, aggregated part
 }
@@ -103,10 +103,10 @@ func (g *Groups) Set(v Version) {
 	}
 	e := g.groups[v.GroupVersion.Group]
 	if e == nil {
-		e = &group{name: v.GroupVersion.Group, versions: map[string]Version{}}
+		e = &group{name: v.GroupVersion.Group, versions: map[string]*Version{}}
 		g.groups[e.name] = e
 	}
-	e.versions[v.GroupVersion.Version] = v
+	e.versions[v.GroupVersion.Version] = &v
 	g.touch(e)
 	g.notify(v.GroupVersion)
 }
@@ -141,7 +141,10 @@ func (g *Groups) Get(gv schema.GroupVersion) (Version, bool) {
 		return Version{}, false
 	}
 	v, ok := e.versions[gv.Version]
-	return v, ok
+	if !ok {
+		return Version{}, false
+	}
+	return *v, true
 }
 
 // ResourceOf returns the resource that serves a kind of a version; false if there
@@ -171,12 +174,15 @@ func (g *Groups) Serves(gv schema.GroupVersion, path string) bool {
 func (g *Groups) Versions() []Version {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var all []Version
+	groups := g.order((*group).named)
 	if core := g.groups[""]; core != nil {
-		all = append(all, core.order()...)
+		groups = slices.Insert(groups, 0, core)
 	}
-	for _, e := range g.order((*group).named) {
-		all = append(all, e.order()...)
+	var all []Version
+	for _, e := range groups {
+		for _, v := range e.order() {
+			all = append(all, *v)
+		}
 	}
 	return all
 }
@@ -225,9 +231,9 @@ func (e *group) priority() int32 {
 }
 
 // order returns the versions of the group.
-func (e *group) order() []Version {
+func (e *group) order() []*Version {
 	if e.ordered == nil {
-		e.ordered = slices.SortedFunc(maps.Values(e.versions), func(a, b Version) int {
+		e.ordered = slices.SortedFunc(maps.Values(e.versions), func(a, b *Version) int {
 			return cmp.Or(cmp.Compare(b.VersionPriority, a.VersionPriority),
 				version.CompareKubeAwareVersionStrings(b.GroupVersion.Version, a.GroupVersion.Version))
 		})

@@ -110,7 +110,7 @@ func (g *Groups) apiGroup(name string) *metav1.APIGroup {
 	return doc
 }
 
-func (g *Groups) versionsOf(name string) []Version {
+func (g *Groups) versionsOf(name string) []*Version {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e := g.groups[name]; e != nil {

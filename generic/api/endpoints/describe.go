@@ -84,7 +84,7 @@ func (r *Resource) operation(v *verb, s shape) string {
 		middle = "Collection"
 	}
 	namespaced := ""
-	if r.scope.Namespaced && s != everywhere {
+	if r.namespaced() && s != everywhere {
 		namespaced = "Namespaced"
 	}
 	tail := r.kind + title(r.subresource)

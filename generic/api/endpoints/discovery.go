@@ -5,13 +5,17 @@ import (
 
 	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeutil "k8s.io/apimachinery/pkg/util/runtime"
 
 	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/negotiation"
+	"triplane.dev/generic/base/routes"
 )
 
 // discovery is the route of the document that lists the group version's resources.
-func (g *APIGroupVersion) discovery(resources []metav1.APIResource) route {
+func (g *APIGroupVersion) discovery() routes.Route {
+	resources, err := g.Discovered()
+	runtimeutil.Must(err) // the group version is installed
 	doc := &metav1.APIResourceList{
 		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
 		GroupVersion: g.GroupVersion.String(),
@@ -23,11 +27,11 @@ func (g *APIGroupVersion) discovery(resources []metav1.APIResource) route {
 	}
 	types := negotiation.MediaTypes(true)
 	h := func(w http.ResponseWriter, r *http.Request) { responsewriters.WriteObject(w, r, http.StatusOK, doc) }
-	return route{
-		restful.Route{Method: http.MethodGet, Path: g.prefix() + "/", Function: routed(h), Produces: types, Consumes: types},
-		func(d *restful.Route) {
+	return routes.Route{
+		Method: http.MethodGet, Path: g.prefix() + "/", Handler: served(h), Produces: types, Consumes: types,
+		Describe: func(d *restful.Route) {
 			d.Doc, d.Operation = "get available resources", "get"+g.groupVersionName()+"APIResources"
-			writes(d, metav1.APIResourceList{}, http.StatusOK)
+			routes.Returns(d, metav1.APIResourceList{}, http.StatusOK)
 		},
 	}
 }

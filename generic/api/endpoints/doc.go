@@ -1,5 +1,5 @@
-// Package endpoints joins rest.Resource with HTTP: APIGroupVersion.Install registers a go-restful
-// route for each verb that a resource of the group version has.
+// Package endpoints joins rest.Resource with HTTP: the Service of an APIGroupVersion has a route for each verb of its
+// resources. The routes of a resource are made when a request or a document needs them.
 //
 // A verb is a row of the table in verbs.go: its method, the shape of its path,
 // what the resource must have, and the handler constructor of package

@@ -3,7 +3,6 @@ package endpoints
 import (
 	"time"
 
-	"github.com/emicklei/go-restful/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -58,7 +57,4 @@ type APIGroupVersion struct {
 	TypeConverter func() (managedfields.TypeConverter, error)
 
 	Shared
-	// Routes is handed what makes the routes of a service, which has none itself: as a router
-	// needs them, or described for documents.
-	Routes func(ws *restful.WebService, routes func(described bool) []restful.Route)
 }

@@ -2,18 +2,20 @@ package endpoints
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	runtimeutil "k8s.io/apimachinery/pkg/util/runtime"
 
 	"triplane.dev/generic/api/handlers"
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/routes"
 )
 
 // Keys of a route's metadata, which OpenAPI shows.
@@ -22,57 +24,74 @@ const (
 	metaKind   = "x-kubernetes-group-version-kind"
 )
 
-// Install registers the routes of the group version in the container and returns its resources as in discovery.
-func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIResource, error) {
-	ws, resources, err := g.Service()
-	if err == nil {
-		container.Add(ws)
+// Service returns the routes of the group version, the discovery document at its root among them.
+func (g *APIGroupVersion) Service() routes.Service {
+	s := &service{group: g, sets: map[string][]string{}}
+	for p := range g.Resources {
+		name, _, _ := strings.Cut(p, "/")
+		s.sets[name] = append(s.sets[name], p)
 	}
-	return resources, err
+	for _, paths := range s.sets {
+		slices.Sort(paths)
+	}
+	return s
 }
 
-// Service returns the routes of the group version, the discovery document at its root among them, and what discovery
-// shows of its resources, sorted as kube-apiserver does.
-func (g *APIGroupVersion) Service() (*restful.WebService, []metav1.APIResource, error) {
-	ws := new(restful.WebService)
-	ws.Path(g.prefix()).Doc("API at " + g.prefix()).Consumes("*/*").ApiVersion(g.GroupVersion.String())
-	ws.Produces(append(g.rules().MediaTypes(), g.rules().StreamMediaTypes()...)...)
-	paths := make([]string, 0, len(g.Resources))
-	for p := range g.Resources {
-		paths = append(paths, p)
+// service is the Service of a group version. A set has the routes of a resource and its subresources; that of the name
+// "" is the discovery document.
+type service struct {
+	group *APIGroupVersion
+	sets  map[string][]string // keys of Resources
+}
+
+// Root implements routes.Service.
+func (s *service) Root() string { return s.group.prefix() }
+
+// SetOf implements routes.Service.
+func (s *service) SetOf(below string) (string, bool) {
+	if below == "" {
+		return "", true
 	}
-	sort.Strings(paths)
-	resources := make([]metav1.APIResource, 0, len(paths))
-	var lists []func() []route
-	for _, p := range paths {
+	name, rest, _ := strings.Cut(strings.TrimPrefix(below, "watch/"), "/")
+	if name == "namespaces" {
+		_, rest, _ = strings.Cut(rest, "/")
+		if namespaced, _, _ := strings.Cut(rest, "/"); s.sets[namespaced] != nil {
+			return namespaced, true
+		}
+	}
+	return name, s.sets[name] != nil
+}
+
+// Sets implements routes.Service.
+func (s *service) Sets() []string { return append(slices.Sorted(maps.Keys(s.sets)), "") }
+
+// Routes implements routes.Service.
+func (s *service) Routes(set string) (all []routes.Route) {
+	if set == "" {
+		return []routes.Route{s.group.discovery()}
+	}
+	for _, p := range s.sets[set] {
+		r, err := s.group.Resource(p)
+		runtimeutil.Must(err) // Discovered has found none
+		all = append(all, r.routes()...)
+	}
+	return all
+}
+
+// Discovered returns what discovery shows of the resources, sorted as kube-apiserver does. It fails for a resource that
+// cannot be served.
+func (g *APIGroupVersion) Discovered() ([]metav1.APIResource, error) {
+	resources := make([]metav1.APIResource, 0, len(g.Resources))
+	for _, p := range slices.Sorted(maps.Keys(g.Resources)) {
 		r, err := g.Resource(p)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		lists = append(lists, r.install()...)
-		if len(r.verbs) > 0 {
-			resources = append(resources, r.discovered())
+		if shown := r.discovered(); len(shown.Verbs) > 0 {
+			resources = append(resources, shown)
 		}
 	}
-	g.Routes(ws, func(described bool) []restful.Route {
-		var all []restful.Route
-		for _, some := range append(lists, func() []route { return []route{g.discovery(resources)} }) {
-			for _, r := range some() {
-				if described {
-					r.describe(&r.Route)
-				}
-				all = append(all, r.Route)
-			}
-		}
-		return slices.Clone(all) // without spare capacity: it is kept
-	})
-	return ws, resources, nil
-}
-
-// route is a route as requests take it, and what describes it for documents.
-type route struct {
-	restful.Route
-	describe func(*restful.Route)
+	return resources, nil
 }
 
 // anything is what routes consume whose handlers look at the media type themselves.
@@ -85,21 +104,27 @@ func (g *APIGroupVersion) prefix() string {
 	return g.Root + "/" + g.GroupVersion.Group + "/" + g.GroupVersion.Version
 }
 
-// install enters the verbs that the resource has, and returns what makes their
-// routes.
-func (r *Resource) install() (routes []func() []route) {
-	r.eachVerb(func(v *verb, h http.HandlerFunc) {
-		r.verbs = append(r.verbs, v.discovery)
+// routes makes the routes of the resource.
+func (r *Resource) routes() (all []routes.Route) {
+	r.eachVerb(func(v *verb) {
+		h := served(v.handler(r.scope()))
 		for _, s := range v.shapes {
-			if s != everywhere || r.scope.Namespaced {
-				routes = append(routes, func() []route { return []route{r.route(v, s, h)} })
+			if s != everywhere || r.namespaced() {
+				all = append(all, r.route(v, s, h))
 			}
 		}
 	})
-	if r.storage.Connect != nil {
-		routes = append(routes, r.connect())
+	if r.storage.Connect == nil {
+		return all
 	}
-	return routes
+	h := served(handlers.Connect(r.scope()))
+	for _, method := range r.storage.ConnectMethods {
+		all = append(all, r.connectRoute(method, "", h))
+		if r.storage.ConnectPath != "" {
+			all = append(all, r.connectRoute(method, "WithPath", h))
+		}
+	}
+	return all
 }
 
 // place is the path of a shape below the group version.
@@ -111,25 +136,25 @@ func (r *Resource) place(s shape) string {
 			p += "/" + r.subresource
 		}
 	}
-	if r.scope.Namespaced && s != everywhere {
+	if r.namespaced() && s != everywhere {
 		p = "namespaces/{namespace}/" + p
 	}
 	return p
 }
 
-func (r *Resource) route(v *verb, s shape, h http.HandlerFunc) route {
+func (r *Resource) route(v *verb, s shape, h http.HandlerFunc) routes.Route {
 	path := r.place(s)
 	if v.watchPath {
 		path = "watch/" + path
 	}
 	consumes := anything
 	if v.reads == patchBody {
-		consumes = r.scope.PatchTypes()
+		consumes = r.scope().PatchTypes()
 	}
-	return route{
-		restful.Route{Method: v.method, Path: r.group.prefix() + "/" + path, Function: routed(h), Produces: r.produces(v),
-			Consumes: consumes},
-		func(d *restful.Route) {
+	return routes.Route{
+		Method: v.method, Path: r.group.prefix() + "/" + path, Handler: h, Produces: r.produces(v),
+		Consumes: consumes,
+		Describe: func(d *restful.Route) {
 			d.Doc, d.Operation = v.doc(r), r.operation(v, s)
 			r.pathParams(d, s)
 			param(d, restful.QueryParameter("pretty", prettyDoc))
@@ -145,25 +170,25 @@ func (r *Resource) route(v *verb, s shape, h http.HandlerFunc) route {
 
 // label says what the route does, and with which kind.
 func (r *Resource) label(d *restful.Route, action string) {
-	k := r.scope.Kind
+	k := r.served
 	d.Metadata = map[string]any{metaAction: action, metaKind: metav1.GroupVersionKind{Group: k.Group, Version: k.Version,
 		Kind: k.Kind}}
 }
 
-// routed makes a go-restful function of a handler.
-func routed(h http.HandlerFunc) restful.RouteFunction {
-	return func(req *restful.Request, resp *restful.Response) {
-		request.MarkServed(req.Request.Context())
-		h(resp.ResponseWriter, req.Request)
+// served marks a request as one of a resource.
+func served(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		request.MarkServed(r.Context())
+		h(w, r)
 	}
 }
 
 func (r *Resource) pathParams(d *restful.Route, s shape) {
-	if r.scope.Namespaced && s != everywhere {
+	if r.namespaced() && s != everywhere {
 		param(d, restful.PathParameter("namespace", "object name and auth scope, such as for teams and projects"))
 	}
 	if s == item {
-		param(d, restful.PathParameter("name", "name of the "+r.scope.Kind.Kind))
+		param(d, restful.PathParameter("name", "name of the "+r.served.Kind))
 	}
 }
 
@@ -194,15 +219,7 @@ func (r *Resource) bodies(d *restful.Route, v *verb) {
 	if d.ReadSample != nil {
 		param(d, restful.BodyParameter("body", "").Required(v.reads != deleteBody))
 	}
-	writes(d, r.written(v), v.codes...)
-}
-
-// writes documents the object of answers.
-func writes(d *restful.Route, sample any, codes ...int) {
-	d.WriteSample, d.ResponseErrors = sample, map[int]restful.ResponseError{}
-	for _, code := range codes {
-		d.ResponseErrors[code] = restful.ResponseError{Code: code, Message: http.StatusText(code), Model: sample}
-	}
+	routes.Returns(d, r.written(v), v.codes...)
 }
 
 func (r *Resource) written(v *verb) any {
@@ -231,17 +248,17 @@ func (r *Resource) written(v *verb) any {
 // sample is an empty object of the served version, whose Go type names its model.
 func (r *Resource) sample() any {
 	if r.group.Scheme != nil {
-		if obj, err := r.group.Scheme.New(r.scope.Kind); err == nil {
+		if obj, err := r.group.Scheme.New(r.served); err == nil {
 			return obj
 		}
 	}
-	return r.scope.Codec.New()
+	return r.scope().Codec.New()
 }
 
 // listSample is an empty list of the served version.
 func (r *Resource) listSample() any {
 	if r.group.Scheme != nil {
-		k := r.scope.Kind
+		k := r.served
 		k.Kind += "List"
 		if l, err := r.group.Scheme.New(k); err == nil {
 			return l
@@ -253,43 +270,22 @@ func (r *Resource) listSample() any {
 	return runtime.Unknown{}
 }
 
-// connect returns what makes a route for each method of Connect, with and
-// without the rest of a path behind it.
-func (r *Resource) connect() func() []route {
-	for _, method := range r.storage.ConnectMethods {
-		if v := connectVerbs[method]; v != "" {
-			r.verbs = append(r.verbs, v)
-		}
-	}
-	return func() (routes []route) {
-		h := handlers.Connect(r.scope)
-		for _, method := range r.storage.ConnectMethods {
-			routes = append(routes, r.connectRoute(method, "", h))
-			if r.storage.ConnectPath != "" {
-				routes = append(routes, r.connectRoute(method, "WithPath", h))
-			}
-		}
-		return routes
-	}
-}
-
-func (r *Resource) connectRoute(method, suffix string, h http.HandlerFunc) route {
+func (r *Resource) connectRoute(method, suffix string, h http.HandlerFunc) routes.Route {
 	v := &verb{action: "connect", prefix: "connect"}
 	path := r.place(item)
 	if suffix != "" {
 		path += "/{path:*}"
 	}
 	name := fmt.Sprintf("%s%s%s", v.prefix, r.group.groupVersionName(), title(strings.ToLower(method)))
-	if r.scope.Namespaced {
+	if r.namespaced() {
 		name += "Namespaced"
 	}
 	name += r.kind + title(r.subresource) + suffix
-	return route{
-		restful.Route{Method: method, Path: r.group.prefix() + "/" + path, Function: routed(h), Produces: anything,
-			Consumes: anything},
-		func(d *restful.Route) {
+	return routes.Route{
+		Method: method, Path: r.group.prefix() + "/" + path, Handler: h, Produces: anything, Consumes: anything,
+		Describe: func(d *restful.Route) {
 			d.Doc, d.Operation = docConnect(r, method), name
-			writes(d, "string", http.StatusOK)
+			routes.Returns(d, "string", http.StatusOK)
 			r.pathParams(d, item)
 			if r.storage.NewOptions != nil {
 				addOptions(d, r.storage.NewOptions())

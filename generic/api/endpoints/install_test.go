@@ -3,7 +3,6 @@ package endpoints
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +20,7 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/routes"
 )
 
 // What the resources of this file have does nothing.
@@ -68,24 +68,19 @@ func coreVersion() *APIGroupVersion {
 	}
 }
 
-// install returns what makes the routes of coreVersion, and what discovery shows.
-func install(t *testing.T) (routes func(described bool) []restful.Route, _ []metav1.APIResource) {
-	t.Helper()
-	g := coreVersion()
-	g.Routes = func(ws *restful.WebService, of func(bool) []restful.Route) {
-		if routes = of; len(ws.Routes()) != 0 {
-			t.Error("the service has routes")
-		}
+// documented returns the described routes of coreVersion.
+func documented() (all []restful.Route) {
+	for _, r := range routes.All(coreVersion().Service()) {
+		all = append(all, r.Documented())
 	}
-	resources, err := g.Install(restful.NewContainer())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return routes, resources
+	return all
 }
 
 func TestDiscovery(t *testing.T) {
-	routes, shown := install(t)
+	shown, err := coreVersion().Discovered()
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []metav1.APIResource{
 		{Name: "bindings", SingularName: "binding", Kind: "Binding", Verbs: metav1.Verbs{"create"}},
 		{Name: "pods", SingularName: "pod", Namespaced: true, Kind: "Pod", ShortNames: []string{"po"}, Categories: []string{"all"},
@@ -99,8 +94,7 @@ func TestDiscovery(t *testing.T) {
 		t.Errorf("%+v\nwant\n%+v", shown, want)
 	}
 	w := httptest.NewRecorder()
-	all := routes(false)
-	all[len(all)-1].Function(restful.NewRequest(httptest.NewRequest(http.MethodGet, "/api/v1/", nil)), restful.NewResponse(w))
+	coreVersion().Service().Routes("")[0].Handler(w, httptest.NewRequest(http.MethodGet, "/api/v1/", nil))
 	var list metav1.APIResourceList
 	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || list.GroupVersion != "v1" || len(list.APIResources) != 5 {
 		t.Errorf("%v %s", err, w.Body)
@@ -133,27 +127,40 @@ func TestHandlersWithoutRoutes(t *testing.T) {
 	}
 }
 
-// Requests find the routes that documents show, without what describes them.
-func TestRoutesAreThoseOfDocuments(t *testing.T) {
-	routes, _ := install(t)
-	show := func(routes []restful.Route, described bool) (all []string) {
-		for _, r := range routes {
-			all = append(all, fmt.Sprint(r.Method, r.Path, r.Produces, r.Consumes))
-			if (r.Doc != "") != described || r.Function == nil {
-				t.Errorf("%s %s: %q", r.Method, r.Path, r.Doc)
+// The set of a path has its route, and no other set has it.
+func TestSets(t *testing.T) {
+	service := coreVersion().Service()
+	of := func(path string) (found []string) {
+		for _, set := range service.Sets() {
+			for _, r := range service.Routes(set) {
+				if r.Path == path && r.Handler != nil {
+					found = append(found, set)
+				}
 			}
 		}
-		return all
+		return slices.Compact(found)
 	}
-	if got, want := show(routes(false), false), show(routes(true), true); !slices.Equal(got, want) || len(got) < 20 {
-		t.Errorf("%q\nwant\n%q", got, want)
+	n := 0
+	for _, r := range routes.All(service) {
+		n++
+		set, ok := service.SetOf(strings.Trim(strings.TrimPrefix(r.Path, service.Root()), "/"))
+		if want := of(r.Path); !ok || !slices.Equal([]string{set}, want) {
+			t.Errorf("%s: in the set %q (%v), want %q", r.Path, set, ok, want)
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d routes", n)
+	}
+	for _, path := range []string{"cats", "namespaces", "namespaces/a/cats", "watch", "/pods"} {
+		if set, ok := service.SetOf(path); ok {
+			t.Errorf("%s is in the set %q", path, set)
+		}
 	}
 }
 
 func TestOperations(t *testing.T) {
-	routes, _ := install(t)
 	got := map[string]string{}
-	for _, r := range routes(true) {
+	for _, r := range documented() {
 		got[r.Operation] = r.Method + " " + strings.TrimPrefix(r.Path, "/api/v1") + " " + r.Doc
 		if r.Operation != "getCoreV1APIResources" && (r.Metadata[metaAction] == nil || r.Metadata[metaKind] == nil) {
 			t.Errorf("%s lacks metadata", r.Operation)
@@ -180,13 +187,12 @@ func TestOperations(t *testing.T) {
 }
 
 func TestParameters(t *testing.T) {
-	routes, _ := install(t)
 	want := map[string][]string{
 		"patchCoreV1NamespacedPod":          {"body", "dryRun", "fieldManager", "fieldValidation", "force", "name", "namespace", "pretty"},
 		"deleteCoreV1NamespacedPod":         {"body", "dryRun", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential", "name", "namespace", "orphanDependents", "pretty", "propagationPolicy"},
 		"connectCoreV1GetNamespacedPodExec": {"command", "container", "name", "namespace", "stderr", "stdin", "stdout", "tty"},
 	}
-	for _, r := range routes(true) {
+	for _, r := range documented() {
 		names, ok := want[r.Operation]
 		if !ok {
 			continue

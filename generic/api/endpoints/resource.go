@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeutil "k8s.io/apimachinery/pkg/util/runtime"
 
 	"triplane.dev/generic/api/codec"
 	"triplane.dev/generic/api/discovery"
@@ -31,9 +32,10 @@ type Resource struct {
 	storage     *rest.Resource
 	parent      *rest.Resource // storage itself for resources
 	// kind names operations: that of the resource, for subresources too.
-	kind  string
-	scope *handlers.RequestScope
-	verbs []string
+	kind string
+	// served is the kind that requests carry.
+	served schema.GroupVersionKind
+	scope  func() *handlers.RequestScope // made once
 }
 
 // Resource returns the resource or subresource at a path of g.Resources
@@ -51,65 +53,72 @@ func (g *APIGroupVersion) Resource(path string) (*Resource, error) {
 	if p := g.Resources[r.name]; r.subresource != "" && p != nil {
 		r.parent = p
 	}
-	kind, codec, err := g.codec(r.storage)
-	if err != nil {
+	var err error
+	if r.served, err = g.kindOf(r.storage); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	r.kind = kind.Kind
-	if r.subresource != "" && g.Resources[r.name] != nil {
-		parentKind, _, err := g.codec(r.parent)
-		if err != nil {
+	parent := r.served
+	if r.parent != r.storage {
+		if parent, err = g.kindOf(r.parent); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		r.kind = parentKind.Kind
 	}
-	r.scope = g.scope(r, kind, codec)
+	r.kind = parent.Kind
+	r.scope = sync.OnceValue(func() *handlers.RequestScope { return g.scope(r) })
 	return r, nil
 }
 
 // Scope is what the handlers of the resource share. It is not to be changed.
-func (r *Resource) Scope() *handlers.RequestScope { return r.scope }
+func (r *Resource) Scope() *handlers.RequestScope { return r.scope() }
 
 // Handlers makes a handler for each verb that the resource has, by the verb of
 // request.Info ("list", "deletecollection"). Connect, whose methods the resource
 // names, is not among them.
 func (r *Resource) Handlers() map[string]http.HandlerFunc {
 	out := make(map[string]http.HandlerFunc, len(verbs))
-	r.eachVerb(func(v *verb, h http.HandlerFunc) { out[v.discovery] = h })
+	r.eachVerb(func(v *verb) { out[v.discovery] = v.handler(r.scope()) })
 	return out
 }
 
 // eachVerb calls f with the rows of the table that the resource has.
-func (r *Resource) eachVerb(f func(v *verb, h http.HandlerFunc)) {
+func (r *Resource) eachVerb(f func(v *verb)) {
 	for i := range verbs {
 		v := &verbs[i]
 		if r.subresource == "" && !v.main || r.subresource != "" && !v.sub {
 			continue
 		}
 		if v.has(r.storage) {
-			f(v, v.handler(r.scope))
+			f(v)
 		}
 	}
 }
 
-// codec returns the kind that requests of a resource carry in this version, and
-// how it travels.
-func (g *APIGroupVersion) codec(r *rest.Resource) (kind schema.GroupVersionKind, c rest.Codec, err error) {
-	if r.Codec != nil {
-		if c, err = r.Codec(g.GroupVersion); err != nil {
-			return kind, nil, err
-		}
-		return cmp.Or(r.Kind, c.Kind()), c, nil
+// codec returns how the kind of requests of a resource is encoded in this version.
+func (g *APIGroupVersion) codec(r *Resource) rest.Codec {
+	var c rest.Codec
+	var err error
+	if r.storage.Codec != nil {
+		c, err = r.storage.Codec(g.GroupVersion)
+	} else {
+		c, err = codec.New(g.Scheme, r.served, codec.Options{Default: r.storage.Default})
 	}
-	if kind, err = g.kindOf(r); err == nil {
-		c, err = codec.New(g.Scheme, kind, codec.Options{Default: r.Default})
-	}
-	return kind, c, err
+	runtimeutil.Must(err) // kindOf has found the kind
+	return c
 }
 
-// kindOf returns the kind that requests of a resource without a codec carry.
+// kindOf returns the kind that requests of a resource carry in this version.
 func (g *APIGroupVersion) kindOf(r *rest.Resource) (schema.GroupVersionKind, error) {
+	if r.Codec != nil {
+		c, err := r.Codec(g.GroupVersion)
+		if err != nil {
+			return schema.GroupVersionKind{}, err
+		}
+		return cmp.Or(r.Kind, c.Kind()), nil
+	}
 	if !r.Kind.Empty() {
+		if !g.Scheme.Recognizes(r.Kind) {
+			return schema.GroupVersionKind{}, fmt.Errorf("%s is not in the scheme", r.Kind)
+		}
 		return r.Kind, nil
 	}
 	kinds, _, err := g.Scheme.ObjectKinds(r.New())
@@ -146,7 +155,8 @@ func (g *APIGroupVersion) hub(r *rest.Resource, kind schema.GroupVersionKind) sc
 }
 
 // scope is what the handlers of the resource share.
-func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec rest.Codec) *handlers.RequestScope {
+func (g *APIGroupVersion) scope(r *Resource) *handlers.RequestScope {
+	kind, codec := r.served, g.codec(r)
 	s := &handlers.RequestScope{
 		Scope: responsewriters.Scope{
 			Storage: r.storage, Kind: kind, Hub: g.hub(r.storage, kind), Codec: codec, CBOR: g.CBOR,
@@ -159,7 +169,7 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		Shards:              g.Shards,
 		MinRequestTimeout:   g.MinRequestTimeout,
 		SchemeName:          g.SchemeName,
-		Namespaced:          r.parent.Namespaced,
+		Namespaced:          r.namespaced(),
 	}
 	s.Table = r.storage.ConvertToTable
 	if s.Table == nil && (r.storage.Get != nil || r.storage.List != nil) { // reviews and actions are never shown as tables
@@ -208,24 +218,35 @@ func (g *APIGroupVersion) fieldManager(r *Resource, s *handlers.RequestScope) fu
 
 // codecFor returns the codec of a version that managed fields may name.
 func (r *Resource) codecFor(gv schema.GroupVersion) (rest.Codec, error) {
-	if gv == r.scope.Kind.GroupVersion() {
-		return r.scope.Codec, nil
+	if gv == r.served.GroupVersion() {
+		return r.scope().Codec, nil
 	}
 	if r.storage.Codec != nil {
 		if codec, err := r.storage.Codec(gv); err != nil || codec.Kind().GroupVersion() == gv {
 			return codec, err
 		}
 	}
-	return nil, fmt.Errorf("%s is not served in %s", r.scope.Kind.Kind, gv)
+	return nil, fmt.Errorf("%s is not served in %s", r.served.Kind, gv)
 }
+
+// namespaced reports whether the objects are in namespaces.
+func (r *Resource) namespaced() bool { return r.parent.Namespaced }
 
 // discovered is what discovery shows of the resource.
 func (r *Resource) discovered() metav1.APIResource {
-	a := metav1.APIResource{Name: r.path, Namespaced: r.scope.Namespaced, Kind: r.scope.Kind.Kind}
-	slices.Sort(r.verbs)
-	a.Verbs = slices.Compact(r.verbs)
-	if !r.storage.Kind.Empty() && r.scope.Kind.GroupVersion() != r.group.GroupVersion {
-		a.Group, a.Version = r.scope.Kind.Group, r.scope.Kind.Version
+	a := metav1.APIResource{Name: r.path, Namespaced: r.namespaced(), Kind: r.served.Kind}
+	r.eachVerb(func(v *verb) { a.Verbs = append(a.Verbs, v.discovery) })
+	if r.storage.Connect != nil {
+		for _, method := range r.storage.ConnectMethods {
+			if v := connectVerbs[method]; v != "" {
+				a.Verbs = append(a.Verbs, v)
+			}
+		}
+	}
+	slices.Sort(a.Verbs)
+	a.Verbs = slices.Compact(a.Verbs)
+	if !r.storage.Kind.Empty() && r.served.GroupVersion() != r.group.GroupVersion {
+		a.Group, a.Version = r.served.Group, r.served.Version
 	}
 	if r.subresource != "" {
 		return a
@@ -242,5 +263,5 @@ func (r *Resource) storageVersionHash() string {
 	if r.storage.StorageVersion.Empty() && !watches(r.storage) {
 		return ""
 	}
-	return discovery.StorageVersionHash(cmp.Or(r.storage.StorageVersion, r.scope.Hub))
+	return discovery.StorageVersionHash(cmp.Or(r.storage.StorageVersion, r.group.hub(r.storage, r.served)))
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/emicklei/go-restful/v3"
-
 	"triplane.dev/generic/base/request"
 )
 
@@ -16,8 +14,7 @@ type Rule string
 
 // Rules of the generic server; handlers that are Claimants define more.
 const (
-	// RuleRoutes is a service of the go-restful container. It claims everything below its root, even if none of
-	// its routes matches.
+	// RuleRoutes is a service. It claims everything below its root, even if none of its routes matches.
 	RuleRoutes Rule = "routes"
 	// RulePath is a path of the PathRecorderMux, RulePrefix is a prefix.
 	RulePath   Rule = "path"
@@ -72,8 +69,8 @@ type Claimant interface {
 // Claims returns the paths of the container and the mux, by path.
 func (h *APIServerHandler) Claims() []Claim {
 	var claims []Claim
-	for _, path := range h.router.paths(h.GoRestfulContainer) {
-		claims = append(claims, Claim{Path: strings.TrimSuffix(path, "/"), Rule: RuleRoutes})
+	for path := range h.router.services() {
+		claims = append(claims, Claim{Path: path, Rule: RuleRoutes})
 	}
 	claims = append(claims, h.NonGoRestfulMux.claims()...)
 	slices.SortStableFunc(claims, func(a, b Claim) int { return strings.Compare(a.Path, b.Path) })
@@ -82,7 +79,7 @@ func (h *APIServerHandler) Claims() []Claim {
 
 // ClaimOf returns the claim that covers a request; false if the handler delegates it.
 func (h *APIServerHandler) ClaimOf(q Inquiry) (Claim, bool) {
-	if c, ok := h.router.claimOf(h.GoRestfulContainer, q); ok {
+	if c, ok := h.router.claimOf(q); ok {
 		return c, true
 	}
 	return h.NonGoRestfulMux.claimOf(q)
@@ -144,14 +141,14 @@ func (m *PathRecorderMux) claimOf(q Inquiry) (Claim, bool) {
 }
 
 // claimOf returns the service whose root is the path or an ancestor of it, with the matching route.
-func (r *router) claimOf(c *restful.Container, q Inquiry) (Claim, bool) {
-	svc, root := findService(*r.services(c), q.Info.Path)
-	if root == "" {
+func (r *router) claimOf(q Inquiry) (Claim, bool) {
+	s, root := r.find(q.Info.Path)
+	if s == nil {
 		return Claim{}, false
 	}
 	claim := Claim{Path: root, Rule: RuleRoutes}
-	if open := svc.open(); open.err == nil {
-		if route := open.index.find(below(q.Info.Path, root), q.Method); route != nil {
+	if s.container == nil {
+		if route := s.route(q.Info.Path, q.Method, root); route != nil {
 			claim.Route = route.Method + " " + route.Path
 		}
 	}

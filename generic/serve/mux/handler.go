@@ -3,17 +3,17 @@ package mux
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 
 	"github.com/emicklei/go-restful/v3"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/base/routes"
 )
 
 // APIServerHandler serves the requests of a server.
@@ -21,12 +21,12 @@ type APIServerHandler struct {
 	// FullHandlerChain is the filter chain with the Director. Before PrepareRun, and on all but the outermost
 	// server, it is the Director.
 	FullHandlerChain http.Handler
-	// GoRestfulContainer has the routes of API resources. Its router finds the WebService by path, so that the
-	// number of routes does not slow down other requests.
+	// GoRestfulContainer has the services of programs that embed the server. The routes of API resources are not in it
+	// (Add).
 	GoRestfulContainer *restful.Container
 	// NonGoRestfulMux has all other paths; its not-found handler is the delegate.
 	NonGoRestfulMux *PathRecorderMux
-	// Director dispatches a request to the container, otherwise to the mux.
+	// Director dispatches a request to a service, otherwise to the mux.
 	Director http.Handler
 
 	router *router
@@ -37,15 +37,15 @@ func NewAPIServerHandler(name string, notFound http.Handler) *APIServerHandler {
 	mux := NewPathRecorderMux(name)
 	mux.NotFoundHandler(notFound)
 
-	router := newRouter()
 	container := restful.NewContainer()
+	router := newRouter(container)
 	container.ServeMux = http.NewServeMux()
 	container.Router(router)
 	container.DoNotRecover(false)
 	container.RecoverHandler(recovered)
 	container.ServiceErrorHandler(serviceError)
 
-	d := &director{name: name, container: container, router: router, mux: mux}
+	d := &director{name: name, router: router, mux: mux}
 	return &APIServerHandler{
 		FullHandlerChain:   d,
 		GoRestfulContainer: container,
@@ -55,9 +55,9 @@ func NewAPIServerHandler(name string, notFound http.Handler) *APIServerHandler {
 	}
 }
 
-// ListedPaths returns the root paths of the container's services and the listed paths of the mux.
+// ListedPaths returns the root paths of the services and the listed paths of the mux.
 func (h *APIServerHandler) ListedPaths() []string {
-	return append(h.router.paths(h.GoRestfulContainer), h.NonGoRestfulMux.ListedPaths()...)
+	return append(slices.Collect(maps.Keys(h.router.services())), h.NonGoRestfulMux.ListedPaths()...)
 }
 
 // ServeHTTP serves a request through the filters.
@@ -66,19 +66,27 @@ func (h *APIServerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 type director struct {
-	name      string
-	container *restful.Container
-	router    *router
-	mux       *PathRecorderMux
+	name   string
+	router *router
+	mux    *PathRecorderMux
 }
 
 func (d *director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request.MarkServer(r.Context(), d.name)
-	if d.router.claims(d.container, r.URL.Path) {
-		d.container.Dispatch(w, r)
-		return
+	s, root := d.router.find(r.URL.Path)
+	switch {
+	case s == nil:
+		d.mux.ServeHTTP(w, r)
+	case s.container != nil:
+		d.router.container.Dispatch(w, r)
+	default:
+		defer func() {
+			if reason := recover(); reason != nil {
+				recovered(reason, w)
+			}
+		}()
+		s.serve(w, r, root)
 	}
-	d.mux.ServeHTTP(w, r)
 }
 
 // recovered responds for a handler that panicked inside a route.
@@ -96,40 +104,46 @@ func recovered(reason any, w http.ResponseWriter) {
 		http.StatusInternalServerError)
 }
 
-// serviceError responds if no route of a service matches: unknown resources, methods that are not allowed, media
-// types that are not supported.
+// serviceError responds for the container if no route of a service matches.
 func serviceError(e restful.ServiceError, req *restful.Request, resp *restful.Response) {
-	for name, values := range e.Header {
-		for _, v := range values {
-			resp.Header().Add(name, v)
-		}
-	}
-	responsewriters.WriteError(resp.ResponseWriter, req.Request,
-		apierrors.NewGenericServerResponse(e.Code, "", schema.GroupResource{}, "", e.Message, 0, false))
+	writeServiceError(resp.ResponseWriter, req.Request, e)
 }
 
-// WebServices returns the services of the container, for documents.
+// WebServices returns the services, for documents.
 func (h *APIServerHandler) WebServices() (all []openapi.WebService) {
-	for _, ws := range h.GoRestfulContainer.RegisteredWebServices() {
-		all = append(all, openapi.WebService{
-			Path: ws.RootPath(), Parameters: ws.PathParameters(),
-			Routes: func() []restful.Route { return h.router.routesOf(ws, true) },
-		})
+	services := h.router.services()
+	for _, root := range slices.Sorted(maps.Keys(services)) {
+		s := services[root]
+		if ws := s.container; ws != nil {
+			all = append(all, openapi.WebService{Path: ws.RootPath(), Parameters: ws.PathParameters(), Routes: ws.Routes})
+			continue
+		}
+		all = append(all, openapi.WebService{Path: root, Routes: func() (documented []restful.Route) {
+			opened, err := s.open()
+			if err != nil {
+				return nil // which was logged
+			}
+			for _, r := range routes.All(opened) {
+				documented = append(documented, r.Documented())
+			}
+			return documented
+		}})
 	}
 	return all
 }
 
 // Refresh makes the Director see services that were added to, or removed from,
 // the container after it began to answer.
-func (h *APIServerHandler) Refresh() { h.router.invalidate() }
+func (h *APIServerHandler) Refresh() { h.router.snapshot.Store(nil) }
 
-// AddLater adds a service that create creates for its first request. It must be called before requests are served.
-func (h *APIServerHandler) AddLater(path string, create func() (*restful.WebService, error)) {
-	h.router.addLater(path, create)
+// Add serves services.
+func (h *APIServerHandler) Add(services ...routes.Service) {
+	for _, s := range services {
+		h.AddLater(s.Root(), func() (routes.Service, error) { return s, nil })
+	}
 }
 
-// DeferRoutes has the routes of a service created when they are needed: its documents, or a request that a route
-// does not match.
-func (h *APIServerHandler) DeferRoutes(ws *restful.WebService, routes func(described bool) []restful.Route) {
-	h.router.deferRoutes(ws, routes)
+// AddLater serves a service at a root path, which open opens for its first request.
+func (h *APIServerHandler) AddLater(root string, open func() (routes.Service, error)) {
+	h.router.add(root, open)
 }

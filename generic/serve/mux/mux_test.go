@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-func says(text string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) })
+func says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }
 }
 
 func get(h http.Handler, path string) *httptest.ResponseRecorder {

@@ -9,99 +9,32 @@ import (
 	"sync/atomic"
 
 	"github.com/emicklei/go-restful/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
+
+	"triplane.dev/generic/api/handlers/responsewriters"
+	"triplane.dev/generic/base/routes"
 )
 
-// router selects the route of a request for the go-restful container. It finds the service by its root path and
-// the route by the path's elements, so that the cost does not depend on the number of resources. If it finds no
-// route, the library's own router decides, because it determines the status of a wrong method or media type.
+// router finds the service of a request by its path, and the route by the path's elements, so that the cost does not
+// depend on the number of resources.
 //
-// It finds services in a snapshot of the container, which is taken at the first request and after each invalidate.
+// The services of the go-restful container are found in a snapshot, which is taken at the first request and after each
+// Refresh. The library's router selects their routes.
 type router struct {
-	mu       sync.Mutex // held while a snapshot is taken
-	snapshot atomic.Pointer[map[string]*service]
-	deferred sync.Map // *restful.WebService: *deferredRoutes
-	// later are services that are created by their first request, by path.
-	later map[string]func() (*restful.WebService, error)
+	container *restful.Container
+	mu        sync.Mutex // held while own changes or a snapshot is taken
+	own       map[string]*service
+	snapshot  atomic.Pointer[map[string]*service]
 }
 
-// deferredRoutes are routes that have not been added to their service yet.
-type deferredRoutes struct {
-	routes func(described bool) []restful.Route
-	add    sync.Once // adds them to the service
-}
-
-// deferRoutes registers routes that are added to a service only when the library's router needs them, because it
-// compiles a regular expression for each path.
-func (r *router) deferRoutes(ws *restful.WebService, routes func(described bool) []restful.Route) {
-	r.deferred.Store(ws, &deferredRoutes{routes: routes})
-}
-
-func (r *router) deferredOf(ws *restful.WebService) *deferredRoutes {
-	d, _ := r.deferred.Load(ws)
-	of, _ := d.(*deferredRoutes)
-	return of
-}
-
-// routesOf returns the routes of a service, with descriptions for documents (described) or without.
-func (r *router) routesOf(ws *restful.WebService, described bool) []restful.Route {
-	if d := r.deferredOf(ws); d != nil {
-		return d.routes(described)
-	}
-	return ws.Routes()
-}
-
-// addAll adds all deferred routes.
-func (r *router) addAll() {
-	r.deferred.Range(func(ws, _ any) bool {
-		r.complete(ws.(*restful.WebService))
-		return true
-	})
-}
-
-// complete adds the deferred routes of a service.
-func (r *router) complete(ws *restful.WebService) {
-	d := r.deferredOf(ws)
-	if d == nil {
-		return
-	}
-	d.add.Do(func() {
-		for _, route := range d.routes(false) {
-			path := strings.TrimPrefix(route.Path, ws.RootPath())
-			ws.Route(ws.Method(route.Method).Path(path).To(route.Function).
-				Produces(route.Produces...).Consumes(route.Consumes...))
-		}
-	})
-}
-
-// service is a WebService with an index of its routes by path, both created on first use.
+// service is a service of the server or, with container, one of the container.
 type service struct {
-	open func() indexed
-}
-
-// indexed is an open service.
-type indexed struct {
-	ws    *restful.WebService
-	index *node
-	err   error // it cannot be created
-}
-
-// addLater adds a service that create creates for its first request. It must be called before requests are served.
-func (r *router) addLater(path string, create func() (*restful.WebService, error)) {
-	if r.later == nil {
-		r.later = map[string]func() (*restful.WebService, error){}
-	}
-	r.later[path] = create
-	r.invalidate()
-}
-
-// paths returns the root paths of all services of a container and of those that are created later.
-func (r *router) paths(c *restful.Container) []string {
-	paths := slices.Collect(maps.Keys(r.later))
-	for _, ws := range c.RegisteredWebServices() {
-		paths = append(paths, ws.RootPath())
-	}
-	return paths
+	container *restful.WebService
+	open      func() (routes.Service, error) // made once
+	mu        sync.Mutex                     // held while sets is extended
+	sets      atomic.Pointer[map[string]*node]
 }
 
 // node is a path element below a service's root. Its children are literal elements, a parameter, or a parameter
@@ -110,67 +43,49 @@ type node struct {
 	literal map[string]*node
 	param   *node
 	rest    *node
-	routes  map[string]*restful.Route // by method
+	routes  []*routes.Route // one for each method
 }
 
-func newRouter() *router { return &router{} }
-
-// invalidate drops the snapshot of the container.
-func (r *router) invalidate() { r.snapshot.Store(nil) }
-
-// claims reports whether the root of a service of the container is the path or an ancestor of it.
-func (r *router) claims(c *restful.Container, path string) bool {
-	_, root := findService(*r.services(c), path)
-	return root != ""
+func newRouter(c *restful.Container) *router {
+	return &router{container: c, own: map[string]*service{}}
 }
 
-// services returns the snapshot of the container.
-func (r *router) services(c *restful.Container) *map[string]*service {
-	if s := r.snapshot.Load(); s != nil {
-		return s
-	}
-	return r.takeSnapshot(c)
-}
-
-// below returns the part of a path below the root of its service.
-func below(path, root string) string {
-	return strings.TrimPrefix(strings.TrimRight(path[len(root):], "/"), "/")
-}
-
-func (r *router) takeSnapshot(c *restful.Container) *map[string]*service {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.snapshot.Load(); s != nil {
-		return s
-	}
-	services := map[string]*service{}
-	for _, ws := range c.RegisteredWebServices() {
-		services[strings.TrimSuffix(ws.RootPath(), "/")] = r.service(func() (*restful.WebService, error) { return ws, nil })
-	}
-	for path, create := range r.later {
-		services[path] = r.service(create)
-	}
-	r.snapshot.Store(&services)
-	return &services
-}
-
-func (r *router) service(create func() (*restful.WebService, error)) *service {
-	return &service{open: sync.OnceValue(func() indexed {
-		ws, err := create()
+// add adds a service that open opens for its first request.
+func (r *router) add(root string, open func() (routes.Service, error)) {
+	s := &service{open: sync.OnceValues(func() (routes.Service, error) {
+		opened, err := open()
 		if err != nil {
 			klog.ErrorS(err, "Failed to create an API group")
-			return indexed{err: restful.NewError(http.StatusInternalServerError, err.Error())}
 		}
-		return indexed{ws: ws, index: indexRoutes(ws.RootPath(), r.routesOf(ws, false))}
+		return opened, err
 	})}
+	s.sets.Store(&map[string]*node{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own[root] = s
+	r.snapshot.Store(nil)
 }
 
-// findService returns the service with the longest root that is the path or an ancestor of it. Roots have at most
-// three elements, like "/apis/GROUP/VERSION". The list of groups at "/apis" claims nothing below it, because
-// another server of the chain may serve further groups.
-func findService(services map[string]*service, path string) (*service, string) {
-	var found *service
-	var root string
+// services returns the services by root path.
+func (r *router) services() map[string]*service {
+	if s := r.snapshot.Load(); s != nil {
+		return *s
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := maps.Clone(r.own)
+	for _, ws := range r.container.RegisteredWebServices() {
+		all[strings.TrimSuffix(ws.RootPath(), "/")] = &service{container: ws}
+	}
+	r.snapshot.Store(&all)
+	return all
+}
+
+// find returns the service with the longest root that is the path or an ancestor of it. Roots have at most three
+// elements, like "/apis/GROUP/VERSION". The list of groups at "/apis" claims nothing below it, because another server
+// of the chain may serve further groups.
+func (r *router) find(path string) (found *service, root string) {
+	services := r.services()
 	for i, elements := 1, 0; i < len(path) && elements < 3; elements++ {
 		end := strings.IndexByte(path[i:], '/')
 		if end < 0 {
@@ -186,50 +101,115 @@ func findService(services map[string]*service, path string) (*service, string) {
 	return found, root
 }
 
-// SelectRoute implements restful.RouteSelector. The container calls it and holds its lock.
-func (r *router) SelectRoute(
-	all []*restful.WebService, req *http.Request,
-) (*restful.WebService, *restful.Route, error) {
-	s := r.snapshot.Load()
-	if s == nil {
-		r.addAll()
-		return restful.CurlyRouter{}.SelectRoute(all, req)
+// SelectRoute implements restful.RouteSelector for the services of the container, which calls it and holds its lock.
+func (r *router) SelectRoute(_ []*restful.WebService, req *http.Request) (*restful.WebService, *restful.Route, error) {
+	s, _ := r.find(req.URL.Path)
+	if s == nil || s.container == nil {
+		return nil, nil, restful.NewError(http.StatusNotFound, notFound)
 	}
-	svc, root := findService(*s, req.URL.Path)
-	if svc == nil {
-		return nil, nil, restful.NewError(http.StatusNotFound, "404: Page Not Found")
-	}
-	open := svc.open()
-	if open.err != nil {
-		return nil, nil, open.err
-	}
-	if route := open.index.find(below(req.URL.Path, root), req.Method); route != nil && accepts(route, req) {
-		return open.ws, route, nil
-	}
-	r.complete(open.ws)
-	return restful.CurlyRouter{}.SelectRoute([]*restful.WebService{open.ws}, req)
+	return restful.CurlyRouter{}.SelectRoute([]*restful.WebService{s.container}, req)
 }
 
-// ExtractParameters returns no parameters: handlers use request.Info, which was parsed once.
-func (r *router) ExtractParameters(*restful.Route, *restful.WebService, string) map[string]string {
+// notFound is the library's message.
+const notFound = "404: Page Not Found"
+
+// serve serves a request at the root of the service or below it.
+func (s *service) serve(w http.ResponseWriter, r *http.Request, root string) {
+	opened, err := s.open()
+	if err != nil {
+		writeServiceError(w, r, restful.NewError(http.StatusInternalServerError, err.Error()))
+		return
+	}
+	path := below(r.URL.Path, root)
+	set, ok := opened.SetOf(path)
+	if !ok {
+		writeServiceError(w, r, restful.NewError(http.StatusNotFound, notFound))
+		return
+	}
+	if route := s.set(opened, set).find(path, r.Method); route != nil && accepts(route, r) {
+		route.Handler(w, r)
+		return
+	}
+	s.serveUnusual(w, r, opened.Routes(set), root)
+}
+
+// serveUnusual serves a request for which the library finds a route in a set, and otherwise responds with the status
+// that it determines for a wrong method or media type.
+func (s *service) serveUnusual(w http.ResponseWriter, r *http.Request, set []routes.Route, root string) {
+	ws := new(restful.WebService).Path(root)
+	for _, route := range set {
+		serve := func(req *restful.Request, resp *restful.Response) { route.Handler(resp.ResponseWriter, req.Request) }
+		ws.Route(ws.Method(route.Method).Path(strings.TrimPrefix(route.Path, root)).To(serve).
+			Produces(route.Produces...).Consumes(route.Consumes...))
+	}
+	_, route, err := restful.CurlyRouter{}.SelectRoute([]*restful.WebService{ws}, r)
+	if err != nil {
+		if e, ok := err.(restful.ServiceError); ok { //nolint:errorlint // the library does not wrap it
+			writeServiceError(w, r, e)
+		}
+		return
+	}
+	route.Function(restful.NewRequest(r), restful.NewResponse(w))
+}
+
+// writeServiceError responds if no route of a service matches: unknown resources, methods that are not allowed, media
+// types that are not supported.
+func writeServiceError(w http.ResponseWriter, r *http.Request, e restful.ServiceError) {
+	for name, values := range e.Header {
+		for _, v := range values {
+			w.Header().Add(name, v)
+		}
+	}
+	responsewriters.WriteError(w, r,
+		apierrors.NewGenericServerResponse(e.Code, "", schema.GroupResource{}, "", e.Message, 0, false))
+}
+
+// set returns the index of a set of routes.
+func (s *service) set(of routes.Service, name string) *node {
+	if n := (*s.sets.Load())[name]; n != nil {
+		return n
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := *s.sets.Load()
+	if n := known[name]; n != nil {
+		return n
+	}
+	next := maps.Clone(known)
+	next[name] = indexRoutes(of.Root(), of.Routes(name))
+	s.sets.Store(&next)
+	return next[name]
+}
+
+// route returns the route of a path, nil if there is none.
+func (s *service) route(path, method, root string) *routes.Route {
+	opened, err := s.open()
+	if err != nil {
+		return nil
+	}
+	path = below(path, root)
+	if set, ok := opened.SetOf(path); ok {
+		return s.set(opened, set).find(path, method)
+	}
 	return nil
 }
 
-func indexRoutes(of string, routes []restful.Route) *node {
+// below returns the part of a path below the root of its service.
+func below(path, root string) string {
+	return strings.TrimPrefix(strings.TrimRight(path[len(root):], "/"), "/")
+}
+
+func indexRoutes(of string, set []routes.Route) *node {
 	root := &node{}
-	for i := range routes {
+	for i := range set {
 		n := root
-		below := strings.TrimPrefix(routes[i].Path, strings.TrimSuffix(of, "/"))
-		for _, element := range strings.Split(strings.Trim(below, "/"), "/") {
+		for element := range strings.SplitSeq(strings.Trim(strings.TrimPrefix(set[i].Path, of), "/"), "/") {
 			if element != "" {
 				n = n.child(element)
 			}
 		}
-		if n.routes == nil {
-			n.routes = map[string]*restful.Route{}
-		}
-		if n.routes[routes[i].Method] == nil {
-			n.routes[routes[i].Method] = &routes[i]
+		if n.route(set[i].Method) == nil {
+			n.routes = append(n.routes, &set[i])
 		}
 	}
 	return root
@@ -257,11 +237,21 @@ func (n *node) child(element string) *node {
 	return *into
 }
 
+// route returns the route of a method at the node.
+func (n *node) route(method string) *routes.Route {
+	for _, r := range n.routes {
+		if r.Method == method {
+			return r
+		}
+	}
+	return nil
+}
+
 // find returns the route of the method at the path; nil if none matches. Literal elements take precedence over
 // parameters.
-func (n *node) find(path, method string) *restful.Route {
+func (n *node) find(path, method string) *routes.Route {
 	if path == "" {
-		return n.routes[method]
+		return n.route(method)
 	}
 	element, rest, _ := strings.Cut(path, "/")
 	if c := n.literal[element]; c != nil {
@@ -275,16 +265,13 @@ func (n *node) find(path, method string) *restful.Route {
 		}
 	}
 	if n.rest != nil {
-		return n.rest.routes[method]
+		return n.rest.route(method)
 	}
 	return nil
 }
 
 // accepts reports whether the request's media types match the route in the simple cases.
-func accepts(route *restful.Route, req *http.Request) bool {
-	if len(route.If) > 0 {
-		return false
-	}
+func accepts(route *routes.Route, req *http.Request) bool {
 	if len(route.Consumes) > 0 {
 		ct, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
 		if !mediaTypeIn(route.Consumes, strings.TrimSpace(ct)) && (ct != "" || req.Method != http.MethodGet) {

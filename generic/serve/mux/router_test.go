@@ -1,39 +1,69 @@
 package mux
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/emicklei/go-restful/v3"
+
+	"triplane.dev/generic/base/routes"
 )
 
-// testHandler has the routes of a server with the core group and apps.
+// testService has one set of routes.
+type testService struct {
+	root string
+	set  []routes.Route
+}
+
+func (s testService) Root() string                     { return s.root }
+func (s testService) Sets() []string                   { return []string{"all"} }
+func (s testService) SetOf(path string) (string, bool) { return "all", path != "unknown" }
+func (s testService) Routes(string) []routes.Route     { return s.set }
+
+// paths are routes of the core group.
+var paths = [][3]string{
+	{"GET", "/", "resources"},
+	{"GET", "/namespaces/{name}", "namespace"},
+	{"GET", "/namespaces/{namespace}/pods", "pods"},
+	{"POST", "/namespaces/{namespace}/pods", "create"},
+	{"GET", "/namespaces/{namespace}/pods/{name}", "pod"},
+	{"GET", "/namespaces/{namespace}/pods/{name}/proxy", "proxy"},
+	{"GET", "/namespaces/{namespace}/pods/{name}/proxy/{path:*}", "proxy path"},
+	{"GET", "/namespaces/{name}/status", "status"},
+	{"GET", "/watch/pods", "watch"},
+}
+
+var produces = []string{"application/json", "application/yaml"}
+
+// testHandler has the routes of a server with the core group and apps, and a service in the container.
 func testHandler(notFound http.Handler) *APIServerHandler {
 	h := NewAPIServerHandler("test", notFound)
-	says := func(text string) restful.RouteFunction {
-		return func(_ *restful.Request, resp *restful.Response) { io.WriteString(resp.ResponseWriter, text) }
+	core := testService{root: "/api/v1"}
+	for _, p := range paths {
+		core.set = append(core.set, routes.Route{Method: p[0], Path: core.root + p[1], Produces: produces,
+			Consumes: []string{"*/*"}, Handler: says(p[2]), Describe: func(d *restful.Route) { d.Doc = p[2] }})
 	}
-	core := new(restful.WebService)
-	core.Path("/api/v1").Consumes("*/*").Produces("application/json", "application/yaml")
-	core.Route(core.GET("/").To(says("resources")))
-	core.Route(core.GET("namespaces/{name}").To(says("namespace")))
-	core.Route(core.GET("namespaces/{namespace}/pods").To(says("pods")))
-	core.Route(core.POST("namespaces/{namespace}/pods").To(says("create")))
-	core.Route(core.GET("namespaces/{namespace}/pods/{name}").To(says("pod")))
-	core.Route(core.GET("namespaces/{namespace}/pods/{name}/proxy").To(says("proxy")))
-	core.Route(core.GET("namespaces/{namespace}/pods/{name}/proxy/{path:*}").To(says("proxy path")))
-	core.Route(core.GET("namespaces/{name}/status").To(says("status")))
-	core.Route(core.GET("watch/pods").To(says("watch")))
-	h.GoRestfulContainer.Add(core)
+	h.Add(core)
 	for _, root := range []string{"/api", "/apis", "/apis/apps"} {
-		ws := new(restful.WebService)
-		ws.Path(root).Produces("application/json")
-		ws.Route(ws.GET("/").To(says("root " + root)))
-		h.GoRestfulContainer.Add(ws)
+		h.Add(&routes.Document{Path: root, Produces: produces[:1], Handler: says("root " + root)})
 	}
+	h.GoRestfulContainer.Add(library("/embedded"))
 	return h
+}
+
+// library returns a service of go-restful with the same routes.
+func library(root string) *restful.WebService {
+	ws := new(restful.WebService).Path(root).Consumes("*/*").Produces(produces...)
+	for _, p := range paths {
+		ws.Route(ws.Method(p[0]).Path(p[1]).To(func(_ *restful.Request, resp *restful.Response) {
+			io.WriteString(resp.ResponseWriter, p[2])
+		}))
+	}
+	return ws
 }
 
 func TestDirector(t *testing.T) {
@@ -70,6 +100,10 @@ func TestDirector(t *testing.T) {
 		{"GET", "/apis/example.com/v1/things", "", 200, "delegate"},
 		{"GET", "/healthz", "", 200, "healthy"},
 		{"GET", "/nothing", "", 200, "delegate"},
+		{"GET", "/api/v1/unknown", "", 404, ""},
+		{"GET", "/embedded/namespaces/a/pods/p", "", 200, "pod"},
+		{"DELETE", "/embedded/namespaces/a/pods/p", "", 405, ""},
+		{"GET", "/embedded/cats", "", 404, ""},
 		{"GET", "//api/v1", "", 200, "delegate"},
 	} {
 		w := httptest.NewRecorder()
@@ -84,88 +118,79 @@ func TestDirector(t *testing.T) {
 	}
 }
 
-// A request that matches a deferred route is served, and the route is not added to the service.
-func TestDeferredRoutes(t *testing.T) {
-	h := NewAPIServerHandler("test", http.NotFoundHandler())
-	ws := new(restful.WebService)
-	ws.Path("/apis/apps/v1").Consumes("*/*").Produces("application/json")
-	serve := func(_ *restful.Request, resp *restful.Response) { io.WriteString(resp.ResponseWriter, "deployments") }
-	h.DeferRoutes(ws, func(described bool) []restful.Route {
-		r := restful.Route{Method: http.MethodGet, Path: "/apis/apps/v1/deployments", Function: serve, Produces: []string{"application/json"}, Consumes: []string{"*/*"}}
-		if described {
-			r.Doc = "list deployments"
+func TestDocumentsHaveDescriptions(t *testing.T) {
+	shown := map[string]string{}
+	for _, ws := range testHandler(says("")).WebServices() {
+		for _, r := range ws.Routes() {
+			shown[r.Method+" "+r.Path] = r.Doc
 		}
-		return []restful.Route{r}
-	})
-	h.GoRestfulContainer.Add(ws)
-	documented := h.WebServices()
-	if len(documented) != 1 || documented[0].Path != "/apis/apps/v1" || documented[0].Routes()[0].Doc != "list deployments" {
-		t.Errorf("documents show %+v", documented)
 	}
-	for _, c := range []struct {
-		method, path, accept string
-		code, routes         int
-	}{
-		{"GET", "/apis/apps/v1/deployments", "", 200, 0},
-		{"GET", "/apis/apps/v1/deployments/", "application/json", 200, 0},
-		{"GET", "/apis/apps/v1/deployments", "text/html", 406, 1},
-		{"DELETE", "/apis/apps/v1/deployments", "", 405, 1},
-		{"GET", "/apis/apps/v1/cats", "", 404, 1},
-		{"GET", "/apis/apps/v1/deployments", "", 200, 1},
-	} {
+	if shown["GET /api/v1/watch/pods"] != "watch" || len(shown) != 2*len(paths)+3 {
+		t.Errorf("documents show %v", shown)
+	}
+}
+
+func TestPanicsAreResponses(t *testing.T) {
+	h := NewAPIServerHandler("test", says("delegate"))
+	h.Add(&routes.Document{Path: "/apis", Handler: func(http.ResponseWriter, *http.Request) { panic("at the disco") }})
+	w := httptest.NewRecorder()
+	h.Director.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/apis", nil))
+	if w.Code != 500 || !strings.Contains(w.Body.String(), "This request caused apiserver to panic") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestServicesAreOpenedLater(t *testing.T) {
+	h, opened := NewAPIServerHandler("test", says("delegate")), 0
+	h.AddLater("/api", func() (routes.Service, error) {
+		opened++
+		return nil, errors.New("no group")
+	})
+	for range 2 {
 		w := httptest.NewRecorder()
-		r := httptest.NewRequest(c.method, "http://x"+c.path, nil)
-		r.Header.Set("Accept", c.accept)
-		if h.Director.ServeHTTP(w, r); w.Code != c.code {
-			t.Errorf("%s %s: %d %q", c.method, c.path, w.Code, w.Body)
-		}
-		if n := len(ws.Routes()); n != c.routes {
-			t.Errorf("%s %s: the service has %d routes", c.method, c.path, n)
+		h.Director.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api", nil))
+		if w.Code != 500 || !strings.Contains(w.Body.String(), "no group") || opened != 1 {
+			t.Errorf("%d %s, opened %d times", w.Code, w.Body, opened)
 		}
 	}
 }
 
 // The router must select the same route as the library's own router.
 func FuzzRouterAgreesWithTheLibrary(f *testing.F) {
-	for _, path := range []string{"/api/v1", "/api/v1/namespaces/a/pods/p/proxy/x//y/", "/api/v1//", "/apis/apps/", "/api/v1/watch/pods/"} {
+	for _, path := range []string{"/api/v1", "/api/v1/namespaces/a/pods/p/proxy/x//y/", "/api/v1//", "/api/v1/watch/pods/"} {
 		f.Add("GET", path, "application/json")
 	}
 	f.Add("POST", "/api/v1/namespaces/a/pods", "")
 	h := testHandler(says(""))
-	all := h.GoRestfulContainer.RegisteredWebServices()
+	theirs := []*restful.WebService{library("/api/v1")}
 	f.Fuzz(func(t *testing.T, method, path, accept string) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Method, r.URL.Path = method, path
 		if accept != "" {
 			r.Header.Set("Accept", accept)
 		}
-		if !h.router.claims(h.GoRestfulContainer, path) {
+		s, root := h.router.find(path)
+		if root != "/api/v1" {
 			return
 		}
-		_, ours, ourErr := h.router.SelectRoute(all, r)
-		services, _ := findService(*h.router.snapshot.Load(), path)
-		_, theirs, theirErr := restful.CurlyRouter{}.SelectRoute([]*restful.WebService{services.open().ws}, r)
-		if (ourErr == nil) != (theirErr == nil) {
-			t.Fatalf("%s %q: %v, the library: %v", method, path, ourErr, theirErr)
+		route := s.route(path, method, root)
+		if route == nil || !accepts(route, r) {
+			return // the library decides
 		}
-		if ours != nil && (ours.Path != theirs.Path || ours.Method != theirs.Method) {
-			t.Fatalf("%s %q: %v, the library: %v", method, path, ours, theirs)
+		if _, want, err := (restful.CurlyRouter{}).SelectRoute(theirs, r); err != nil || route.Path != want.Path ||
+			route.Method != want.Method {
+			t.Fatalf("%s %q: %s %s, the library: %v, %v", method, path, route.Method, route.Path, want, err)
 		}
 	})
 }
 
 func BenchmarkRouter(b *testing.B) {
 	h := testHandler(says(""))
-	all := h.GoRestfulContainer.RegisteredWebServices()
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/default/pods/p", nil)
 	r.Header.Set("Accept", "application/json")
+	w := httptest.NewRecorder()
 	b.ReportAllocs()
 	for b.Loop() {
-		if !h.router.claims(h.GoRestfulContainer, r.URL.Path) {
-			b.Fatal("not claimed")
-		}
-		if _, _, err := h.router.SelectRoute(all, r); err != nil {
-			b.Fatal(err)
-		}
+		h.Director.ServeHTTP(w, r)
 	}
 }

@@ -2,7 +2,7 @@
 //
 //	Config → Complete → New(name, delegate) → InstallAPIGroups, AddPostStartHook… → PrepareRun → Run(ctx)
 //
-// The Director of a GenericAPIServer looks up a request in the go-restful container and then in the
+// The Director of a GenericAPIServer looks up a request in the services of API resources and then in the
 // PathRecorderMux. It delegates requests that match neither. The chain ends in the EmptyDelegate, which responds
 // 404. Only the outermost server is prepared and run: it wraps the chain in the filters, serves it over TLS, and
 // runs all hooks and health checks.

@@ -30,9 +30,9 @@ func NewGroupBuilder(info APIGroupInfo, storages registry.RESTOptionsGetter) *Gr
 // Versions are those of the group, the preferred one first.
 func (b *GroupBuilder) Versions() []schema.GroupVersion { return b.info.PrioritizedVersions }
 
-// Has reports whether a resource is served in a version of the group.
-func (b *GroupBuilder) Has(version, resource string) bool {
-	return b.info.VersionedResourcesStorageMap[version][resource] != nil
+// Get returns a resource or subresource of a version of the group, nil if it is not served.
+func (b *GroupBuilder) Get(version, name string) *rest.Resource {
+	return b.info.VersionedResourcesStorageMap[version][name]
 }
 
 // Put serves a resource or subresource in a version of the group.
@@ -54,8 +54,15 @@ func AddKind[T kind.Object](b *GroupBuilder, k *kind.Kind[T], versions []schema.
 		return nil, fmt.Errorf("%s: %w", resource, err)
 	}
 	store.ServeOnly(func(gv schema.GroupVersion) bool { return gv.Group != group || slices.Contains(versions, gv) })
+	var all map[string]*rest.Resource // the same in each version
 	for _, gv := range versions {
-		for name, r := range store.Resources(gv) {
+		if _, err := store.CodecFor(gv); err != nil {
+			continue
+		}
+		if all == nil {
+			all = store.Resources(gv)
+		}
+		for name, r := range all {
 			b.Put(gv.Version, name, r)
 		}
 	}

@@ -24,11 +24,11 @@ func TestGroupBuilder(t *testing.T) {
 	v1, v2 := schema.GroupVersion{Group: "g", Version: "v1"}, schema.GroupVersion{Group: "g", Version: "v2"}
 	b := NewGroupBuilder(APIGroupInfo{PrioritizedVersions: []schema.GroupVersion{v2, v1}, Scheme: runtime.NewScheme()}, noStorage{})
 	k := &kind.Kind[*corev1.ConfigMap]{Hub: v1.WithKind("ConfigMap"), Names: kind.Names{Plural: "configmaps"}}
-	if _, err := AddKind(b, k, b.Versions()); err == nil || b.Has("v1", "configmaps") {
+	if _, err := AddKind(b, k, b.Versions()); err == nil || b.Get("v1", "configmaps") != nil {
 		t.Errorf("a kind without a place to store its objects is served: %v", err)
 	}
 	b.Put("v1", "greetings", &rest.Resource{})
-	if !b.Has("v1", "greetings") || b.Has("v2", "greetings") {
+	if b.Get("v1", "greetings") == nil || b.Get("v2", "greetings") != nil {
 		t.Error("a resource is served in v1 and nowhere else")
 	}
 	if got := b.Info().PrioritizedVersions; !slices.Equal(got, []schema.GroupVersion{v1}) {

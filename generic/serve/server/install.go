@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/api/endpoints"
+	"triplane.dev/generic/base/routes"
 )
 
 // EndpointOptions is how the resources of API groups are served.
@@ -52,7 +52,7 @@ func (s *GenericAPIServer) InstallLegacyAPIGroup(prefix string, info *APIGroupIn
 	if err := s.installVersions(prefix, info); err != nil {
 		return err
 	}
-	s.Handler.GoRestfulContainer.Add(s.config.Discovery.LegacyWebService(prefix, s.config.ExternalAddress))
+	s.Handler.Add(s.config.Discovery.LegacyService(prefix, s.config.ExternalAddress))
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (s *GenericAPIServer) InstallAPIGroups(infos ...*APIGroupInfo) error {
 		if err := s.installVersions("/apis", info); err != nil {
 			return err
 		}
-		s.Handler.GoRestfulContainer.Add(s.config.Discovery.GroupWebService(group))
+		s.Handler.Add(s.config.Discovery.GroupService(group))
 	}
 	return nil
 }
@@ -85,13 +85,14 @@ func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) erro
 		if len(info.VersionedResourcesStorageMap[gv.Version]) == 0 {
 			continue
 		}
-		resources, err := s.groupVersion(root, info, gv).Install(s.Handler.GoRestfulContainer)
+		g := s.groupVersion(root, info, gv)
+		resources, err := g.Discovered()
 		if err != nil {
 			return fmt.Errorf("API group version %q: %w", gv, err)
 		}
+		s.Handler.Add(g.Service())
 		s.announce(gv, resources)
 	}
-	s.Handler.Refresh()
 	return nil
 }
 
@@ -105,33 +106,28 @@ func (s *GenericAPIServer) groupVersion(root string, info *APIGroupInfo,
 		SchemeName:    info.SchemeName,
 		TypeConverter: info.TypeConverter,
 		Shared:        s.Endpoints(),
-		Routes:        s.Handler.DeferRoutes,
 	}
 }
 
 // InstallLater installs an API group that build builds for its first request: once, and without post-start hooks.
 // served are its versions, which another chain of the process serves with the same resources.
 func (s *GenericAPIServer) InstallLater(served []discovery.Version, build func() (*APIGroupInfo, error)) {
-	group, root := served[0].GroupVersion.Group, "/apis"
-	document := func() (*restful.WebService, error) { return s.config.Discovery.GroupWebService(group), nil }
-	path := root + "/" + group
-	if group == "" {
-		path, root = "/api", "/api"
-		document = func() (*restful.WebService, error) {
-			return s.config.Discovery.LegacyWebService(root, s.config.ExternalAddress), nil
-		}
+	document := s.config.Discovery.GroupService(served[0].GroupVersion.Group)
+	root := "/apis"
+	if served[0].GroupVersion.Group == "" {
+		root = "/api"
+		document = s.config.Discovery.LegacyService(root, s.config.ExternalAddress)
 	}
-	s.Handler.AddLater(path, document)
+	s.Handler.Add(document)
 	for i := range served {
 		gv := served[i].GroupVersion
 		s.config.Discovery.Set(served[i])
-		s.Handler.AddLater(path+"/"+gv.Version, func() (*restful.WebService, error) {
+		s.Handler.AddLater(document.Root()+"/"+gv.Version, func() (routes.Service, error) {
 			info, err := build()
 			if err != nil {
 				return nil, err
 			}
-			ws, _, err := s.groupVersion(root, info, gv).Service()
-			return ws, err
+			return s.groupVersion(root, info, gv).Service(), nil
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/generic/base/routes"
 	"triplane.dev/generic/guard/flowcontrol"
 	"triplane.dev/generic/serve/healthz"
 )
@@ -49,15 +50,11 @@ func (s *GenericAPIServer) installIndex() {
 
 func (s *GenericAPIServer) installVersion() {
 	info := s.config.Version
-	ws := new(restful.WebService)
-	ws.Path("/version").Doc("git code version from which this is built")
-	ws.Route(ws.GET("/").To(func(_ *restful.Request, resp *restful.Response) { writeJSON(resp.ResponseWriter, info) }).
-		Doc("get the version information for this server").
-		Operation("getCodeVersion").
-		Produces(restful.MIME_JSON).
-		Consumes(restful.MIME_JSON).
-		Writes(*info))
-	s.Handler.GoRestfulContainer.Add(ws)
+	s.Handler.Add(&routes.Document{
+		Path: "/version", Produces: []string{restful.MIME_JSON}, Consumes: []string{restful.MIME_JSON},
+		Handler: func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, info) },
+		Doc:     "get the version information for this server", Operation: "getCodeVersion", Sample: *info,
+	})
 }
 
 // installMetrics serves the metrics registry in the Prometheus text formats.

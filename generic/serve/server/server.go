@@ -72,7 +72,7 @@ func newServer(name string, c CompletedConfig, delegate DelegationTarget) (*Gene
 		}
 	}
 	if c.EnableDiscovery {
-		s.Handler.GoRestfulContainer.Add(c.Discovery.RootWebService())
+		s.Handler.Add(c.Discovery.RootService())
 	}
 	return s, nil
 }

@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/emicklei/go-restful/v3"
 	jose "github.com/go-jose/go-jose/v4"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane.dev/generic/base/routes"
 )
 
 // Paths of the OpenID Connect discovery documents.
@@ -89,28 +91,30 @@ func keySet(keys []PublicKey) (jose.JSONWebKeySet, []string, error) {
 	return set, slices.Compact(algs), nil
 }
 
-// Install adds the routes of the two documents to a container.
-func (d *Discovery) Install(c *restful.Container) {
-	c.Add(document(ConfigurationPath, "getServiceAccountIssuerOpenIDConfiguration",
-		"get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'", restful.MIME_JSON,
-		d.Configuration))
-	c.Add(document(JWKSPath, "getServiceAccountIssuerOpenIDKeyset",
-		"get service account issuer OpenID JSON Web Key Set (contains public token verification keys)",
-		"application/jwk-set+json", d.JWKS))
+// Services returns the services of the two documents.
+func (d *Discovery) Services() []routes.Service {
+	return []routes.Service{
+		document(ConfigurationPath, "getServiceAccountIssuerOpenIDConfiguration",
+			"get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'", runtime.ContentTypeJSON,
+			d.Configuration),
+		document(JWKSPath, "getServiceAccountIssuerOpenIDKeyset",
+			"get service account issuer OpenID JSON Web Key Set (contains public token verification keys)",
+			"application/jwk-set+json", d.JWKS),
+	}
 }
 
-func document(path, operation, doc, mime string, render func() ([]byte, error)) *restful.WebService {
-	ws := new(restful.WebService).Path(path)
-	ws.Route(ws.GET("").Operation(operation).Doc(doc).Returns(http.StatusOK, "OK",
-		"").Produces(mime).To(func(_ *restful.Request, r *restful.Response) {
-		body, err := render()
-		if err != nil {
-			http.Error(r.ResponseWriter, "the keys cannot be shown", http.StatusInternalServerError)
-			return
-		}
-		r.Header().Set("Content-Type", mime)
-		r.Header().Set("Cache-Control", "public, max-age=3600")
-		_, _ = r.ResponseWriter.Write(body) // fails if the client has disconnected
-	}))
-	return ws
+func document(path, operation, doc, mime string, render func() ([]byte, error)) *routes.Document {
+	return &routes.Document{
+		Path: path, Produces: []string{mime}, Doc: doc, Operation: operation, Sample: "",
+		Handler: func(w http.ResponseWriter, _ *http.Request) {
+			body, err := render()
+			if err != nil {
+				http.Error(w, "the keys cannot be shown", http.StatusInternalServerError)
+				return
+			}
+			w.Header().Set("Content-Type", mime)
+			w.Header().Set("Cache-Control", "public, max-age=3600")
+			_, _ = w.Write(body) // fails if the client has disconnected
+		},
+	}
 }

@@ -21,7 +21,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/emicklei/go-restful/v3"
 	jose "github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 	corev1 "k8s.io/api/core/v1"
@@ -414,23 +413,20 @@ func TestDiscovery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := restful.NewContainer()
-	d.Install(c)
-	for path, want := range map[string]struct{ mime, body string }{
+	want := map[string]struct{ mime, body string }{
 		ConfigurationPath: {"application/json", `{"issuer":"https://issuer","jwks_uri":"https://host:6443/openid/v1/jwks","response_types_supported":["id_token"],"subject_types_supported":["public"],"id_token_signing_alg_values_supported":["RS256"]}`},
 		JWKSPath:          {"application/jwk-set+json", `"alg":"RS256"`},
-	} {
-		w := httptest.NewRecorder()
-		c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if w.Code != 200 || w.Header().Get("Content-Type") != want.mime || !strings.Contains(w.Body.String(), want.body) {
-			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
-		}
 	}
-	r := httptest.NewRequest(http.MethodGet, JWKSPath, nil)
-	r.Header.Set("Accept", "application/json")
-	w := httptest.NewRecorder()
-	if c.ServeHTTP(w, r); w.Code != 406 {
-		t.Errorf("%d", w.Code)
+	for _, document := range d.Services() {
+		w, want := httptest.NewRecorder(), want[document.Root()]
+		route := document.Routes("")[0]
+		route.Handler(w, httptest.NewRequest(http.MethodGet, document.Root(), nil))
+		if w.Code != 200 || w.Header().Get("Content-Type") != want.mime || !strings.Contains(w.Body.String(), want.body) {
+			t.Errorf("%s: %d %v %s", document.Root(), w.Code, w.Header(), w.Body)
+		}
+		if !slices.Equal(route.Produces, []string{want.mime}) {
+			t.Errorf("%s produces %q", document.Root(), route.Produces)
+		}
 	}
 	for _, bad := range []string{"http://x", "https://x?y", "kubernetes"} {
 		if _, err := NewDiscovery(bad, "", "h", StaticKeys{}); err == nil {
