@@ -4,13 +4,7 @@ import (
 	"slices"
 
 	"triplane.dev"
-)
-
-const (
-	allControllers = "*"
-	noControllers  = "none"
-	// accountsController creates the service account of each namespace.
-	accountsController = "serviceaccount-controller"
+	"triplane.dev/kubeapi/controllers"
 )
 
 // Option changes the options of a server.
@@ -27,7 +21,7 @@ type settings struct {
 func WithControllers(names ...string) Option {
 	return func(s *settings) {
 		if len(names) == 0 {
-			names = []string{allControllers}
+			names = []string{controllers.Everything}
 		}
 		s.options.Controllers.Selection = names
 		s.options.Admission.Disable = nil
@@ -39,7 +33,7 @@ func WithControllers(names ...string) Option {
 // controllers, unless WithControllers precedes it.
 func WithSimulatedWorkloads() Option {
 	return func(s *settings) {
-		if slices.Equal(s.options.Controllers.Selection, []string{noControllers}) {
+		if slices.Equal(s.options.Controllers.Selection, []string{controllers.None}) {
 			WithControllers()(s)
 		}
 		s.options.Controllers.SimulateWorkloads = true
@@ -67,7 +61,7 @@ func newSettings(dir string, opts []Option) *settings {
 	o.SecureServing.BindPort = 0
 	o.SecureServing.ECDSA = true
 	o.Etcd.Memory = true
-	o.Controllers.Selection = []string{noControllers}
+	o.Controllers.Selection = []string{controllers.None}
 	// Without the controller of service accounts the plugin rejects all pods.
 	o.Admission.Disable = []string{"ServiceAccount"}
 	s := &settings{options: o}
@@ -75,11 +69,4 @@ func newSettings(dir string, opts []Option) *settings {
 		set(s)
 	}
 	return s
-}
-
-// makesAccounts reports whether the controller of service accounts runs.
-func (s *settings) makesAccounts() bool {
-	selected := s.options.Controllers.Selection
-	return !slices.Contains(selected, "-"+accountsController) &&
-		(slices.Contains(selected, allControllers) || slices.Contains(selected, accountsController))
 }

@@ -7,12 +7,10 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"triplane.dev"
+	"triplane.dev/kubeapi/controllers"
 )
 
 // patience is the timeout of all waits.
@@ -47,8 +45,10 @@ func Start(t testing.TB, opts ...Option) *Server {
 	if s.admin, err = run.AdminConfig(); err != nil {
 		t.Fatalf("testserver: %v", err)
 	}
-	if given.makesAccounts() {
-		s.awaitAccount()
+	within, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	if err := controllers.AwaitDefaultAccount(within, s.Config(), given.options.Controllers.Selection); err != nil {
+		t.Fatalf("testserver: the namespace default has no service account: %v", err)
 	}
 	if len(given.crds) > 0 {
 		s.InstallCRDs(given.crds...)
@@ -126,24 +126,4 @@ func unlimited(config *rest.Config) *rest.Config {
 	copied := rest.CopyConfig(config)
 	copied.QPS = -1
 	return copied
-}
-
-// awaitAccount returns when the namespace default has its service account, which pods require.
-func (s *Server) awaitAccount() {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	client, err := corev1client.NewForConfig(s.Config())
-	if err != nil {
-		s.t.Fatalf("testserver: %v", err)
-	}
-	w, err := client.ServiceAccounts(metav1.NamespaceDefault).Watch(ctx,
-		metav1.ListOptions{FieldSelector: "metadata.name=default"})
-	if err != nil {
-		s.t.Fatalf("testserver: %v", err)
-	}
-	defer w.Stop()
-	if e := <-w.ResultChan(); e.Type != watch.Added {
-		s.t.Fatalf("testserver: the namespace default has no service account: %s %v", e.Type, e.Object)
-	}
 }

@@ -13,9 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"triplane.dev"
@@ -164,7 +161,7 @@ func (t *testServer) ready(ctx context.Context, s *triplane.Server, token string
 	if err != nil {
 		return nil, fmt.Errorf("--client-ca-file is not supported: %w", err)
 	}
-	if err := awaitAccount(ctx, s.ClientConfig(), t.options); err != nil {
+	if err := controllers.AwaitDefaultAccount(ctx, s.ClientConfig(), t.options.Controllers.Selection); err != nil {
 		return nil, err
 	}
 	within, cancel := context.WithTimeout(ctx, manifestsWithin)
@@ -191,30 +188,6 @@ func (t *testServer) ready(ctx context.Context, s *triplane.Server, token string
 	return &readyLine{URL: config.Host, Token: token, CA: string(config.CAData), Kubeconfig: string(content),
 		KubeconfigFile: path, Version: server.DefaultVersion().GitVersion, PID: os.Getpid(),
 		Milliseconds: time.Since(t.begun).Milliseconds()}, nil
-}
-
-// awaitAccount returns when the namespace default has its service account, which pods require, if a controller
-// creates it.
-func awaitAccount(ctx context.Context, config *restclient.Config, o *triplane.Options) error {
-	if !controllers.Selected(o.Controllers.Selection, "serviceaccount-controller") {
-		return nil
-	}
-	client, err := corev1client.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	w, err := client.ServiceAccounts(metav1.NamespaceDefault).Watch(ctx,
-		metav1.ListOptions{FieldSelector: "metadata.name=default"})
-	if err != nil {
-		return err
-	}
-	defer w.Stop()
-	select {
-	case <-w.ResultChan():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // tokenBytes is the number of random bytes of the administrator's token.

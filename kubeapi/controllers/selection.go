@@ -49,9 +49,6 @@ func selected(selection []string, name string) bool {
 	return slices.Contains(selection, Everything)
 }
 
-// Selected reports whether a selection enables a controller.
-func Selected(selection []string, name string) bool { return selected(selection, name) }
-
 // Selects reports whether any controller is enabled.
 func Selects(selection []string) bool {
 	return slices.ContainsFunc(Names(), func(name string) bool { return selected(selection, name) })

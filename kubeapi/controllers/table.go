@@ -67,7 +67,7 @@ func table() []controller {
 			return rootca.New(e, o.RootCA)
 		}},
 		{"service-cidr-controller", plain(servicecidr.New)},
-		{"serviceaccount-controller", plain(serviceaccount.New)},
+		{accounts, plain(serviceaccount.New)},
 		{"serviceaccount-token-controller", func(e *control.Env, o *Options) (worker.Runner, error) {
 			if o.TokenIssuer == nil {
 				return nil, nil
