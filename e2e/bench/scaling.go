@@ -13,6 +13,7 @@ import (
 // scaling measures how memory and time grow with what there is much of. Each
 // curve has a server of its own.
 func scaling(res *results, p harness.Programs) error {
+	onPostgres := func(dir string) (*target, error) { return startWithPostgres(p, dir) }
 	embedded := func(dir string) (*target, error) { return startTriplane(p, dir) }
 	for _, c := range []struct {
 		name    string
@@ -20,7 +21,8 @@ func scaling(res *results, p harness.Programs) error {
 		start   func(dir string) (*target, error) // nil: with the embedded etcd
 	}{
 		{"objects", objectsCurve(p), nil},
-		{postgresCurve, databaseCurve(p, res), func(dir string) (*target, error) { return startWithPostgres(p, dir) }},
+		{postgresCurve, databaseCurve(p, res), onPostgres},
+		{historyCurve, revisionsCurve(p), onPostgres},
 		{"watchers", watchersCurve, nil},
 		{"namespaces", namespacesCurve, nil},
 		{"role bindings", bindingsCurve, nil},

@@ -17,6 +17,7 @@ import (
 
 const (
 	postgresCurve = "objects of 1 KB in PostgreSQL"
+	historyCurve  = "revisions of objects of 1 KB in PostgreSQL"
 	// changeRounds is how often a tenth of the objects change.
 	changeRounds = 5
 	// vacuumWait is how long autovacuum may take; it looks once a minute whether there is something to do.
@@ -79,21 +80,97 @@ func (d *database) copies(from, to int) error {
 	return err
 }
 
-// enterStart enters what a start on n objects and the first reads take.
-func enterStart(t *target, c *curve, n int) error {
-	c.add(n, "exec to ready", fmt.Sprintf("%d ms", t.ready.Milliseconds()))
-	b := newBench(t)
-	defer b.loader.close()
-	begun := time.Now()
-	if err := b.one(read(configMaps.collection + "?limit=500")); err != nil {
+// revisionsCurve starts the server on more and more revisions of the same objects, 20 GB of them in the end, and then
+// shows how long their compaction takes and what becomes of the space.
+func revisionsCurve(p harness.Programs) func(*bench, *curve) error {
+	return func(b *bench, c *curve) error {
+		if err := b.one(post(configMaps.collection, string(kilobytes().object(name("o", 0))))); err != nil {
+			return err
+		}
+		n, total := b.n(1_000_000), 0
+		for _, rounds := range []int{1, 4, 14} {
+			err := b.target.betweenStarts(p, func() error {
+				if total == 0 {
+					if err := b.target.database.copies(1, n); err != nil {
+						return err
+					}
+					total = n
+				}
+				for ; total < rounds*n; total += n {
+					if err := b.target.database.changeAll(); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if err := enterPages(b.target, c, total); err != nil {
+				return err
+			}
+		}
+		again := newBench(b.target)
+		defer again.loader.close()
+		return again.enterCompaction(c, total, n/100)
+	}
+}
+
+// changeAll adds a revision of each object.
+func (d *database) changeAll() error {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, d.url)
+	if err != nil {
 		return err
 	}
-	c.add(n, "first page", fmt.Sprintf("%d ms", time.Since(begun).Milliseconds()))
+	defer func() { _ = conn.Close(ctx) }() // nothing is pending
+	_, err = conn.Exec(ctx, `INSERT INTO triplane.kv SELECT l.latest + row_number() OVER (ORDER BY o.revision),
+		o.key, o.value, o.revision, o.created
+		FROM (SELECT DISTINCT ON (key) key, value, revision, created FROM triplane.kv
+			WHERE key > '/registry/configmaps/default/' AND key < '/registry/configmaps/default0'
+			ORDER BY key, revision DESC) o,
+		(SELECT triplane.latest() OFFSET 0) l(latest)`)
+	return err
+}
+
+// enterStart enters what a start on n objects and the first reads take.
+func enterStart(t *target, c *curve, n int) error {
+	b := newBench(t)
+	defer b.loader.close()
+	if err := b.enterFirstPage(c, n); err != nil {
+		return err
+	}
 	if err := b.enterReads(c, n); err != nil {
 		return err
 	}
 	c.add(n, "memory of PostgreSQL", mb(residentBytes(t.pids[:1])))
 	return b.enterDatabase(c, n, "database")
+}
+
+// enterPages enters what a start on n revisions and pages take.
+func enterPages(t *target, c *curve, n int) error {
+	b := newBench(t)
+	defer b.loader.close()
+	if err := b.enterFirstPage(c, n); err != nil {
+		return err
+	}
+	page := func(int) request { return read(configMaps.collection + "?limit=500") }
+	if err := b.enter(c, n, "page of 500", 64, page); err != nil {
+		return err
+	}
+	b.enterResident(c, n, "resident", 0)
+	return b.enterDatabase(c, n, "database")
+}
+
+// enterFirstPage enters how long the start has taken, and the first page after it.
+func (b *bench) enterFirstPage(c *curve, n int) error {
+	c.add(n, "exec to ready", fmt.Sprintf("%d ms", b.target.ready.Milliseconds()))
+	begun := time.Now()
+	if err := b.one(read(configMaps.collection + "?limit=500")); err != nil {
+		return err
+	}
+	c.add(n, "first page", fmt.Sprintf("%d ms", time.Since(begun).Milliseconds()))
+	return nil
 }
 
 // maintain changes a tenth of n objects, compacts and waits for autovacuum.
@@ -104,13 +181,19 @@ func (b *bench) maintain(c *curve, r resource, n, round int) error {
 	if err := b.enterDatabase(c, round, "database"); err != nil {
 		return err
 	}
+	return b.enterCompaction(c, round, n/100)
+}
+
+// enterCompaction compacts all revisions and waits until autovacuum has left at most some dead rows. The row of the curve
+// gets how long both take, and the size of the database then.
+func (b *bench) enterCompaction(c *curve, row, most int) error {
 	took, err := b.target.database.compact()
 	if err != nil {
 		return err
 	}
-	c.add(round, "compaction", fmt.Sprintf("%.1f s", took.Seconds()))
+	c.add(row, "compaction", fmt.Sprintf("%.1f s", took.Seconds()))
 	begun := time.Now()
-	for dead := int64(n); dead > int64(n/100); time.Sleep(time.Second) {
+	for dead := int64(most) + 1; dead > int64(most); time.Sleep(time.Second) {
 		if dead, err = b.target.database.query(`SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = 'kv'`); err != nil {
 			return err
 		}
@@ -118,8 +201,8 @@ func (b *bench) maintain(c *curve, r resource, n, round int) error {
 			return errors.New("autovacuum does not remove the dead rows")
 		}
 	}
-	c.add(round, "vacuumed after", fmt.Sprintf("%.0f s", time.Since(begun).Seconds()))
-	return b.enterDatabase(c, round, "database then")
+	c.add(row, "vacuumed after", fmt.Sprintf("%.0f s", time.Since(begun).Seconds()))
+	return b.enterDatabase(c, row, "database then")
 }
 
 // compact compacts up to the current revision, as the server does at an interval, and returns how long that took.
