@@ -260,7 +260,7 @@ func (t *target) etcd(p harness.Programs, dir string) (string, error) {
 }
 
 func (t *target) wait(check func() error) error {
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute) // millions of objects are read
 	for {
 		err := check()
 		if err == nil || time.Now().After(deadline) {
