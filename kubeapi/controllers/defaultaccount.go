@@ -13,8 +13,8 @@ import (
 // accounts is the name of the controller that creates the service account of each namespace.
 const accounts = "serviceaccount-controller"
 
-// AwaitDefaultAccount returns when the namespace default has its service account, which pods require. It returns at once
-// if the selection enables no controller that creates it.
+// AwaitDefaultAccount returns when the namespace default has its service account, which pods require. It returns at
+// once if the selection enables no controller that creates it.
 func AwaitDefaultAccount(ctx context.Context, config *restclient.Config, selection []string) error {
 	if !selected(selection, accounts) {
 		return nil
