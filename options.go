@@ -244,13 +244,12 @@ func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
 		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube,
-		o.Controllers, o.Features, o.Compatibility, o.Workspaces,
+		o.Controllers, o.Features, o.Compatibility,
 	} {
 		errs = append(errs, v.Validate()...)
 	}
-	errs = append(errs, o.servedTooEarly()...)
-	errs = append(errs, o.validateJoin()...)
-	errs = append(errs, o.validateManifests()...)
+	errs = append(errs, slices.Concat(o.Workspaces.Validate(o.Etcd), o.servedTooEarly(), o.validateJoin(),
+		o.validateManifests())...)
 	if o.DataDir == "" {
 		errs = append(errs, errors.New("--data-dir cannot be empty"))
 	}

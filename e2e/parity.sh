@@ -4,7 +4,7 @@
 # the server runs no controllers. PARITY names the folder of the recordings and
 # their runner; the arguments are the runner's (-only core/configmap -v). The recordings
 # are those of the release that is served, or with EMULATE=1.36 those of v1.36, beside a
-# server that emulates it. STORE is the URL of an empty store, of etcd or PostgreSQL, in place of the embedded etcd;
+# server that emulates it. WORKSPACE=1 plays them in a workspace. STORE is the URL of an empty store, of etcd or PostgreSQL, in place of the embedded etcd;
 # "go run ./e2e/postgres/beside e2e/parity.sh …" plays them on a PostgreSQL.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,6 +13,10 @@ if [ -n "${EMULATE:-}" ]; then
 	emulated=(--emulated-version="$EMULATE") release=()
 else
 	emulated=() release=(-release 1.37)
+fi
+inside=()
+if [ -n "${WORKSPACE:-}" ]; then
+	inside=(--workspaces)
 fi
 store=()
 if [ -n "${STORE:-}" ]; then
@@ -42,7 +46,8 @@ openssl genrsa -out "$work/sa.key" 2048 2>/dev/null
 	--service-account-key-file="$work/sa.key" --service-account-signing-key-file="$work/sa.key" \
 	--requestheader-allowed-names=aggregator \
 	--requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
-	--requestheader-extra-headers-prefix=X-Remote-Extra- --enable-bootstrap-token-auth "${store[@]}" "${emulated[@]}" >"$work/log" 2>&1 &
+	--requestheader-extra-headers-prefix=X-Remote-Extra- --enable-bootstrap-token-auth \
+	"${store[@]}" "${emulated[@]}" "${inside[@]}" >"$work/log" 2>&1 &
 server=$!
 for _ in $(seq 300); do
 	url=$(sed -n 's/^ *server: //p' "$work/data/admin.kubeconfig" 2>/dev/null || true)
@@ -58,6 +63,17 @@ if [ -z "${url:-}" ] || ! curl -sfk -o /dev/null "$url/readyz"; then
 	echo "the server is not ready:" >&2
 	tail -50 "$work/log" >&2
 	exit 1
+fi
+if [ -n "${WORKSPACE:-}" ]; then
+	"$work/triplane" workspace create played --kubeconfig "$work/data/admin.kubeconfig" >/dev/null
+	url="$url/workspaces/played"
+	# Users of the recordings enter by their groups, as everybody enters the root.
+	curl -sfk -o /dev/null -H 'Authorization: Bearer admin-token' -H 'Content-Type: application/json' \
+		"$url/apis/rbac.authorization.k8s.io/v1/namespaces/kube-public/rolebindings" -d '{
+			"metadata": {"name": "enter"},
+			"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "none"},
+			"subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"},
+				{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:unauthenticated"}]}'
 fi
 play() { (cd "$parity" && "$work/parity" -server "$url" "${release[@]}" "$@") | tee "$work/played"; }
 status=0

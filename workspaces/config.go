@@ -3,7 +3,9 @@ package workspaces
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -13,6 +15,7 @@ import (
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/authentication"
 	"triplane.dev/generic/run/authoptions"
+	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/generic/storage"
 )
 
@@ -84,10 +87,19 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"How long a workspace without requests stays in memory. The next request loads it again.")
 }
 
-// Validate returns an error for each invalid value.
-func (o *Options) Validate() []error {
+// Validate returns an error for each invalid value, and for storage options that workspaces do not support.
+func (o *Options) Validate(stored *storageoptions.Etcd) []error {
+	var errs []error
 	if o.IdleTimeout < time.Second {
-		return []error{errors.New("--workspace-idle-timeout must be at least 1s")}
+		errs = append(errs, errors.New("--workspace-idle-timeout must be at least 1s"))
 	}
-	return nil
+	overrides, _ := stored.ParseOverrides() // Etcd.Validate reports the error
+	for _, override := range overrides {
+		if kind := GroupVersion.WithResource(Plural).GroupResource(); o.Enabled &&
+			slices.Contains(override.Resources, kind) {
+			errs = append(errs, fmt.Errorf("--etcd-servers-overrides: remove %s/%s: with --workspaces they must be in the "+
+				"default storage, because writes in a workspace check that it exists", kind.Group, kind.Resource))
+		}
+	}
+	return errs
 }

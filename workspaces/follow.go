@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
 )
 
 // retryDelay is the pause after a watch that failed at once, or after a failed reconcile.
@@ -144,7 +145,11 @@ func (m *Manager) stored(ctx context.Context, name string) (*Workspace, int64, e
 
 func decode(r *storage.Record) (*Workspace, error) {
 	w := &Workspace{}
-	if err := json.Unmarshal(r.Value, w); err != nil {
+	text, err := wire.StoredText(r.Value)
+	if err == nil {
+		err = json.Unmarshal(text, w)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("stored workspace %s: %w", r.Key, err)
 	}
 	return w, nil

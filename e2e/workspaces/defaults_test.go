@@ -153,3 +153,21 @@ func TestDefaultsAreObjects(t *testing.T) {
 		return apierrors.IsForbidden(err), ignoring(err, apierrors.IsForbidden)
 	})
 }
+
+// Workspaces are served whatever the media type of storage is.
+func TestStorageMediaTypes(t *testing.T) {
+	for _, media := range []string{"application/yaml", "application/json"} {
+		s := testserver.Start(t, testserver.WithWorkspaces(), testserver.WithOptions(func(o *triplane.Options) { o.Etcd.MediaType = media }))
+		ctx := bounded(t)
+		create(t, s, &workspaces.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+		maps := clientOf(t, s.InWorkspace("a")).CoreV1().ConfigMaps("default")
+		if _, err := maps.Create(ctx, settings("m"), metav1.CreateOptions{}); err != nil {
+			t.Errorf("%s: %v", media, err)
+		}
+		all := s.InWorkspace("*")
+		found, err := clientOf(t, all).CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=m"})
+		if err != nil || len(found.Items) != 1 {
+			t.Errorf("%s: all workspaces have %v, %v", media, found, err)
+		}
+	}
+}
