@@ -158,8 +158,8 @@ func newWorkspaceAuthorization(f *foundation) authorization {
 	own := newAuthorizers(f.stores, f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
 	admins := workspaces.Admins(f.nested.Admin)
 	all := &authoptions.Authorizers{
-		Authorizer:   authz.Union(authz.SystemMasters(), admins, own.node, own.rbac),
-		RuleResolver: authz.RuleUnion(admins, own.rbac),
+		Authorizer:   authz.Union(authz.SystemMasters(), admins, authz.Named("node", own.node), authz.Named("rbac", own.rbac)),
+		RuleResolver: authz.RuleUnion(admins, own.node.Authorizer, own.rbac),
 		Types:        []string{authzconfig.Node, authzconfig.RBAC},
 	}
 	return authorization{authorizers: all, inEffect: own.policyInEffect, startHook: own.startHook(true),

@@ -4,8 +4,9 @@
 # the server runs no controllers. PARITY names the folder of the recordings and
 # their runner; the arguments are the runner's (-only core/configmap -v). The recordings
 # are those of the release that is served, or with EMULATE=1.36 those of v1.36, beside a
-# server that emulates it. WORKSPACE=1 plays them in a workspace. STORE is the URL of an empty store, of etcd or PostgreSQL, in place of the embedded etcd;
-# "go run ./e2e/postgres/beside e2e/parity.sh …" plays them on a PostgreSQL.
+# server that emulates it. STORE is the URL of an empty store, of etcd or PostgreSQL, in place of the embedded etcd;
+# "go run ./e2e/postgres/beside e2e/parity.sh …" plays them on a PostgreSQL. WORKSPACE=name plays them in a workspace,
+# whose issuer of tokens takes the place of the recorded one.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 parity=$(cd "${PARITY:-$root/../shared/parity}" && pwd)
@@ -65,13 +66,17 @@ if [ -z "${url:-}" ] || ! curl -sfk -o /dev/null "$url/readyz"; then
 	exit 1
 fi
 if [ -n "${WORKSPACE:-}" ]; then
-	"$work/triplane" workspace create played --kubeconfig "$work/data/admin.kubeconfig" >/dev/null
-	url="$url/workspaces/played"
-	# Users of the recordings enter by their groups, as everybody enters the root.
+	"$work/triplane" workspace create "$WORKSPACE" --kubeconfig "$work/data/admin.kubeconfig" >/dev/null
+	url="$url/workspaces/$WORKSPACE"
+	cp -r "$parity" "$work/recorded"
+	parity="$work/recorded"
+	find "$parity" -name '*.yaml' -o -name '*.json' | xargs sed -Ei \
+		"s#https://kubernetes\.default\.svc([^./:a-z]|\$)#https://kubernetes.default.svc/workspaces/$WORKSPACE\1#g"
+	# The recorded users may enter: the role is one that all users have.
 	curl -sfk -o /dev/null -H 'Authorization: Bearer admin-token' -H 'Content-Type: application/json' \
 		"$url/apis/rbac.authorization.k8s.io/v1/namespaces/kube-public/rolebindings" -d '{
 			"metadata": {"name": "enter"},
-			"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "none"},
+			"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:basic-user"},
 			"subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"},
 				{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:unauthenticated"}]}'
 fi

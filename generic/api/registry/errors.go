@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/storage"
 )
@@ -54,13 +53,14 @@ func unavailable(message string) error {
 // unreadable is what a read answers whose object cannot be decrypted or decoded
 // (KEP-3926).
 func (s *Store[T]) unreadable(key string, err error) error {
+	key = s.shown(key)
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusInternalServerError,
 		Reason:  metav1.StatusReasonStoreReadError,
 		Message: fmt.Sprintf("failed to read one or more %s from the storage: %s: %v", s.resource(), key, err),
 		Details: &metav1.StatusDetails{
-			Group: s.resource().Group, Kind: s.resource().Resource, Name: s.prefix,
+			Group: s.resource().Group, Kind: s.resource().Resource, Name: s.shown(s.prefix),
 			Causes: []metav1.StatusCause{{Type: metav1.CauseTypeUnexpectedServerResponse, Field: key, Message: err.Error()}},
 		},
 	}}
@@ -143,10 +143,13 @@ func preconditionFailed(what string, wanted, found any) string {
 }
 
 // storageConflict is what a write answers where storage has not what the request means, in kube-apiserver's words.
-func storageConflict(r schema.GroupResource, name, key, why string) error {
-	return apierrors.NewConflict(r, name, fmt.Errorf(
-		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: %s", key, why))
+func (s *Store[T]) storageConflict(ctx context.Context, name, key, why string) error {
+	return apierrors.NewConflict(s.requested(ctx), name, fmt.Errorf(
+		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: %s", s.shown(key), why))
 }
+
+// shown returns a key as errors show it.
+func (s *Store[T]) shown(key string) string { return strings.Replace(key, s.options.Directory, "", 1) }
 
 // key is where an object is stored.
 func (s *Store[T]) key(namespace, name string) (string, error) {

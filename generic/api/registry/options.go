@@ -23,6 +23,8 @@ type RESTOptions struct {
 	DropCache func(prefix string)
 	// Prefix is the absolute key prefix of the server, "/registry".
 	Prefix string
+	// Directory is the end of Prefix that errors do not show: "/.workspaces/NAME.UID" in one of several servers.
+	Directory string
 	// ResourcePrefix is the key of the resource below Prefix in place of the kind's Prefix; "" is that.
 	ResourcePrefix string
 	// Budget bounds encoded forms.

@@ -72,6 +72,6 @@ func (d *deletion[T]) unreadRevision(ctx context.Context) (revision int64, why, 
 	case err != nil:
 		return 0, nil, err
 	}
-	return 0, nil, storageConflict(s.requested(ctx), d.name, d.key,
+	return 0, nil, s.storageConflict(ctx, d.name, d.key,
 		"unsafe deletion is not allowed because the object is decodable from storage")
 }

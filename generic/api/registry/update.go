@@ -131,12 +131,11 @@ func (s *Store[T]) checkPreconditions(ctx context.Context, name, key string, obj
 	if p == nil {
 		return nil
 	}
-	r := s.requested(ctx)
 	if p.UID != nil && *p.UID != obj.GetUID() {
-		return storageConflict(r, name, key, preconditionFailed("UID", *p.UID, obj.GetUID()))
+		return s.storageConflict(ctx, name, key, preconditionFailed("UID", *p.UID, obj.GetUID()))
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != obj.GetResourceVersion() {
-		return storageConflict(r, name, key,
+		return s.storageConflict(ctx, name, key,
 			preconditionFailed("ResourceVersion", *p.ResourceVersion, obj.GetResourceVersion()))
 	}
 	return nil

@@ -82,6 +82,27 @@ func ForAudiences(own []string, tokens Token) Token {
 	})
 }
 
+// InsteadOf returns token authenticators of a server as those of another one: its own audiences take the place of those
+// of the server in the request and in the response.
+func InsteadOf(server, own []string, all []Token) []Token {
+	var others []Token
+	for _, tokens := range all {
+		others = append(others, TokenFunc(func(ctx context.Context, token string) (*Response, error) {
+			wanted, _ := AudiencesFrom(ctx)
+			audiences := Intersect(own, wanted)
+			if len(audiences) == 0 {
+				return tokens.AuthenticateToken(ctx, token)
+			}
+			response, err := tokens.AuthenticateToken(WithAudiences(ctx, server), token)
+			if response == nil || err != nil {
+				return nil, err
+			}
+			return &Response{User: response.User, Audiences: audiences, Annotations: response.Annotations}, nil
+		}))
+	}
+	return others
+}
+
 // Intersect returns the elements of wanted that are in offered.
 func Intersect(wanted, offered []string) []string {
 	var both []string

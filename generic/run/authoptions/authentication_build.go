@@ -171,6 +171,8 @@ func (o *Authentication) bootstrapTokens(a *Authenticators, lookups Lookups) []a
 func (o *Authentication) Nested(a *Authenticators, path string, lookups Lookups) *Authenticators {
 	nested := *a
 	nested.background, nested.closers, nested.Audiences = nil, nil, o.ServiceAccount.NestedIssuers(path)
+	nested.parts.first = authentication.InsteadOf(a.Audiences, nested.Audiences, a.parts.first)
+	nested.parts.last = authentication.InsteadOf(a.Audiences, nested.Audiences, a.parts.last)
 	var stored []authentication.Token
 	if a.Keys != nil {
 		stored = append(stored, o.ServiceAccount.authenticator(&nested, nested.Audiences, NestedLegacyIssuer(path),

@@ -48,7 +48,8 @@ func (o *RESTOptions) Below(path string, defaults *overlay.Defaults) *RESTOption
 	below := *o
 	below.defaults = defaults
 	below.stores.Default.Multiplexer, below.stores.Overrides = o.stores.Default.Multiplexer.Child(path), nil
-	below.common.Prefix += "/" + path
+	below.common.Directory = "/" + path
+	below.common.Prefix += below.common.Directory
 	return &below
 }
 
