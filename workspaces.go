@@ -108,8 +108,8 @@ func newWorkspace(root *foundation, shared *guards, in workspaces.Inputs) (*work
 	}, nil
 }
 
-// newReader creates the chain that reads the built-in resources of all workspaces. None of its hooks runs, and it
-// serves only lists and watches.
+// newReader creates the chain that reads the resources of all workspaces. None of its hooks runs, and it serves only
+// lists and watches.
 func newReader(root *foundation, shared *guards) (*workspaces.Reader, error) {
 	m := root.process.workspaces
 	keys := cache.NewMultiplexer(m.Merged(), root.options.Etcd.AbsolutePrefix())
@@ -118,7 +118,7 @@ func newReader(root *foundation, shared *guards) (*workspaces.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workspaces.Reader{Handler: outermost.PrepareNested(), Run: keys.Run, Local: root.config.Discovery}, nil
+	return &workspaces.Reader{Chain: outermost.PrepareNested(), Run: keys.Run}, nil
 }
 
 // newNested creates the guards and servers of a nested chain.
@@ -158,7 +158,8 @@ func newWorkspaceAuthorization(f *foundation) authorization {
 	own := newAuthorizers(f.stores, f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
 	admins := workspaces.Admins(f.nested.Admin)
 	all := &authoptions.Authorizers{
-		Authorizer:   authz.Union(authz.SystemMasters(), admins, authz.Named("node", own.node), authz.Named("rbac", own.rbac)),
+		Authorizer: authz.Union(authz.SystemMasters(), admins, authz.Named("node", own.node),
+			authz.Named("rbac", own.rbac)),
 		RuleResolver: authz.RuleUnion(admins, own.node.Authorizer, own.rbac),
 		Types:        []string{authzconfig.Node, authzconfig.RBAC},
 	}

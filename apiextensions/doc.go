@@ -9,6 +9,9 @@
 // a custom resource takes the same way as a built-in kind, its handlers are those of
 // generic/api/endpoints, its storage is a registry.Store.
 //
+// A storage may have the objects of several servers (workspaces). Then union enters one definition into the catalogue
+// for the CRDs of a name.
+//
 // Nothing is made for a custom resource before it is requested: a CRD costs one entry of the
 // catalogue. Storage and handlers are made on the first request, each version's handlers on its own
 // first one. All are dropped when no request needs them any more. When the CRD changes they stay

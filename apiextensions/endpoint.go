@@ -51,6 +51,7 @@ type shared struct {
 	expressions *cel.Metrics
 	endpoints   endpoints.Shared
 	types       *customresource.TypeConverters
+	union       *union // nil for the CRDs of one server
 }
 
 type handlerKey struct{ version, subresource string }
@@ -121,7 +122,11 @@ func (s *endpoint) make(v *customresource.Version, subresource string) (verbHand
 	if subresource == "scale" {
 		g.TypeConverter = s.shared.types.Scale
 	}
-	g.Resources[path] = v.Resource(s.store, subresource)
+	if u := s.shared.union; u != nil {
+		g.Resources[path] = u.resource(v, s.store)
+	} else {
+		g.Resources[path] = v.Resource(s.store, subresource)
+	}
 	r, err := g.Resource(path)
 	if err != nil {
 		return nil, err

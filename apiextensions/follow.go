@@ -39,10 +39,13 @@ type follower struct {
 const retryDelay = 100 * time.Millisecond
 
 // run works until the context ends.
-func (f *follower) run(ctx context.Context) {
+func (f *follower) run(ctx context.Context) { keepFollowing(ctx, f.follow) }
+
+// keepFollowing calls follow, which returns when its watch ends, until the context ends.
+func keepFollowing(ctx context.Context, follow func(context.Context) error) {
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := f.follow(ctx)
+		err := follow(ctx)
 		if ctx.Err() != nil {
 			return
 		}

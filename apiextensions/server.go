@@ -82,6 +82,7 @@ type Server struct {
 	settled     *customresourcedefinition.Settled
 	catalogue   *catalogue
 	handler     *crHandler
+	union       *union // of the CRDs of several servers; nil for those of one
 	prefix      string // of the keys of CRDs
 	// known is closed when the CRDs that existed at the start are served, whole when all
 	// of them could be read.
@@ -113,9 +114,15 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	}
 	s.handler = newHandler(generic, s.catalogue, c.types.models, c.resolver)
 	s.handler.delegate = s.onceKnown(delegate.UnprotectedHandler())
+	s.catalogue.listeners = append(s.catalogue.listeners, s.handler.changed)
+	if s.union != nil {
+		s.handler.shared.union = s.union
+		generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", s.onceStarted(s.handler))
+		return s, nil
+	}
 	publisher := &publisher{catalogue: s.catalogue, discovery: config.Discovery,
 		openapi: publishOpenAPI(config.OpenAPI, c.types.models)}
-	s.catalogue.listeners = append(s.catalogue.listeners, s.handler.changed, publisher.changed)
+	s.catalogue.listeners = append(s.catalogue.listeners, publisher.changed)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", s.handler)
 	// All three are over when the CRDs that exist are served; probes may ask for
 	// any of them.
@@ -181,6 +188,9 @@ func (s *Server) installDefinitions(config *server.Config, t *Types) error {
 		return err
 	}
 	s.prefix = opts.Prefix + "/" + kind.Prefix + "/"
+	if all, ok := opts.Backend.(several); ok {
+		s.union = newUnion(s, all)
+	}
 	gv := apiextensionsv1.SchemeGroupVersion
 	all := customresourcedefinition.Resources(s.definitions, gv, s.settled)
 	status, err := (&endpoints.APIGroupVersion{GroupVersion: gv, Resources: all, Scheme: scheme,

@@ -172,10 +172,6 @@ func (m *Manager) apply(w *Workspace, revision int64) {
 	if e == nil {
 		e = &entry{name: w.Name, uid: w.UID}
 		m.entries[w.Name] = e
-		if m.announce != nil {
-			m.announce()
-			m.added, m.announce = nil, nil
-		}
 	}
 	e.revision, e.suspended, e.limits = revision, w.Spec.Suspended, w.Spec.Quota.limits()
 	e.admins = nil

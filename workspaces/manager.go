@@ -31,9 +31,6 @@ type Manager struct {
 	mu      sync.Mutex
 	entries map[string]*entry
 	ended   bool
-	// added is done when there is another workspace, by announce; nil while no watch waits for it.
-	added    context.Context //nolint:containedctx // it lasts until the next workspace
-	announce context.CancelFunc
 }
 
 // reading is the reader of all workspaces, from its first use.

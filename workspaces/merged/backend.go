@@ -86,6 +86,28 @@ func (b *Backend) Get(ctx context.Context, key string) (storage.KeyValue, error)
 	return kv, err
 }
 
+// Each calls f for each key with a prefix at a revision, workspace by workspace. f may keep the value.
+func (b *Backend) Each(ctx context.Context, prefix string, revision int64, f func(*storage.KeyValue)) error {
+	all, err := b.config.Existing(ctx, revision)
+	if err != nil {
+		return err
+	}
+	for _, workspace := range all {
+		page, err := b.Backend.Range(ctx, storage.RangeOptions{Revision: revision,
+			Prefix: b.directory() + workspace + prefix[len(b.config.Prefix):]})
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			kv := &page.Items[i]
+			if kv.Key, _ = b.merged(kv.Key); kv.Err != nil || b.decode == nil || b.decode(kv) {
+				f(kv)
+			}
+		}
+	}
+	return nil
+}
+
 // Range implements storage.Backend. It reads all keys below the prefix.
 func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage.RangeResult, error) {
 	result := storage.RangeResult{Revision: opts.Revision}
@@ -95,22 +117,12 @@ func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage
 			return result, err
 		}
 	}
-	all, err := b.config.Existing(ctx, result.Revision)
-	if err != nil {
+	if err := b.Each(ctx, opts.Prefix, result.Revision, func(kv *storage.KeyValue) {
+		if kv.Key > opts.After {
+			result.Items = append(result.Items, *kv)
+		}
+	}); err != nil {
 		return result, err
-	}
-	for _, workspace := range all {
-		page, err := b.Backend.Range(ctx, storage.RangeOptions{Revision: result.Revision,
-			Prefix: b.directory() + workspace + opts.Prefix[len(b.config.Prefix):]})
-		if err != nil {
-			return result, err
-		}
-		for _, kv := range page.Items {
-			kv.Key, _ = b.merged(kv.Key)
-			if kv.Key > opts.After && (kv.Err != nil || b.decode == nil || b.decode(&kv)) {
-				result.Items = append(result.Items, kv)
-			}
-		}
 	}
 	slices.SortFunc(result.Items, func(x, y storage.KeyValue) int { return strings.Compare(x.Key, y.Key) })
 	result.Count = int64(len(result.Items))
@@ -205,27 +217,44 @@ func (v *View) value(key string, value []byte) []byte {
 // as it is: its reader reports it.
 func annotateText(value []byte, annotation, name string) []byte {
 	text, err := wire.StoredText(value)
-	if err != nil || wire.IsProtobuf(value) {
+	if err != nil || wire.IsProtobuf(value) || !bytes.HasPrefix(text, []byte("{")) || !json.Valid(text) {
 		return value
 	}
-	var object map[string]any
-	numbers := json.NewDecoder(bytes.NewReader(text))
-	numbers.UseNumber()
-	if numbers.Decode(&object) != nil {
-		return value
-	}
-	meta, _ := object["metadata"].(map[string]any)
-	if meta == nil {
-		return value
-	}
-	annotations, _ := meta["annotations"].(map[string]any)
-	if annotations == nil {
-		annotations = map[string]any{}
-	}
-	annotations[annotation], meta["annotations"] = name, annotations
-	with, err := json.Marshal(object)
-	if err != nil {
-		return value
-	}
-	return with
+	return setMember(text, "metadata", func(metadata []byte) []byte {
+		return setMember(metadata, "annotations", func(annotations []byte) []byte {
+			return setMember(annotations, annotation, func([]byte) []byte { return wire.AppendString(nil, name) })
+		})
+	})
 }
+
+// setMember returns a JSON object with another value of a member, in the order of the members' names. The value is
+// made from the one before, or from an empty object.
+func setMember(object []byte, name string, value func(before []byte) []byte) []byte {
+	before, written := []byte("{}"), false
+	for key, v := range wire.JSONMembers(object) {
+		if string(key) == name && string(v) != "null" {
+			before = v
+		}
+	}
+	o := wire.BeginJSON(make([]byte, 0, len(object)+len(name)+setOverhead))
+	set := func() {
+		o.Member(name, value(before))
+		written = true
+	}
+	for key, v := range wire.JSONMembers(object) {
+		if !written && string(key) >= name {
+			set()
+		}
+		if string(key) != name {
+			o.Key(key)
+			o.Dst = append(o.Dst, v...)
+		}
+	}
+	if !written {
+		set()
+	}
+	return o.End()
+}
+
+// setOverhead is about what an annotation adds to an object.
+const setOverhead = 128

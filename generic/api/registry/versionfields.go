@@ -19,6 +19,8 @@ type VersionFields struct {
 	Names []string
 	// Read returns the value of a field of an object in JSON of the version.
 	Read func(object []byte, name string) (string, error)
+	// OfKey, if set, returns the value of a field of the object of a key, in place of Read.
+	OfKey func(key, name string) string
 }
 
 // SelectingBy returns a store of the same objects whose lists, watches and deletions of
@@ -75,13 +77,17 @@ func (f *fieldReader[T]) fields(r *storage.Record) (storage.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	object, err := s.stored(r).Wire(v.Version, wire.JSON)
-	if err != nil {
-		return nil, err
+	read := func(name string) (string, error) { return v.OfKey(r.Key, name), nil }
+	if v.OfKey == nil {
+		object, err := s.stored(r).Wire(v.Version, wire.JSON)
+		if err != nil {
+			return nil, err
+		}
+		read = func(name string) (string, error) { return v.Read(object, name) }
 	}
 	set := append(make(storage.Set, 0, len(*hub)+len(v.Names)), *hub...)
 	for _, name := range v.Names {
-		value, err := v.Read(object, name)
+		value, err := read(name)
 		if err != nil {
 			return nil, err
 		}

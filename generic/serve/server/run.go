@@ -129,7 +129,7 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 	if path := p.config.DebugSocketPath; path != "" {
 		stop, err := serveDebugSocket(path)
 		if err != nil {
-			p.end()
+			p.End()
 			return err
 		}
 		defer stop()
@@ -139,7 +139,7 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 		var err error
 		if listening, err = p.config.Serving.Serve(p.Handler, p.config.Metrics,
 			p.config.RequestTimeout+filters.WriteGrace, fail); err != nil {
-			p.end()
+			p.End()
 			return err
 		}
 	}
@@ -176,7 +176,7 @@ func (p *PreparedServer) shutdown(listening *secureserving.Server) error {
 		listening.Shutdown(ctx)
 	}
 	p.drain(ctx)
-	p.end()
+	p.End()
 	return err
 }
 
@@ -199,8 +199,9 @@ func (p *PreparedServer) runPreShutdownHooks() <-chan error {
 // auditFlush bounds the flush of the last audit events during shutdown.
 const auditFlush = time.Minute
 
-// end stops the goroutines of all servers of the chain, and flushes the audit events of their last requests.
-func (p *PreparedServer) end() {
+// End stops the goroutines of all servers of the chain, and flushes the audit events of their last requests.
+// Run calls it; a chain that is not run needs it.
+func (p *PreparedServer) End() {
 	servers := p.chain()
 	for _, s := range servers {
 		s.terminate()
