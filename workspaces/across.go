@@ -74,6 +74,10 @@ func (m *Manager) serveAll(w http.ResponseWriter, r *http.Request) {
 			Resource: info.Resource}, info.Verb+" in all workspaces"))
 		return
 	}
+	select {
+	case <-m.established:
+	case <-r.Context().Done():
+	}
 	reader, err := m.allReader()
 	if err != nil {
 		m.fail(w, r, All, err)

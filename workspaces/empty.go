@@ -138,14 +138,24 @@ func (m *Manager) catchUp(ctx context.Context, _ *entry) error {
 		return err
 	}
 	m.running.Keep(ctx, m.followDue)
-	return m.eraseDeleted(ctx)
+	existing, err := m.eraseDeleted(ctx)
+	if err != nil {
+		return err
+	}
+	if err := m.establishOthers(ctx, existing); err != nil {
+		return err
+	}
+	close(m.established)
+	return nil
 }
 
 // eraseDeleted erases the workspaces whose objects were deleted without the finalizer, and which a replica did not
-// erase before it ended.
-func (m *Manager) eraseDeleted(ctx context.Context) error {
-	return m.eachBelow(ctx, m.existencePrefix(), func(kv *storage.KeyValue) {
+// erase before it ended. It returns the names of those that have a key of existence.
+func (m *Manager) eraseDeleted(ctx context.Context) (existing map[string]bool, err error) {
+	existing = map[string]bool{}
+	return existing, m.eachBelow(ctx, m.existencePrefix(), func(kv *storage.KeyValue) {
 		name, uid, _ := strings.Cut(strings.TrimPrefix(kv.Key, m.existencePrefix()), ".")
+		existing[name] = true
 		m.mu.Lock()
 		e := m.entries[name]
 		m.mu.Unlock()
@@ -154,6 +164,29 @@ func (m *Manager) eraseDeleted(ctx context.Context) error {
 			m.running.Go(func() { m.retry(m.ctx, lost, m.eraseLost) })
 		}
 	})
+}
+
+// establishOthers creates the keys of existence of the workspaces that an early release has written without them.
+func (m *Manager) establishOthers(ctx context.Context, existing map[string]bool) error {
+	var others []*entry
+	m.mu.Lock()
+	for name, e := range m.entries {
+		if !existing[name] && !e.deleting {
+			others = append(others, e)
+		}
+	}
+	m.mu.Unlock()
+	for _, e := range others {
+		found, err := m.config.Backend.Range(ctx, storage.RangeOptions{Limit: 1,
+			Prefix: m.config.Prefix + "/" + e.path() + "/"})
+		if err == nil && len(found.Items) > 0 {
+			_, err = (&existence{manager: m, name: e.name, path: e.path()}).current(ctx)
+		}
+		if err != nil && !errors.Is(err, errDeleted) {
+			return err
+		}
+	}
+	return nil
 }
 
 // eachBelow calls f for each key with a prefix.

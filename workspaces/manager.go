@@ -36,6 +36,7 @@ type Manager struct {
 // reading is the reader of all workspaces, from its first use.
 type reading struct {
 	createReader func() (*Reader, error)
+	established  chan struct{} // closed when all workspaces that have keys have one of existence, see Manager.existing
 	readerOnce   sync.Once
 	reader       *Reader
 	readerErr    error
@@ -79,7 +80,7 @@ const wakes = 4
 func NewManager(c Config) *Manager {
 	m := &Manager{config: c, slots: make(chan struct{}, wakes),
 		dueSlots: make(chan struct{}, dueWakes), entries: map[string]*entry{},
-		known: make(chan struct{})}
+		known: make(chan struct{}), reading: reading{established: make(chan struct{})}}
 	m.metrics = newMetrics(m)
 	return m
 }

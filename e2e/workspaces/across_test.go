@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"triplane.dev"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/memory"
 	"triplane.dev/testserver"
 	"triplane.dev/workspaces"
 	"triplane.dev/workspaces/transport"
@@ -213,4 +215,28 @@ func TestAllWorkspacesSleep(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("DELETED a/one")
+}
+
+// Workspaces that were written before there were keys of existence are read, too.
+func TestAllWorkspacesOfAnEarlyRelease(t *testing.T) {
+	backend := memory.New()
+	t.Run("before", func(t *testing.T) {
+		s := startOn(t, backend)
+		create(t, s, &workspaces.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+		if _, err := clientOf(t, s.InWorkspace("a")).CoreV1().ConfigMaps("default").Create(bounded(t), settings("m"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	keys, err := backend.Range(t.Context(), storage.RangeOptions{Prefix: "/registry/.workspaces/.existing/"})
+	if err != nil || len(keys.Items) != 1 {
+		t.Fatalf("the keys are %v, %v", keys, err)
+	}
+	if _, err := backend.Delete(t.Context(), keys.Items[0].Key, keys.Items[0].Revision); err != nil {
+		t.Fatal(err)
+	}
+	s := startOn(t, backend)
+	await(t, "the object", func() (bool, error) {
+		found, err := clientOf(t, s.InWorkspace("*")).CoreV1().ConfigMaps("default").List(bounded(t), metav1.ListOptions{FieldSelector: "metadata.name=m"})
+		return err == nil && len(found.Items) == 1, err
+	})
 }
