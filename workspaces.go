@@ -34,11 +34,9 @@ func (f *foundation) installWorkspaces(s *server.GenericAPIServer) error {
 	if o := f.options; o.ServerRun.ExternalHost == "" && o.SecureServing.BindAddress.IsLoopback() {
 		address = f.config.Serving.Address() // clients cannot connect to the advertised address
 	}
-	store, err := workspaces.Install(s, f.kinds.scheme, f.kinds.converter, func(name string) string {
+	return m.Install(s, f.kinds.scheme, f.kinds.converter, func(name string) string {
 		return "https://" + address + workspaces.URLPath(name)
 	})
-	m.SetStore(store)
-	return err
 }
 
 // dispatchWorkspaces makes the filters of the root chain serve workspaces.

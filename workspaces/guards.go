@@ -102,12 +102,12 @@ func (s sleeping) RecordTokenUse(ctx context.Context, namespace, name, day strin
 
 // Authorization decides on requests of the root with root, and on those of a workspace with its own authorizer.
 func (m *Manager) Authorization(root authorizer.Authorizer) authorizer.Authorizer {
-	return dispatchingAuthorizer{m, root}
+	m.rootAuthorizer = root
+	return dispatchingAuthorizer{m}
 }
 
 type dispatchingAuthorizer struct {
 	manager *Manager
-	root    authorizer.Authorizer
 }
 
 // Authorize implements authorizer.Authorizer.
@@ -115,9 +115,9 @@ func (d dispatchingAuthorizer) Authorize(ctx context.Context, a *authorizer.Attr
 	error) {
 	switch name := request.WorkspaceFrom(ctx); name {
 	case "":
-		return d.root.Authorize(ctx, a)
+		return d.manager.rootAuthorizer.Authorize(ctx, a)
 	case All:
-		return d.root.Authorize(ctx, contentsOf(a))
+		return d.manager.rootAuthorizer.Authorize(ctx, contentsOf(a))
 	default:
 		return d.manager.authorize(ctx, name, a)
 	}

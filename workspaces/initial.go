@@ -15,11 +15,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/klog/v2"
-
-	"triplane.dev/generic/base/user"
 )
 
 const (
@@ -45,9 +42,12 @@ const (
 
 // isInitial reports whether the initial objects of a workspace are to be applied.
 func isInitial(w *Workspace) bool {
-	return len(w.Spec.Initial) > 0 && !meta.IsStatusConditionTrue(w.Status.Conditions, Ready) &&
+	return w.begins() && !meta.IsStatusConditionTrue(w.Status.Conditions, Ready) &&
 		w.DeletionTimestamp == nil && !w.Spec.Suspended
 }
+
+// begins reports whether a new workspace begins with objects.
+func (w *Workspace) begins() bool { return len(w.Spec.Initial) > 0 || w.Spec.Template != nil }
 
 // initialObjects decodes the initial objects.
 func initialObjects(w *Workspace) ([]*unstructured.Unstructured, field.ErrorList) {
@@ -116,7 +116,7 @@ func (m *Manager) reportInitial(ctx context.Context, e *entry, failure error) er
 	return m.setCondition(ctx, e.name, e.uid, c)
 }
 
-// applyInitial applies the initial objects in their order, by server-side apply.
+// applyInitial copies the template, and applies the initial objects in their order, by server-side apply.
 func (m *Manager) applyInitial(ctx context.Context, w *Workspace) error {
 	objects, invalid := initialObjects(w)
 	if len(invalid) > 0 {
@@ -130,10 +130,12 @@ func (m *Manager) applyInitial(ctx context.Context, w *Workspace) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer i.onStop(cancel)()
-	config := restclient.CopyConfig(i.chain.Loopback)
-	config.ContentConfig = restclient.ContentConfig{} // custom resources do not support protobuf
-	config.Impersonate = restclient.ImpersonationConfig{UserName: initialUser, Groups: []string{user.SystemPrivileged}}
-	config.UserAgent = initialManager
+	if w.Spec.Template != nil {
+		if err := m.copyTemplate(ctx, w, i); err != nil {
+			return err
+		}
+	}
+	config := i.initialConfig()
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err

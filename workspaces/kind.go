@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/serve/server"
 )
 
@@ -27,20 +26,19 @@ func AddToScheme(s *runtime.Scheme) error {
 	return s.SetVersionPriority(GroupVersion)
 }
 
-// Install serves the group in a server of the root chain and returns the storage of Workspaces.
-func Install(s *server.GenericAPIServer, scheme *runtime.Scheme,
-	types func() (managedfields.TypeConverter, error), url func(name string) string) (*registry.Store[*Workspace], error) {
+// Install serves the group in a server of the root chain. It must be called before Run.
+func (m *Manager) Install(s *server.GenericAPIServer, scheme *runtime.Scheme,
+	types func() (managedfields.TypeConverter, error), url func(name string) string) (err error) {
 	b := server.NewGroupBuilder(server.APIGroupInfo{PrioritizedVersions: []schema.GroupVersion{GroupVersion},
 		Scheme: scheme, SchemeName: "workspaces", TypeConverter: types}, s.Config().RESTOptionsGetter)
-	store, err := server.AddKind(b, declaration(url), b.Versions())
-	if err != nil {
-		return nil, err
+	if m.store, err = server.AddKind(b, m.declaration(url), b.Versions()); err != nil {
+		return err
 	}
-	return store, s.InstallAPIGroups(b.Info())
+	return s.InstallAPIGroups(b.Info())
 }
 
 // declaration declares workspaces.triplane.dev/v1alpha1 Workspace. url returns the URL of a workspace for clients.
-func declaration(url func(name string) string) *kind.Kind[*Workspace] {
+func (m *Manager) declaration(url func(name string) string) *kind.Kind[*Workspace] {
 	return &kind.Kind[*Workspace]{
 		Hub:     GroupVersion.WithKind("Workspace"),
 		Prefix:  GroupVersion.Group + "/" + Plural,
@@ -49,14 +47,17 @@ func declaration(url func(name string) string) *kind.Kind[*Workspace] {
 		Names:   kind.Names{Plural: Plural, Singular: "workspace", ShortNames: []string{"ws"}},
 		Write: kind.Write[*Workspace]{
 			ValidateName: apivalidation.NameIsDNSLabel,
-			PrepareForCreate: func(_ context.Context, w *Workspace) {
+			PrepareForCreate: func(ctx context.Context, w *Workspace) {
+				m.resolveTemplate(ctx, w)
 				w.Status = Status{URL: url(w.Name)}
 				if !slices.Contains(w.Finalizers, Contents) {
 					w.Finalizers = append(w.Finalizers, Contents)
 				}
 				setReady(w)
 			},
-			Validate:                 func(_ context.Context, w *Workspace) field.ErrorList { return validate(w) },
+			Validate: func(ctx context.Context, w *Workspace) field.ErrorList {
+				return append(validate(w), m.validateTemplate(ctx, w)...)
+			},
 			ValidateUpdate:           validateUpdate,
 			CountsGeneration:         true,
 			AllowUnconditionalUpdate: true,
@@ -73,11 +74,11 @@ func declaration(url func(name string) string) *kind.Kind[*Workspace] {
 	}
 }
 
-// setReady sets the condition Ready of a new workspace: the first request creates its servers. One with initial objects
-// is ready when they have been applied.
+// setReady sets the condition Ready of a new workspace: the first request creates its servers. One with a template or
+// initial objects is ready when they exist.
 func setReady(w *Workspace) {
 	c := metav1.Condition{Type: Ready, Status: metav1.ConditionTrue, Reason: served}
-	if len(w.Spec.Initial) > 0 {
+	if w.begins() {
 		c.Status, c.Reason = metav1.ConditionFalse, initializing
 	}
 	meta.SetStatusCondition(&w.Status.Conditions, c)
@@ -97,8 +98,11 @@ func Readiness(w *Workspace) (status, reason string) {
 }
 
 func validateUpdate(_ context.Context, w, old *Workspace) field.ErrorList {
-	return append(validate(w), apivalidation.ValidateImmutableField(w.Spec.Initial, old.Spec.Initial,
-		field.NewPath("spec", "initial"))...)
+	spec := field.NewPath("spec")
+	errs := append(validate(w), apivalidation.ValidateImmutableField(w.Spec.Initial, old.Spec.Initial,
+		spec.Child("initial"))...)
+	return append(errs, apivalidation.ValidateImmutableField(w.Spec.Template, old.Spec.Template,
+		spec.Child("template"))...)
 }
 
 func validate(w *Workspace) field.ErrorList {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/api/registry"
+	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/internal/worker"
 )
@@ -24,9 +25,12 @@ type Manager struct {
 	// dueSlots has one for each workspace that is being woken because work is due.
 	dueSlots chan struct{}
 	metrics  *metrics
-	ctx      context.Context //nolint:containedctx // of Run
-	known    chan struct{}   // closed when the existing workspaces are known
-	running  worker.Group
+	// rootAuthorizer authorizes requests of the root.
+	rootAuthorizer authorizer.Authorizer
+
+	ctx     context.Context //nolint:containedctx // of Run
+	known   chan struct{}   // closed when the existing workspaces are known
+	running worker.Group
 
 	mu      sync.Mutex
 	entries map[string]*entry
@@ -85,11 +89,8 @@ func NewManager(c Config) *Manager {
 	return m
 }
 
-// SetStore sets the storage of Workspaces, SetCreate the function that creates the chain of a workspace. Both must be
+// SetCreate sets the functions that create the chain of a workspace, and the reader of all workspaces. It must be
 // called before Run.
-func (m *Manager) SetStore(store *registry.Store[*Workspace]) { m.store = store }
-
-// SetCreate is described at SetStore. reader creates the reader of all workspaces.
 func (m *Manager) SetCreate(create func(Inputs) (*Chain, error), reader func() (*Reader, error)) {
 	m.create, m.createReader = create, reader
 }

@@ -35,8 +35,15 @@ type Spec struct {
 	Admins    []rbacv1.Subject `json:"admins,omitempty" doc:"Users and groups that may do everything in the workspace."`
 	Suspended bool             `json:"suspended,omitempty" doc:"Whether only the server's administrators may read."`
 	Quota     *Quota           `json:"quota,omitempty" doc:"Limits of what the workspace stores."`
-	// Initial cannot be changed.
+	Template  *Template        `json:"template,omitempty" doc:"The workspace whose objects a new one begins with."`
+	// Initial and Template cannot be changed.
 	Initial []runtime.RawExtension `json:"initial,omitempty" doc:"Objects of a new workspace, applied in order."`
+}
+
+// Template is a workspace whose objects are copied to a new one.
+type Template struct {
+	Name string    `json:"name" doc:"The name of the workspace."`
+	UID  types.UID `json:"uid,omitempty" doc:"The uid of the workspace at the creation of the copy. The server sets it."`
 }
 
 // Quota limits what a workspace stores. Default objects count once they are changed.

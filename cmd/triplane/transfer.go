@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane.dev"
-	"triplane.dev/cmd/triplane/transfer"
 	"triplane.dev/generic/run/host"
+	"triplane.dev/internal/transfer"
 	"triplane.dev/kubeapi/controllers"
 )
 

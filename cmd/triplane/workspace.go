@@ -38,8 +38,9 @@ const deletionPoll = 200 * time.Millisecond
 // workspaceCommand has the flags of the command workspace.
 type workspaceCommand struct {
 	remoteFlags
-	admins []string
-	out    io.Writer
+	admins   []string
+	template string
+	out      io.Writer
 }
 
 // manageWorkspaces implements the command workspace.
@@ -49,6 +50,8 @@ func manageWorkspaces(ctx context.Context, args []string, out io.Writer) error {
 	c.add(fs)
 	fs.StringSliceVar(&c.admins, "admin", nil,
 		"For create: users who may do everything in the workspace, comma separated.")
+	fs.StringVar(&c.template, "template", "",
+		"For create: a workspace whose objects the new one begins with. The user must be one of its administrators.")
 	if help, err := parse(fs, workspaceUsage, args, out); help || err != nil {
 		return err
 	}
@@ -106,6 +109,9 @@ func (c *workspaceCommand) create(ctx context.Context, name string) error {
 	}
 	for _, admin := range c.admins {
 		w.Spec.Admins = append(w.Spec.Admins, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: admin})
+	}
+	if c.template != "" {
+		w.Spec.Template = &workspaces.Template{Name: c.template}
 	}
 	if err := c.send(ctx, http.MethodPost, workspacesPath, w, w); err != nil {
 		return err

@@ -183,7 +183,7 @@ func TestWrong(t *testing.T) {
 		{"e2e/tools/tools.go", "sigs.k8s.io/controller-runtime/examples/crd", true},
 		{"testserver/example_test.go", "sigs.k8s.io/controller-runtime/pkg/client", true},
 		{"options.go", "triplane.dev/generic/serve/server", true},
-		{"options.go", "triplane.dev/cmd/triplane/transfer", false},
+		{"options.go", "triplane.dev/cmd/triplane", false},
 		{"options.go", "triplane.dev/apiserver", false},
 		{"kubeapi/server.go", "triplane.dev", false},
 		{"generic/serve/server/server.go", "triplane.dev", false},

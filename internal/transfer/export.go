@@ -166,11 +166,24 @@ func (e *exporter) lists(r resource) (some []list) {
 
 // write writes the objects of a list, and returns their number.
 func (l list) write(ctx context.Context, r resource, w io.Writer) (n int, err error) {
+	err = l.each(ctx, r, func(o *unstructured.Unstructured) error {
+		text, err := yaml.Marshal(o.Object)
+		if err == nil {
+			n++
+			_, err = fmt.Fprintf(w, "---\n%s", text)
+		}
+		return err
+	})
+	return n, err
+}
+
+// each calls f for each object of a list that is exported.
+func (l list) each(ctx context.Context, r resource, f func(*unstructured.Unstructured) error) error {
 	opts := metav1.ListOptions{Limit: pageSize, FieldSelector: l.fieldSelector}
 	for {
 		page, err := l.from.List(ctx, opts)
 		if err != nil {
-			return n, err
+			return err
 		}
 		for i := range page.Items {
 			o := &page.Items[i]
@@ -178,17 +191,12 @@ func (l list) write(ctx context.Context, r resource, w io.Writer) (n int, err er
 				continue
 			}
 			clean(o)
-			text, err := yaml.Marshal(o.Object)
-			if err != nil {
-				return n, err
+			if err := f(o); err != nil {
+				return err
 			}
-			if _, err := fmt.Fprintf(w, "---\n%s", text); err != nil {
-				return n, err
-			}
-			n++
 		}
 		if opts.Continue = page.GetContinue(); opts.Continue == "" {
-			return n, nil
+			return nil
 		}
 	}
 }

@@ -27,20 +27,34 @@ func Import(ctx context.Context, config *restclient.Config, source string, in io
 	if err != nil {
 		return err
 	}
-	i := importer{server: s, progress: progress, uids: map[string]string{}, coming: map[string]bool{}}
+	i := newImporter(s, progress)
+	if err := i.sorted(ctx, objects); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(progress, "%d objects were imported: %d created, %d replaced\n", i.created+i.replaced,
+		i.created, i.replaced)
+	return i.rejected(len(objects))
+}
+
+func newImporter(s *server, progress io.Writer) *importer {
+	return &importer{server: s, progress: progress, uids: map[string]string{}, coming: map[string]bool{}}
+}
+
+// sorted imports objects in the order of their dependencies.
+func (i *importer) sorted(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
 		if uid := string(o.GetUID()); uid != "" { // objects of other origin have none
 			i.coming[uid] = true
 		}
 	}
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
-	if err := i.all(ctx, objects); err != nil {
-		return err
-	}
-	_, _ = fmt.Fprintf(progress, "%d objects were imported: %d created, %d replaced\n", i.created+i.replaced,
-		i.created, i.replaced)
+	return i.all(ctx, objects)
+}
+
+// rejected returns an error if not all objects were imported.
+func (i *importer) rejected(all int) error {
 	if i.failed > 0 {
-		return fmt.Errorf("%d of %d objects were not imported", i.failed, len(objects))
+		return fmt.Errorf("%d of %d objects were not imported", i.failed, all)
 	}
 	return nil
 }
@@ -75,6 +89,7 @@ type importer struct {
 	progress io.Writer
 	uids     map[string]string // new uids by old ones, of imported objects
 	coming   map[string]bool   // old uids of objects that are not imported yet
+	finished func(count int)   // called after each object; nil does nothing
 
 	created, replaced, failed int
 }
@@ -168,6 +183,9 @@ func (i *importer) one(ctx context.Context, o *unstructured.Unstructured) {
 	old := string(o.GetUID())
 	made, err := i.write(ctx, o)
 	delete(i.coming, old) // dependents need not wait any longer
+	if i.finished != nil {
+		i.finished(i.created + i.replaced + i.failed)
+	}
 	if err != nil {
 		i.failed++
 		_, _ = fmt.Fprintf(i.progress, "%s %s: %v\n", o.GetKind(), named(o), err)
