@@ -11,6 +11,24 @@ export function hasToken() { return token !== null; }
 export function currentToken() { return token; }
 export function whenSignedOut(f) { onSignedOut = f; }
 
+// workspace returns the workspace whose API the page shows: that of the address, '' for the server's own API.
+export function workspace() {
+  const name = new URLSearchParams(location.search).get('workspace') ?? '';
+  return /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name) ? name : '';
+}
+
+// enter shows another workspace. The page stays, because it has the token.
+export function enter(name) {
+  history.pushState(null, '', `${location.pathname}${name ? `?workspace=${name}` : ''}#/`);
+  dispatchEvent(new PopStateEvent('popstate'));
+}
+
+// within returns the path of the server for a path of the workspace's API. Metrics and /debug are the server's alone.
+function within(path) {
+  const name = workspace();
+  return name && !/^\/(metrics|debug)\b/.test(path) ? `/workspaces/${name}${path}` : path;
+}
+
 // ApiError is a response of 400 or more.
 export class ApiError extends Error {
   constructor(code, status, text) {
@@ -25,7 +43,7 @@ export async function send(path, { method = 'GET', body, type, accept = 'applica
   const headers = { Accept: accept };
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers['Content-Type'] = type ?? 'application/json';
-  const response = await fetch(path, { method, headers, body, signal, credentials: 'same-origin', redirect: 'error', cache: 'no-store' });
+  const response = await fetch(within(path), { method, headers, body, signal, credentials: 'same-origin', redirect: 'error', cache: 'no-store' });
   if (response.ok) return response;
   const text = await response.text();
   let status;

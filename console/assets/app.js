@@ -1,7 +1,7 @@
 // The shell: login, the list of resources, and the view that the fragment selects.
 import { h, fill, link, field, failure, button } from './dom.js';
-import { signIn, hasToken, currentToken, whenSignedOut, whoAmI } from './api.js';
-import { discover, onDiscovery, followDiscovery, preferred, tableHref } from './discovery.js';
+import { signIn, hasToken, currentToken, whenSignedOut, whoAmI, workspace, enter } from './api.js';
+import { discover, onDiscovery, followDiscovery, preferred, tableHref, groups } from './discovery.js';
 import { overview } from './overview.js';
 import { objects } from './objects.js';
 import { object, create } from './object.js';
@@ -12,10 +12,12 @@ import { definitions } from './definitions.js';
 
 const views = { '': overview, r: objects, o: object, new: create, schema, access, audit, apis: definitions };
 const titles = { '': 'Chain', new: 'Apply', schema: 'Schema', access: 'Access', audit: 'Audit', apis: 'APIs' };
+const ofServer = ['', 'audit']; // views that workspaces do not have
 
 let session = null; // ends at logout
 let view = null; // ends when another view opens
 let user = null;
+let entered = ''; // the workspace that the shell shows
 
 const main = h('main', { id: 'main', tabindex: '-1' });
 
@@ -36,7 +38,7 @@ function takeToken() {
   const m = /^#token=(.+)$/.exec(location.hash);
   if (!m) return;
   signIn(decodeURIComponent(m[1]));
-  history.replaceState(null, '', location.pathname);
+  history.replaceState(null, '', location.pathname + location.search);
 }
 
 function signInPage(err) {
@@ -73,19 +75,22 @@ function mark() {
 async function shell() {
   session?.abort();
   session = new AbortController();
+  entered = workspace();
+  groups.length = 0;
   whenSignedOut(err => { signIn(null); signInPage(err); });
   const filter = h('input', { type: 'search', id: 'find', placeholder: 'Find a kind', 'aria-label': 'Find a kind', oninput: () => list(filter.value) });
   const resources = h('div', { id: 'resources' });
   const nav = h('nav', { 'aria-label': 'Console' },
     h('a', { class: 'brand', href: '#/' }, mark(), 'Triplane'),
-    h('ul', { class: 'main-nav' }, Object.entries(titles).map(([name, title]) => h('li', null, link(`#/${name}`, title))),
-      h('li', null, h('a', { href: '../swagger-ui/', onclick: openSwagger }, 'Swagger UI'))),
+    h('ul', { class: 'main-nav' }, Object.entries(titles).filter(([name]) => !entered || !ofServer.includes(name)).map(([name, title]) => h('li', null, link(`#/${name}`, title))),
+      entered ? null : h('li', null, h('a', { href: '../swagger-ui/', onclick: openSwagger }, 'Swagger UI'))),
     filter, resources);
   const list = text => fill(resources, kinds(text.trim().toLowerCase()));
   fill(document.body,
     h('a', { class: 'skip', href: '#main', onclick: e => { e.preventDefault(); main.focus(); } }, 'Skip to the content'),
     nav, h('header', null, button('☰', () => document.body.classList.toggle('nav-open'), { class: 'menu', 'aria-label': 'Navigation' }),
       h('h1', { id: 'title' }), h('span', { class: 'spacer' }),
+      entered ? [h('span', { class: 'tag', id: 'workspace' }, `workspace ${entered}`), button('Leave', () => enter(''), { id: 'leave' })] : null,
       h('span', { class: 'user', title: (user.groups ?? []).join('\n') }, user.username),
       button('Sign out', () => { signIn(null); signInPage(); })),
     main);
@@ -124,7 +129,8 @@ function route() {
   view = new AbortController();
   document.body.classList.remove('nav-open');
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
-  const [name, ...rest] = path.split('/').map(decodeURIComponent);
+  const [first, ...rest] = path.split('/').map(decodeURIComponent);
+  const name = entered && ofServer.includes(first) ? 'apis' : first;
   const show = views[name] ?? overview;
   const title = titles[name] ?? rest[rest.length - 1] ?? '';
   document.querySelector('#title').textContent = title;
@@ -142,6 +148,12 @@ function route() {
 
 addEventListener('hashchange', () => {
   if (location.hash.startsWith('#token=')) start(); else route();
+});
+addEventListener('popstate', async () => {
+  if (workspace() === entered) return;
+  session?.abort();
+  user = await whoAmI().catch(() => user);
+  shell();
 });
 addEventListener('keydown', e => {
   if (e.target.closest('input, textarea, select') || e.ctrlKey || e.metaKey || e.altKey) return;

@@ -1,7 +1,7 @@
 // One object: its YAML, which can be edited with a review of the changes, its
 // events, owners and managers; and the page that applies pasted YAML.
 import { h, fill, field, failure, note, table, ago, button, link } from './dom.js';
-import { get, parse, send, watch, asMetadata } from './api.js';
+import { get, parse, send, watch, asMetadata, enter } from './api.js';
 import { find, findKind, discover, pathOf, objectHref, preferred } from './discovery.js';
 import { emit, lineOf, valueOf, without, split } from './yaml.js';
 import { Editor, errorsOf } from './editor.js';
@@ -28,7 +28,8 @@ export async function object(root, [groupName, version, resource, ns, name], que
     panels[chosen](panel, until).catch(err => { if (!until.aborted) panel.append(failure(err)); });
   };
   const where = link(`#/r/${groupName}/${version}/${resource}${r.namespaced ? `?ns=${encodeURIComponent(ns)}` : ''}`, r.namespaced ? `${resource} in ${ns}` : resource);
-  root.append(h('div', { class: 'bar' }, where, h('span', { class: 'dim' }, '/'), h('b', null, name), h('span', { class: 'spacer' }), tabs), panel);
+  root.append(h('div', { class: 'bar' }, where, h('span', { class: 'dim' }, '/'), h('b', null, name), h('span', { class: 'spacer' }),
+    group === 'workspaces.triplane.dev' ? button('Enter', () => enter(name), { id: 'enter', class: 'primary' }) : null, tabs), panel);
   show('YAML');
 }
 
