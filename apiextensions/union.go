@@ -208,7 +208,7 @@ func (u *union) exclude(name string, excluded map[string]map[string]bool) (chang
 // unite returns the union of CRDs, by the servers that have them, and the servers whose objects are not in a version.
 // It returns nil if there is no CRD.
 func unite(members map[string]part) (crd definitionObject, excluded map[string]map[string]bool) {
-	parts, count := map[part]definitionObject{}, map[part]int{}
+	parts, count, looks := map[part]definitionObject{}, map[part]int{}, map[part]string{}
 	alike := map[string]int{} // how many servers have CRDs with the same scope and names
 	for _, encoded := range members {
 		if parts[encoded] == nil {
@@ -216,10 +216,10 @@ func unite(members map[string]part) (crd definitionObject, excluded map[string]m
 			if json.Unmarshal([]byte(encoded.Value()), p) != nil {
 				continue
 			}
-			parts[encoded] = p
+			parts[encoded], looks[encoded] = p, look(p)
 		}
 		count[encoded]++
-		alike[look(parts[encoded])]++
+		alike[looks[encoded]]++
 	}
 	if len(parts) == 0 {
 		return nil, nil
@@ -229,7 +229,7 @@ func unite(members map[string]part) (crd definitionObject, excluded map[string]m
 	for _, encoded := range slices.SortedFunc(maps.Keys(parts), func(a, b part) int {
 		return cmp.Or(count[b]-count[a], strings.Compare(a.Value(), b.Value()))
 	}) {
-		if p := parts[encoded]; look(p) == most {
+		if p := parts[encoded]; looks[encoded] == most {
 			crd.Spec.Group, crd.Spec.Scope = p.Spec.Group, p.Spec.Scope
 			crd.Status.AcceptedNames = p.Status.AcceptedNames
 			for i := range p.Spec.Versions {
@@ -245,7 +245,7 @@ func unite(members map[string]part) (crd definitionObject, excluded map[string]m
 		v := &crd.Spec.Versions[i]
 		v.Storage = v.Name == storage
 		for server, encoded := range members {
-			if p := parts[encoded]; p != nil && (look(p) != most || servedVersion(p, v.Name) == nil) {
+			if p := parts[encoded]; p != nil && (looks[encoded] != most || servedVersion(p, v.Name) == nil) {
 				if excluded[v.Name] == nil {
 					excluded[v.Name] = map[string]bool{}
 				}
