@@ -122,6 +122,12 @@ func (m *Manager) applyInitial(ctx context.Context, w *Workspace) error {
 	if len(invalid) > 0 {
 		return invalid.ToAggregate()
 	}
+	select {
+	case m.beginnings <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-m.beginnings }()
 	i, err := m.acquire(ctx, w.Name)
 	if err != nil {
 		return err

@@ -24,7 +24,9 @@ type Manager struct {
 	slots chan struct{} // one for each workspace that is being woken
 	// dueSlots has one for each workspace that is being woken because work is due.
 	dueSlots chan struct{}
-	metrics  *metrics
+	// beginnings has one for each new workspace whose first objects are being written.
+	beginnings chan struct{}
+	metrics    *metrics
 	// rootAuthorizer authorizes requests of the root.
 	rootAuthorizer authorizer.Authorizer
 
@@ -83,7 +85,7 @@ const wakes = 4
 // NewManager returns a manager. It serves no workspaces before Run.
 func NewManager(c Config) *Manager {
 	m := &Manager{config: c, slots: make(chan struct{}, wakes),
-		dueSlots: make(chan struct{}, dueWakes), entries: map[string]*entry{},
+		dueSlots: make(chan struct{}, dueWakes), beginnings: make(chan struct{}, wakes), entries: map[string]*entry{},
 		known: make(chan struct{}), reading: reading{established: make(chan struct{})}}
 	m.metrics = newMetrics(m)
 	return m
