@@ -65,3 +65,11 @@ func TestSettlerWaitsForQuietAfterWork(t *testing.T) {
 		}
 	}
 }
+
+func TestSmallHeapsAreCollectedLessOften(t *testing.T) {
+	for live, want := range map[uint64]int{0: 800, 32 << 20: 400, 60 << 20: 200, 128 << 20: 100, 160 << 20: 75, 10 << 30: 75} {
+		if got := gcPercentOf(live); got != want {
+			t.Errorf("%d live bytes: %d, want %d", live, got, want)
+		}
+	}
+}
