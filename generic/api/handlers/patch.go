@@ -51,8 +51,6 @@ type patch struct {
 	kind   types.PatchType
 	opts   *metav1.PatchOptions
 	strict string // the field validation directive
-	// spliced is true where the patched document was made by jsonpatch.SpliceMerge.
-	spliced bool
 }
 
 func (p *patch) run(patchTypes []string) (_ runtime.Object, _ bool, err error) {

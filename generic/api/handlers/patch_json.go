@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,11 +37,13 @@ func (p *patch) jsonPatch(ctx context.Context, old runtime.Object) (runtime.Obje
 	if err != nil {
 		return nil, err
 	}
+	if obj := p.quickMerge(versioned); obj != nil {
+		return p.owned(ctx, old, obj), nil
+	}
 	before, err := s.Codec.Encode(nil, object.ViewOf(versioned).WithKind(versioned, s.Kind), wire.JSON)
 	if err != nil {
 		return nil, err
 	}
-	p.spliced = false
 	after, strictErrs, err := p.patchJSON(ctx, before)
 	if err != nil {
 		return nil, err
@@ -54,13 +55,6 @@ func (p *patch) jsonPatch(ctx context.Context, old runtime.Object) (runtime.Obje
 			return nil, strict
 		}
 		return nil, err
-	}
-	if p.spliced && (err != nil || len(strictErrs) > 0) {
-		// Messages show the document as the library writes it, and fields in its order.
-		if general, mergeErr := jsonpatch.Merge(ctx, before, p.body); mergeErr == nil {
-			after, p.spliced = general, false
-			obj, strictErrs, err = p.decodePatched(after)
-		}
 	}
 	if c := (*rest.ConversionError)(nil); errors.As(err, &c) {
 		return nil, c
@@ -111,12 +105,6 @@ func (p *patch) mergeJSON(ctx context.Context, doc []byte) (patched []byte, stri
 		if strictErrs, err = kjson.UnmarshalStrict(p.body, &v); err != nil {
 			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 		}
-		// The patch is valid JSON without duplicates, then.
-		if len(strictErrs) == 0 && jsonpatch.Cheap(doc, p.body) {
-			if patched, p.spliced = jsonpatch.SpliceMerge(doc, p.body); p.spliced {
-				return patched, nil, nil
-			}
-		}
 	}
 	patched, err = jsonpatch.Merge(ctx, doc, p.body)
 	if errors.Is(err, jsonpatch.ErrBadPatch) {
@@ -125,14 +113,50 @@ func (p *patch) mergeJSON(ctx context.Context, doc []byte) (patched []byte, stri
 	return patched, strictErrs, err
 }
 
+// quickMerge applies a merge patch to the top-level fields that it names, without decoding the others. It returns nil
+// if the patch names the version or anything is wrong: errors show the whole document as the library writes it.
+func (p *patch) quickMerge(versioned runtime.Object) runtime.Object {
+	change := map[string]any{}
+	if p.kind != types.MergePatchType || !p.wantsStrict() {
+		return nil
+	}
+	if strictErrs, err := kjson.UnmarshalStrict(p.body, &change); err != nil || len(strictErrs) > 0 {
+		return nil
+	}
+	if _, named := change["apiVersion"]; named {
+		return nil
+	}
+	s := p.scope
+	reduced, complete := touched(versioned, change)
+	before, err := s.Codec.Encode(nil, object.ViewOf(reduced).WithKind(reduced, s.Kind), wire.JSON)
+	if err != nil || !jsonpatch.Cheap(before, p.body) {
+		return nil
+	}
+	after, ok := jsonpatch.SpliceMerge(before, p.body)
+	if !ok {
+		return nil
+	}
+	obj, strictErrs, err := p.decodeVersioned(after, complete)
+	if err != nil || len(strictErrs) > 0 {
+		return nil
+	}
+	return obj
+}
+
 // decodePatched parses the patched document into an object of the hub version.
 func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
-	s := p.scope
-	if !s.Unstructured() {
+	if !p.scope.Unstructured() {
 		if obj, errs, ok := p.versionless(doc); ok {
 			return obj, errs, nil
 		}
 	}
+	return p.decodeVersioned(doc, func(runtime.Object) {})
+}
+
+// decodeVersioned is decodePatched for a document with an apiVersion. complete is called with the object before
+// defaulting.
+func (p *patch) decodeVersioned(doc []byte, complete func(runtime.Object)) (runtime.Object, []error, error) {
+	s := p.scope
 	obj, kind, strictErrs, err := s.Codec.Decode(doc, wire.JSON, p.wantsStrict())
 	if err != nil {
 		if runtime.IsNotRegisteredError(err) && kind != nil {
@@ -149,6 +173,7 @@ func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
 		}
 		s.setKind(obj, kind)
 	}
+	complete(obj)
 	s.Codec.Default(obj)
 	hub, err := s.Codec.ToHub(obj)
 	return hub, strictErrs, err
@@ -156,9 +181,6 @@ func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
 
 // versionless handles a document whose apiVersion the patch took away: kube-apiserver then knows none of its fields.
 func (p *patch) versionless(doc []byte) (runtime.Object, []error, bool) {
-	if p.spliced && !bytes.Contains(p.body, []byte("apiVersion")) {
-		return nil, nil, false // what has been spliced has no keys in disguise
-	}
 	var head struct {
 		APIVersion string `json:"apiVersion"`
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,11 +26,6 @@ func (p *patch) strategicMerge(ctx context.Context, old runtime.Object) (runtime
 	if err != nil {
 		return nil, err
 	}
-	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object.ViewOf(versioned).WithKind(versioned,
-		s.Kind))
-	if err != nil {
-		return nil, err
-	}
 	change := map[string]any{}
 	var strictErrs []error
 	if p.wantsStrict() {
@@ -39,6 +35,11 @@ func (p *patch) strategicMerge(ctx context.Context, old runtime.Object) (runtime
 	}
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	reduced, complete := touched(versioned, change)
+	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object.ViewOf(reduced).WithKind(reduced, s.Kind))
+	if err != nil {
+		return nil, err
 	}
 	if err := boundMerge(before, change); err != nil {
 		return nil, err
@@ -61,12 +62,26 @@ func (p *patch) strategicMerge(ctx context.Context, old runtime.Object) (runtime
 			return nil, err
 		}
 	}
+	complete(obj)
 	s.Codec.Default(obj)
 	hub, err := s.Codec.ToHub(obj)
 	if err != nil {
 		return nil, err
 	}
 	return p.owned(ctx, old, hub), nil
+}
+
+// touched reduces an object to the top-level fields that a patch names: the others need not be converted. Directives
+// at the top concern all of them.
+func touched(obj runtime.Object, change map[string]any) (reduced runtime.Object, complete func(runtime.Object)) {
+	directive := false
+	for name := range change {
+		directive = directive || strings.HasPrefix(name, "$")
+	}
+	return object.Reduce(obj, func(name string) bool {
+		_, named := change[name]
+		return named || directive
+	})
 }
 
 // maxComparisons bounds what a merge compares: each element of a list of the patch with each of the object's and
