@@ -8,19 +8,20 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane.dev/generic/storage/object"
 )
 
 // ImmutableMsg is how a change of a fixed field is refused.
 const ImmutableMsg = validation.FieldImmutableErrorMsg
 
 // Differs reports whether two values differ for the API; nil and empty do not.
-func Differs(a, b any) bool { return !equality.Semantic.DeepEqual(a, b) }
+func Differs(a, b any) bool { return !object.Equal(a, b) }
 
 // NonNegative refuses values below zero.
 func NonNegative(value int64, path *field.Path) field.ErrorList {
@@ -37,7 +38,7 @@ func NonNegativePtr[N ~int32 | ~int64](value *N, path *field.Path) field.ErrorLi
 
 // Immutable refuses a change of a field. value is what the message shows.
 func Immutable(value, old any, path *field.Path) field.ErrorList {
-	if equality.Semantic.DeepEqual(value, old) {
+	if object.Equal(value, old) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, value, ImmutableMsg)}
@@ -46,7 +47,7 @@ func Immutable(value, old any, path *field.Path) field.ErrorList {
 // Fixed refuses a change of a field as Immutable does, and does not show the value: markers of the Go types
 // declare the field immutable.
 func Fixed(value, old any, path *field.Path) field.ErrorList {
-	if equality.Semantic.DeepEqual(value, old) {
+	if object.Equal(value, old) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, nil, ImmutableMsg)}

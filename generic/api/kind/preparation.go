@@ -6,12 +6,12 @@ import (
 	"reflect"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/object"
 )
 
 // StatusWrites says which writes of the main resource set the status of a kind that has the subresource "status".
@@ -132,8 +132,7 @@ func (c *Kind[T]) fill(p *plan[T], counts bool, preserves, resets []string) erro
 	}
 	p.changed = func(obj, old T) bool {
 		now, before := reflect.ValueOf(obj).Elem().FieldByIndex(spec), reflect.ValueOf(old).Elem().FieldByIndex(spec)
-		// Copies: of what has an address, DeepEqual remembers every field that it has seen.
-		return !equality.Semantic.DeepEqual(now.Interface(), before.Interface())
+		return !object.Equal(now.Addr().Interface(), before.Addr().Interface())
 	}
 	return nil
 }
