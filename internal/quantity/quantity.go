@@ -36,6 +36,33 @@ func IsTooLong[T string | []byte](text T) bool {
 	return found
 }
 
+// mayHold reports whether a JSON document, or a string of one, has a number with excessive digits in a text that may be a
+// quantity. Texts with other letters are none, such as UIDs, a third of which have digits behind an "e".
+func mayHold[T string | []byte](doc T) bool {
+	for at := 0; ; {
+		r, found := nextLong(doc, at)
+		if !found {
+			return false
+		}
+		from, to := r.from, r.to
+		for from > 0 && ofQuantity(doc[from-1]) {
+			from--
+		}
+		for to < len(doc) && ofQuantity(doc[to]) {
+			to++
+		}
+		if (from == 0 || !letter(doc[from-1])) && (to == len(doc) || !letter(doc[to])) {
+			return true
+		}
+		at = to
+	}
+}
+
+// ofQuantity reports the characters of quantities.
+func ofQuantity(c byte) bool { return digit(c) || strings.IndexByte("+-.eEiKMGTPnumk", c) >= 0 }
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
 // run is a sequence of digits in a text.
 type run struct {
 	from, to int
@@ -77,11 +104,11 @@ func isExponent[T string | []byte](text T, at int) bool {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// InTree reports whether a string in decoded JSON contains a number with excessive digits.
+// InTree reports whether a string in decoded JSON may be a quantity with excessive digits.
 func InTree(value any) bool {
 	switch v := value.(type) {
 	case string:
-		return IsTooLong(v)
+		return mayHold(v)
 	case map[string]any:
 		for _, each := range v {
 			if InTree(each) {
@@ -96,9 +123,9 @@ func InTree(value any) bool {
 
 // Check returns ErrTooLong if a JSON document has a number with excessive digits in a field that is a quantity in
 // the Go type. It checks every occurrence of a duplicate field, because decoders read all of them. It accepts
-// invalid JSON, which decoders reject. Documents without such numbers only cost a scan of their bytes.
+// invalid JSON, which decoders reject. Documents without such texts only cost a scan of their bytes.
 func Check(doc []byte, t reflect.Type) error {
-	if !IsTooLong(doc) {
+	if !mayHold(doc) {
 		return nil
 	}
 	d := json.NewDecoder(bytes.NewReader(doc))

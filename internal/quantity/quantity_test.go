@@ -106,3 +106,16 @@ func TestInTree(t *testing.T) {
 		t.Error("only strings that are values count")
 	}
 }
+
+// Documents are decoded to find quantities only if a text may be one.
+func TestMayHold(t *testing.T) {
+	for doc, want := range map[string]bool{
+		`{"uid":"5e123456-71a7-46c8-a8eb-ad71430a2a99"}`: false, `{"a":"1e99999b"}`: false, `{"image":"a1e99999"}`: false,
+		`{"a":"1e99999"}`: true, `{"a":1e99999}`: true, `{"a":"1e99999","b":"` + long + `x"}`: true, `{"a":"` + long + `x","b":"1e99999"}`: true,
+		`{"a":"\u0031e99999"}`: true, `{"a":"-1E-99999Ki"}`: true, "1e99999": true, `["1e99999b",1e99999]`: true, `{"a":"1e99999a1e99999"}`: false,
+	} {
+		if got := mayHold([]byte(doc)); got != want {
+			t.Errorf("%.60s: %v", doc, got)
+		}
+	}
+}
