@@ -36,8 +36,8 @@ func IsTooLong[T string | []byte](text T) bool {
 	return found
 }
 
-// mayHold reports whether a JSON document, or a string of one, has a number with excessive digits in a text that may be a
-// quantity. Texts with other letters are none, such as UIDs, a third of which have digits behind an "e".
+// mayHold reports whether a JSON document, or a string of one, has a number with excessive digits in a text that may
+// be a quantity. Texts with other letters are none, such as UIDs, a third of which have digits after an "e".
 func mayHold[T string | []byte](doc T) bool {
 	for at := 0; ; {
 		r, found := nextLong(doc, at)

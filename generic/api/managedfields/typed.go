@@ -104,7 +104,7 @@ func (f *planField) there(s reflect.Value, null bool) (reflect.Value, bool) {
 }
 
 func (w *walk) compareStructs(l, r reflect.Value, lnull, rnull bool, n *node) {
-	if len(w.path) == 1 && n.safe && !lnull && !rnull && object.Identical(l, r) {
+	if len(w.path) == 1 && !lnull && !rnull && object.Identical(l, r) {
 		return // as the spec of most updates
 	}
 	some := false
