@@ -34,8 +34,9 @@ type typed struct {
 	options  Options
 	protobuf bool
 	// embedsJSON reports whether the Go type has fields that hold JSON as it was sent, hasQuantities whether
-	// it has quantities.
+	// it has quantities, shape how readJSON reads it.
 	embedsJSON, hasQuantities func() bool
+	shape                     func() *shape
 	// serializers are made on first use, which most versions of a server never see.
 	serializers func() *serializers
 }
@@ -70,6 +71,7 @@ func New(scheme *runtime.Scheme, kind schema.GroupVersionKind, o Options) (rest.
 	_, c.protobuf = o.New().(runtime.ProtobufMarshaller)
 	c.embedsJSON = sync.OnceValue(func() bool { return embedsJSON(reflect.TypeOf(o.New())) })
 	c.hasQuantities = sync.OnceValue(func() bool { return hasQuantities(reflect.TypeOf(o.New())) })
+	c.shape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeOf(o.New())) })
 	types := ownType{Scheme: scheme, kind: kind, empty: o.New}
 	c.serializers = sync.OnceValue(func() *serializers { return newSerializers(types) })
 	return c, nil
@@ -223,6 +225,9 @@ func checkDepth(body []byte, mt wire.MediaType) error {
 // what is expected. All else takes the serializer's way, for its errors and its
 // handling of missing kinds.
 func (c *typed) decodeJSON(body []byte, strict bool) (obj runtime.Object, strictErrs []error, ok bool) {
+	if obj = c.options.New(); readJSON(body, obj, c.shape()) && obj.GetObjectKind().GroupVersionKind() == c.kind {
+		return obj, nil, true
+	}
 	obj = c.options.New()
 	var err error
 	if strict {
