@@ -30,6 +30,8 @@ const (
 type setCache struct {
 	mu         sync.Mutex
 	young, old map[string]*knownSet
+	// recent are the latest results of encode: objects that are written one after the other have the same fields.
+	recent [4]*knownSet
 }
 
 func (c *setCache) get(encoded []byte) *knownSet {
@@ -90,15 +92,29 @@ func (c *setCache) decode(r *root, encoded []byte) (*knownSet, bool) {
 
 // encode returns a set that was computed by the present schema.
 func (c *setCache) encode(set *fieldpath.Set) (*knownSet, bool) {
+	c.mu.Lock()
+	recent := c.recent
+	c.mu.Unlock()
+	for _, s := range recent {
+		if s != nil && s.fields.Equals(set) {
+			return s, true
+		}
+	}
 	encoded, err := set.ToJSON()
 	if err != nil {
 		return nil, false
 	}
-	if s := c.get(encoded); s != nil {
-		return s, true
+	s := c.get(encoded)
+	if s == nil {
+		s = &knownSet{fields: set, encoded: encoded}
 	}
-	s := &knownSet{fields: set, encoded: encoded}
-	c.add(s)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.put(s)
+	if len(encoded) <= maxSetBytes {
+		copy(c.recent[1:], recent[:])
+		c.recent[0] = s
+	}
 	return s, true
 }
 
