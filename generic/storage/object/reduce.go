@@ -24,11 +24,12 @@ func Reduce(obj runtime.Object, accepts func(name string) bool) (
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		kind := field.Type == reflect.TypeFor[metav1.TypeMeta]()
 		switch {
-		case field.Type == reflect.TypeFor[metav1.TypeMeta]() || name != "" && accepts(name):
-			part.Elem().Field(i).Set(v.Field(i))
-		case name == "" || !field.IsExported():
+		case name == "" && !kind || !field.IsExported():
 			return obj, whole
+		case kind || accepts(name):
+			part.Elem().Field(i).Set(v.Field(i))
 		default:
 			others = append(others, i)
 			rest.Elem().Field(i).Set(v.Field(i))
