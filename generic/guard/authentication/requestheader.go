@@ -46,6 +46,9 @@ func RequestHeaderNow(bundle *CABundle, now func() *RequestHeaderConfig) Request
 		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 			return nil, nil
 		}
+		if first(r.Header, now().UsernameHeaders) == "" {
+			return nil, nil // the certificate of nearly all requests is not a proxy's and need not be verified as one
+		}
 		if _, err := v.verify(r.TLS.PeerCertificates, proxy); err != nil {
 			return nil, err
 		}
