@@ -22,7 +22,7 @@ const (
 	gcPercent = 75
 	// minGarbage is how much garbage may accumulate between two collections, however small the heap is. A heap of
 	// 30 MB is otherwise collected after each thousand writes, which takes a tenth of their CPU.
-	minGarbage = 128 << 20
+	minGarbage = 64 << 20
 	// memoryShare is the fraction of a container's memory that is Go's soft limit; the rest is for the mapped file
 	// of etcd.
 	memoryShare = 0.85

@@ -67,7 +67,7 @@ func TestSettlerWaitsForQuietAfterWork(t *testing.T) {
 }
 
 func TestSmallHeapsAreCollectedLessOften(t *testing.T) {
-	for live, want := range map[uint64]int{0: 800, 32 << 20: 400, 60 << 20: 200, 128 << 20: 100, 160 << 20: 75, 10 << 30: 75} {
+	for live, want := range map[uint64]int{0: 800, 16 << 20: 400, 30 << 20: 200, 64 << 20: 100, 80 << 20: 75, 10 << 30: 75} {
 		if got := gcPercentOf(live); got != want {
 			t.Errorf("%d live bytes: %d, want %d", live, got, want)
 		}
