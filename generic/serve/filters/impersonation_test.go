@@ -62,6 +62,8 @@ func TestConstrainedImpersonation(t *testing.T) {
 		{"service account with a group", []string{impersonateUser, "system:serviceaccount:n:s", impersonateGroup, "dev"}, nil, 403},
 		{"empty group", []string{impersonateUser, "bob", impersonateGroup, ""}, nil, 403},
 		{"empty key", []string{impersonateUser, "bob", impersonateExtraPrefix, "v"}, nil, 403},
+		{"key without a domain", []string{impersonateUser, "bob", impersonateExtraPrefix + "scopes", "v"}, nil, 403},
+		{"key with a domain", []string{impersonateUser, "bob", impersonateExtraPrefix + "example.com%2fscopes", "v"}, []string{user.AllAuthenticated}, 0},
 		{"no user", []string{impersonateGroup, "dev"}, nil, 400},
 	} {
 		h := http.Header{}
@@ -72,6 +74,18 @@ func TestConstrainedImpersonation(t *testing.T) {
 		if code != c.code || (as == nil) != (c.groups == nil) || as != nil && !slices.Equal(as.Groups, c.groups) {
 			t.Errorf("%s: %+v, %d", c.name, as, code)
 		}
+	}
+}
+
+// TestImpersonationOrder wants the order in which a request that lacks several permissions is rejected.
+func TestImpersonationOrder(t *testing.T) {
+	wanted := &user.Info{Name: "bob", UID: "u", Groups: []string{"dev"}, Extra: map[string][]string{"k": {"v"}}}
+	var order []string
+	for _, a := range subjects(&impersonationMode{}, "", wanted) {
+		order = append(order, a.Resource)
+	}
+	if want := []string{"users", "uids", "groups", "userextras"}; !slices.Equal(order, want) {
+		t.Errorf("subjects in the order %v, want %v", order, want)
 	}
 }
 

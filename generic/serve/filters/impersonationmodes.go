@@ -6,6 +6,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/user"
@@ -180,6 +182,9 @@ func (m *impersonationModes) permit(e *exchange, mode *impersonationMode, wanted
 		a.User, a.Verb, a.APIVersion, a.ResourceRequest = e.User, verb, "v1", true
 		if mode.name != "" {
 			if reason := unconstrained(&a); reason != "" {
+				if a.Resource == "userextras" { // the key is at fault, whatever the value
+					a.Subresource, a.Name = "", ""
+				}
 				return authorization.Forbidden(&a, reason)
 			}
 		}
@@ -195,11 +200,16 @@ func (m *impersonationModes) permit(e *exchange, mode *impersonationMode, wanted
 func unconstrained(a *authorizer.Attributes) string {
 	switch {
 	case a.Resource == "groups" && a.Name == user.SystemPrivileged:
-		return "a constrained permission does not allow the group " + user.SystemPrivileged
+		return "impersonating the " + user.SystemPrivileged + " group is not allowed"
 	case a.Resource == "groups" && a.Name == "":
-		return "the name of a group cannot be empty"
+		return "impersonating the empty string group is not allowed"
 	case a.Resource == "userextras" && a.Subresource == "":
-		return "the key of an extra cannot be empty"
+		return "impersonating the empty string key in extra is not allowed"
+	case a.Resource == "userextras":
+		errs := validation.IsDomainPrefixedPath(field.NewPath("extra.key"), a.Subresource)
+		if len(errs) > 0 {
+			return "impersonating an invalid key in extra is not allowed: " + errs.ToAggregate().Error()
+		}
 	}
 	return ""
 }
@@ -217,6 +227,9 @@ func subjects(mode *impersonationMode, group string, wanted *user.Info) []author
 	} else {
 		all = append(all, authorizer.Attributes{APIGroup: group, Resource: "users", Name: wanted.Name})
 	}
+	if wanted.UID != "" {
+		all = append(all, authorizer.Attributes{APIGroup: authenticationGroup, Resource: "uids", Name: wanted.UID})
+	}
 	for _, g := range wanted.Groups {
 		all = append(all, authorizer.Attributes{APIGroup: group, Resource: "groups", Name: g})
 	}
@@ -225,9 +238,6 @@ func subjects(mode *impersonationMode, group string, wanted *user.Info) []author
 			all = append(all, authorizer.Attributes{APIGroup: authenticationGroup, Resource: "userextras",
 				Subresource: key, Name: value})
 		}
-	}
-	if wanted.UID != "" {
-		all = append(all, authorizer.Attributes{APIGroup: authenticationGroup, Resource: "uids", Name: wanted.UID})
 	}
 	return all
 }
