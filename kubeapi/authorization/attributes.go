@@ -31,32 +31,32 @@ func bareMetadata(m *metav1.ObjectMeta, namespace string) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath("metadata"), m, msg)}
 }
 
-func what(r *authorizationv1.ResourceAttributes, n *authorizationv1.NonResourceAttributes) field.ErrorList {
-	const exactlyOne = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+func exactlyOne(r *authorizationv1.ResourceAttributes, n *authorizationv1.NonResourceAttributes) field.ErrorList {
+	const message = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 	var errs field.ErrorList
 	switch {
 	case r != nil && n != nil:
-		errs = append(errs, field.Invalid(field.NewPath("spec"), n, exactlyOne))
+		errs = append(errs, field.Invalid(field.NewPath("spec"), n, message))
 	case r == nil && n == nil:
-		errs = append(errs, field.Invalid(field.NewPath("spec"), r, exactlyOne))
-	}
-	if r != nil {
-		errs = append(errs, selectors(r)...)
+		errs = append(errs, field.Invalid(field.NewPath("spec"), r, message))
 	}
 	return errs
 }
 
 func subject(s *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
-	errs := what(s.ResourceAttributes, s.NonResourceAttributes)
+	errs := exactlyOne(s.ResourceAttributes, s.NonResourceAttributes)
 	if s.User == "" && len(s.Groups) == 0 {
 		errs = append(errs, field.Invalid(field.NewPath("spec.user"), s.User,
 			"at least one of user or group must be specified"))
 	}
-	return errs
+	return append(errs, selectors(s.ResourceAttributes)...)
 }
 
-// selectors validates the selectors of a review.
+// selectors validates the selectors of a review; r may be nil.
 func selectors(r *authorizationv1.ResourceAttributes) field.ErrorList {
+	if r == nil {
+		return nil
+	}
 	var errs field.ErrorList
 	common := func(raw string, n int, p *field.Path) {
 		if raw != "" && n > 0 {

@@ -75,7 +75,9 @@ func (a answerer) reviewSelf(ctx context.Context, c rest.CreateRequest) (runtime
 	if !ok {
 		return nil, notA("SelfSubjectAccessReview", c.Object)
 	}
-	errs := append(what(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes), bareMetadata(&r.ObjectMeta, "")...)
+	errs := exactlyOne(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
+	errs = append(errs, selectors(r.Spec.ResourceAttributes)...)
+	errs = append(errs, bareMetadata(&r.ObjectMeta, "")...)
 	if len(errs) > 0 {
 		return nil, invalid(errs)
 	}
