@@ -207,8 +207,7 @@ func (c *versionCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The copy is for tidying, and because conversion shares parts.
-	out, err := c.convert(obj.DeepCopyObject(), to)
+	out, err := c.FromHubUnpruned(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -216,6 +215,12 @@ func (c *versionCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 		fit(u.Object, skeleton)
 	}
 	return out, nil
+}
+
+// FromHubUnpruned is FromHub without the removal of fields that the version does not have.
+func (c *versionCodec) FromHubUnpruned(obj runtime.Object) (runtime.Object, error) {
+	// The copy is because conversion shares parts.
+	return c.convert(obj.DeepCopyObject(), c.version)
 }
 
 // isBookmark reports whether an object is that of a watch's bookmark, which has a resource

@@ -76,8 +76,11 @@ func validateAudit(policy string, list []admissionv1.AuditAnnotation, x *express
 	seen := map[string]bool{}
 	for i, a := range list {
 		at := path.Index(i)
-		key := policy + "/" + a.Key
-		errs = append(errs, check.QualifiedName(key, at.Child("key"))...)
+		if policy == "" {
+			errs = append(errs, field.Invalid(at.Child("key"), a.Key, "requires metadata.name be non-empty"))
+		} else {
+			errs = append(errs, check.QualifiedName(policy+"/"+a.Key, at.Child("key"))...)
+		}
 		switch value := strings.TrimSpace(a.ValueExpression); {
 		case value == "":
 			errs = append(errs, field.Required(at.Child("valueExpression"), "valueExpression is not specified"))
@@ -256,7 +259,7 @@ func validatePolicyStatus(s *admissionv1.ValidatingAdmissionPolicyStatus) field.
 
 func validateWarning(w *admissionv1.ExpressionWarning, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if strings.TrimSpace(w.Warning) == "" {
+	if w.Warning == "" {
 		errs = append(errs, field.Required(path.Child("warning"), ""))
 	}
 	if ref := strings.TrimSpace(w.FieldRef); ref == "" {

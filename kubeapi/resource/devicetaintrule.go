@@ -26,7 +26,7 @@ func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 		Write: kind.Write[rule]{
 			Default: func(r rule) {
 				if r.Spec.Taint.TimeAdded == nil {
-					now := metav1.Now()
+					now := metav1.Now().Rfc3339Copy() // as it is stored
 					r.Spec.Taint.TimeAdded = &now
 				}
 			},

@@ -26,6 +26,14 @@ func TestClaim(t *testing.T) {
 		`spec.devices.constraints[0].matchAttribute: Invalid value: "numa": a fully qualified name must be a domain and a name separated by a slash`)
 }
 
+// TestTimeAdded wants a time as storage has it: two writes in one second are no change.
+func TestTimeAdded(t *testing.T) {
+	s := kindtest.New(t, resourceSliceKind(), "spec: {devices: [{name: d, taints: [{key: k, effect: NoSchedule}]}]}")
+	if at := s.Spec.Devices[0].Taints[0].TimeAdded; at == nil || at.Nanosecond() != 0 {
+		t.Errorf("added at %v", at)
+	}
+}
+
 func TestSlice(t *testing.T) {
 	kindtest.Refused(t, resourceSliceKind(), "spec: {allNodes: false}", "spec.driver: Required value", "spec.pool.name: Required value",
 		"spec.pool.resourceSliceCount: Invalid value: 0: must be greater than zero",

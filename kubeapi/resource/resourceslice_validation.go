@@ -15,7 +15,7 @@ import (
 )
 
 func defaultSlice(s *resourcev1.ResourceSlice) {
-	now := metav1.Now()
+	now := metav1.Now().Rfc3339Copy() // as it is stored, so that two writes in a second do not differ
 	for i := range s.Spec.Devices {
 		for k := range s.Spec.Devices[i].Taints {
 			if t := &s.Spec.Devices[i].Taints[k]; t.TimeAdded == nil {

@@ -73,6 +73,13 @@ type converter struct {
 	codecs func(gv schema.GroupVersion) (rest.Codec, error)
 }
 
+// unpruned is a codec whose FromHub drops fields that its version does not have. The version of the request has the
+// stored object without them, as reads do. Versions of owners have them: a change of a field that an owner's version
+// does not have cannot be tracked.
+type unpruned interface {
+	FromHubUnpruned(obj runtime.Object) (runtime.Object, error)
+}
+
 func (c *converter) codec(gv schema.GroupVersion) (rest.Codec, error) {
 	codec, err := c.codecs(gv)
 	if err != nil {
@@ -134,7 +141,11 @@ func (c *converter) ConvertToVersion(in runtime.Object, target runtime.GroupVers
 	if err != nil {
 		return nil, err
 	}
-	out, err := to.FromHub(hub)
+	convert := to.FromHub
+	if whole, ok := to.(unpruned); ok && gv != c.kind.GroupVersion() {
+		convert = whole.FromHubUnpruned
+	}
+	out, err := convert(hub)
 	if err != nil {
 		return nil, err
 	}
