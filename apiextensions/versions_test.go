@@ -90,6 +90,23 @@ const (
 	definitionPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
 )
 
+// TestOwnersInOtherVersions changes a field that the version of another owner does not have: the owners stay as they
+// were.
+func TestOwnersInOtherVersions(t *testing.T) {
+	const version = `{"name":"%s","served":true,"storage":%t,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"string"},"%s":{"type":"string"}}}}}}}`
+	do := serve(t, nil, fmt.Sprintf(version, "v1", false, "b")+","+fmt.Sprintf(version, "v2", true, "c"))
+	for _, w := range []struct{ method, path, body, has, lacks string }{
+		{"POST", widgetsV1 + "?fieldManager=one", fmt.Sprintf(widgetOf, "v1", "w", `,"spec":{"a":"1"}`), `"manager":"one"`, ""},
+		{"PATCH", widgetsV2 + "/w?fieldManager=two", `{"spec":{"c":"1"}}`, `"manager":"one"`, `"manager":"two"`},
+		{"PATCH", widgetsV1 + "/w?fieldManager=three", `{"spec":{"a":"2"}}`, `"manager":"three"`, `"manager":"two"`},
+	} {
+		if code, body := do(w.method, w.path, w.body); code > 201 || !strings.Contains(body, w.has) ||
+			w.lacks != "" && strings.Contains(body, w.lacks) {
+			t.Errorf("%s %s: %d %s", w.method, w.path, code, body)
+		}
+	}
+}
+
 // TestSelectableFieldsOfOneVersion selects by a field that only a version beside the storage
 // version has.
 func TestSelectableFieldsOfOneVersion(t *testing.T) {

@@ -251,13 +251,14 @@ func validateStoredVersions(crd *apiextensionsv1.CustomResourceDefinition, missi
 	if len(stored) == 0 {
 		errs = append(errs, field.Invalid(path, stored, "must have at least one stored version"))
 	}
-	known := sets.New[string]()
+	known, unseen := sets.New[string](), sets.New(stored...)
 	for i := range crd.Spec.Versions {
 		version := &crd.Spec.Versions[i]
 		known.Insert(version.Name)
-		if version.Storage && !sets.New(stored...).Has(version.Name) {
+		if version.Storage && !unseen.Has(version.Name) {
 			errs = append(errs, field.Invalid(path, stored, "must have the storage version "+version.Name))
 		}
+		unseen.Delete(version.Name) // the second version of one name is not stored
 	}
 	for i, name := range stored {
 		if !known.Has(name) {

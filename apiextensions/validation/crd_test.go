@@ -67,6 +67,13 @@ func TestValidate(t *testing.T) {
 			c.Spec.Versions = append(c.Spec.Versions, other)
 			c.Spec.Versions[0].SelectableFields = []apiextensionsv1.SelectableField{{JSONPath: ".soil"}}
 		}, nil},
+		"a message of no rule": {func(c CRD) {
+			root(c).XValidations = apiextensionsv1.ValidationRules{{Rule: " ", Message: "a\nb"}}
+		}, []string{"spec.validation.openAPIV3Schema.x-kubernetes-validations[0].rule: Required value: rule is not specified"}},
+		"the storage version twice": {func(c CRD) {
+			c.Spec.Versions = append(c.Spec.Versions, c.Spec.Versions[0])
+			c.Spec.Versions[0].Storage = false
+		}, []string{`spec.versions: Invalid value: [{"Name":"v1","Served":true,"Storage":false,"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null},{"Name":"v1","Served":true,"Storage":true,"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null}]: must contain unique version names`, "status.storedVersions: Invalid value: [\"v1\"]: must have the storage version v1"}},
 		"conversion": {func(c CRD) { c.Spec.Conversion.Strategy = "Webhook" }, []string{
 			"spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook", "spec.conversion.conversionReviewVersions: Required value"}},
 		"default": {func(c CRD) {

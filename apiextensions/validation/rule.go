@@ -37,6 +37,7 @@ func validateMessage(path *field.Path, rule *apiextensionsv1.ValidationRule) fie
 	var errs field.ErrorList
 	message := strings.TrimSpace(rule.Message)
 	switch {
+	case strings.TrimSpace(rule.Rule) == "": // that is the error
 	case rule.Message != "" && message == "":
 		errs = append(errs, field.Invalid(path.Child("message"), rule.Message, "must be non-empty if specified"))
 	case hasLineBreak(message):

@@ -143,7 +143,7 @@ func validateSuccessRule(s *batchv1.JobSpec, r *batchv1.SuccessPolicyRule, path 
 		errs = append(errs, field.Required(path, "at least one of succeededCount or succeededIndexes must be specified"))
 	}
 	var total int32
-	parsed := false
+	counted := false
 	if text := r.SucceededIndexes; text != nil && s.Completions != nil {
 		indexes := path.Child("succeededIndexes")
 		if len(*text) > maxSucceededIndexes {
@@ -151,9 +151,10 @@ func validateSuccessRule(s *batchv1.JobSpec, r *batchv1.SuccessPolicyRule, path 
 		}
 		var err error
 		if _, total, err = parseIndexes(*text, *s.Completions); err != nil {
+			total = 0
 			errs = append(errs, field.Invalid(indexes, *text, fmt.Sprintf("error parsing succeededIndexes: %s", err)))
 		}
-		parsed = err == nil
+		counted = true
 	}
 	if n := r.SucceededCount; n != nil {
 		count := path.Child("succeededCount")
@@ -162,7 +163,7 @@ func validateSuccessRule(s *batchv1.JobSpec, r *batchv1.SuccessPolicyRule, path 
 			errs = append(errs, field.Invalid(count, *n,
 				fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", *s.Completions)))
 		}
-		if parsed && *n > total {
+		if counted && *n > total {
 			errs = append(errs, field.Invalid(count, *n,
 				fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified succeededIndexes field)",
 					total)))

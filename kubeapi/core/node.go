@@ -24,7 +24,7 @@ func nodeKind(a check.Addresses) kind.Kind[*corev1.Node] {
 		Write: kind.Write[node]{
 			AllowUnconditionalUpdate: true,
 			Default: func(n node) {
-				if n.Status.Allocatable == nil && len(n.Status.Capacity) > 0 {
+				if len(n.Status.Allocatable) == 0 && len(n.Status.Capacity) > 0 {
 					n.Status.Allocatable = n.Status.Capacity.DeepCopy()
 				}
 				podspec.RoundResources(n.Status.Capacity)

@@ -58,10 +58,7 @@ func DefaultPodSpec(s *corev1.PodSpec) {
 		defaultContainer(&c)
 		s.EphemeralContainers[i].EphemeralContainerCommon = corev1.EphemeralContainerCommon(c)
 	}
-	if s.Resources != nil {
-		RoundResources(s.Resources.Limits)
-		RoundResources(s.Resources.Requests)
-	}
+	roundRequirements(s.Resources)
 	RoundResources(s.Overhead)
 }
 
@@ -83,8 +80,7 @@ func defaultContainer(c *corev1.Container) {
 	for i := range c.Env {
 		defaultEnvSource(c.Env[i].ValueFrom)
 	}
-	RoundResources(c.Resources.Limits)
-	RoundResources(c.Resources.Requests)
+	roundRequirements(&c.Resources)
 	defaultProbe(c.LivenessProbe)
 	defaultProbe(c.ReadinessProbe)
 	defaultProbe(c.StartupProbe)

@@ -146,3 +146,24 @@ func raise(to, from corev1.ResourceList) {
 		}
 	}
 }
+
+// RoundStatusResources rounds the quantities of a pod's status.
+func RoundStatusResources(s *corev1.PodStatus) {
+	RoundResources(s.AllocatedResources)
+	roundRequirements(s.Resources)
+	for _, containers := range [][]corev1.ContainerStatus{
+		s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses,
+	} {
+		for i := range containers {
+			RoundResources(containers[i].AllocatedResources)
+			roundRequirements(containers[i].Resources)
+		}
+	}
+}
+
+func roundRequirements(r *corev1.ResourceRequirements) {
+	if r != nil {
+		RoundResources(r.Limits)
+		RoundResources(r.Requests)
+	}
+}

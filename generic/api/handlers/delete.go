@@ -81,7 +81,7 @@ func DeleteCollection(scope *RequestScope) http.HandlerFunc {
 		}
 		if ignoresReadError(opts) {
 			return options.Invalid("DeleteOptions", field.ErrorList{field.Invalid(ignoreReadErrorPath, true,
-				"is not allowed for a collection; delete the objects one by one")})
+				"is not allowed with DELETECOLLECTION, try again after removing the option")})
 		}
 		op := scope.operation(ctx, namespace, "", opts.DryRun)
 		obj, err := scope.Storage.DeleteCollection(ctx, rest.DeleteCollectionRequest{Validate: op.validateDelete(opts),

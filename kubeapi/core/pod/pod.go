@@ -27,6 +27,7 @@ func Kind(o podspec.Options) kind.Kind[pod] {
 					podspec.DefaultPodLevelResources(&p.Spec)
 				}
 				firstIP(&p.Status)
+				podspec.RoundStatusResources(&p.Status)
 			},
 			PrepareForCreate: func(ctx context.Context, p pod) { prepareForCreate(ctx, o, p) },
 			PrepareForUpdate: prepareForUpdate,

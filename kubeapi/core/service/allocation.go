@@ -163,9 +163,7 @@ func (t *taken) allocate(ctx context.Context, old service, dryRun bool) error {
 		hadIPs, hadPorts = realIPs(old), nodePorts(old)
 	}
 	err := t.allocateIPs(ctx, hadIPs, dryRun)
-	// A dry run of an invalid service is refused as invalid before anything
-	// looks which ports are free.
-	if err == nil && (!dryRun || len(validate(t.a.options, t.s)) == 0) {
+	if err == nil {
 		err = t.allocatePorts(ctx, old, hadPorts, dryRun)
 	}
 	if err != nil && !dryRun {
@@ -309,6 +307,9 @@ func (t *taken) allocatePorts(ctx context.Context, old service, had []int32, dry
 	for i, slot := range slots {
 		wanted[i] = slot.wanted
 		if wanted[i] != 0 && !ports.Contains(int(wanted[i])) {
+			if dryRun && len(validate(t.a.options, t.s)) > 0 {
+				return nil // validation rejects the dry run
+			}
 			return invalid(t.s, field.Invalid(slot.path, wanted[i],
 				fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %s", ports.String())))
 		}

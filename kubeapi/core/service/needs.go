@@ -14,11 +14,8 @@ func externallyAccessible(s service) bool {
 	return false
 }
 
-// needsClusterIP reports whether the type has a cluster IP; "None" counts.
-func needsClusterIP(s service) bool {
-	return s.Spec.Type == corev1.ServiceTypeClusterIP || s.Spec.Type == corev1.ServiceTypeNodePort ||
-		s.Spec.Type == corev1.ServiceTypeLoadBalancer
-}
+// needsClusterIP reports whether the type has a cluster IP; "None" counts. A type that validation rejects does.
+func needsClusterIP(s service) bool { return s.Spec.Type != corev1.ServiceTypeExternalName }
 
 // needsNodePort reports whether every port gets a node port.
 func needsNodePort(s service) bool {

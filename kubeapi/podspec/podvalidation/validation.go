@@ -153,7 +153,7 @@ func (v *checker) dns(path *field.Path) {
 	}
 	for i, s := range d.Searches {
 		if s = strings.TrimSuffix(s, "."); s != "" || d.Searches[i] == "" {
-			v.Messages(utilvalidation.IsDNS1123SubdomainWithUnderscore(s), d.Searches[i], path.Child("searches").Index(i))
+			v.Messages(utilvalidation.IsDNS1123SubdomainWithUnderscore(s), s, path.Child("searches").Index(i))
 		}
 	}
 	for i := range d.Options {

@@ -11,26 +11,31 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"triplane.dev/kubeapi/check"
 )
 
 // trustBundle validates the projection of a bundle that is named, or of those of a signer.
 func (v *checker) trustBundle(b *corev1.ClusterTrustBundleProjection, path *field.Path) {
-	switch name, signer := ptr.Deref(b.Name, ""), ptr.Deref(b.SignerName, ""); {
-	case name == "" && signer == "":
+	switch {
+	case b.Name == nil && b.SignerName == nil:
 		v.Add(field.Required(path, "either name or signerName must be specified"))
-	case name != "" && signer != "":
+	case b.Name != nil && b.SignerName != nil:
 		v.Add(field.Invalid(path, b, "only one of name and signerName may be used"))
-	case signer != "":
-		v.Add(check.SignerName(signer, path.Child("signerName"))...)
+	case b.SignerName != nil:
+		if *b.SignerName == "" {
+			v.Add(field.Required(path.Child("signerName"), "must be a valid signer name"))
+		}
+		v.Add(check.SignerName(*b.SignerName, path.Child("signerName"))...)
 		if b.LabelSelector != nil {
 			v.Add(validation.ValidateLabelSelector(b.LabelSelector, validation.LabelSelectorValidationOptions{},
 				path.Child("labelSelector"))...)
 		}
 	default:
-		v.bundleName(name, path.Child("name"))
+		if *b.Name == "" {
+			v.Add(field.Required(path.Child("name"), "must be a valid object name"))
+		}
+		v.bundleName(*b.Name, path.Child("name"))
 		if b.LabelSelector != nil {
 			v.Add(field.Invalid(path.Child("labelSelector"), b.LabelSelector, "labelSelector may not be used with name"))
 		}
@@ -42,12 +47,17 @@ func (v *checker) trustBundle(b *corev1.ClusterTrustBundleProjection, path *fiel
 	v.filePath(b.Path, path.Child("path"))
 }
 
-// bundleName validates the name of a bundle: that of its signer and a colon, if it has a signer, and a subdomain.
+// bundleName validates the name of a bundle: that of its signer, with colons for its slashes, and a colon, if it has a
+// signer, and a subdomain.
 func (v *checker) bundleName(name string, path *field.Path) {
 	i := strings.LastIndex(name, ":")
 	msgs := utilvalidation.IsDNS1123Subdomain(name[i+1:])
-	if i == 0 {
+	switch {
+	case i == 0:
 		msgs = []string{`ClusterTrustBundle without signer name must not have ":" in its name`}
+	case i > 0 && strings.Contains(name[:i], "/"):
+		msgs = []string{fmt.Sprintf("ClusterTrustBundle for signerName %s must be named with prefix %s:",
+			strings.ReplaceAll(name[:i], ":", "/"), strings.ReplaceAll(name[:i], "/", ":"))}
 	}
 	for _, m := range msgs {
 		v.Add(field.Invalid(path, name, "not a valid clustertrustbundlename: "+m))

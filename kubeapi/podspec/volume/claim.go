@@ -90,7 +90,7 @@ func (v *checker) sourcesAgree(s *corev1.PersistentVolumeClaimSpec, path *field.
 	case d == nil:
 	case namespace != "":
 		v.Add(field.Invalid(path, path.Child("dataSource"), "may not be specified when dataSourceRef.namespace is specified"))
-	case d.Name != r.Name || d.Kind != r.Kind || ptr.Deref(d.APIGroup, "") != ptr.Deref(r.APIGroup, ""):
+	case d.Name != r.Name || d.Kind != r.Kind || check.Differs(d.APIGroup, r.APIGroup):
 		v.Add(field.Invalid(path, path.Child("dataSource"), "must match dataSourceRef"))
 	}
 }
