@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sort"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -118,14 +117,4 @@ func dropImpersonation(h http.Header) {
 			delete(h, name)
 		}
 	}
-}
-
-// extraKeys returns the sorted keys, so that the order of checks is stable.
-func extraKeys(extra map[string][]string) []string {
-	keys := make([]string, 0, len(extra))
-	for k := range extra {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

@@ -1,6 +1,8 @@
 package filters
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -203,13 +205,13 @@ func unconstrained(a *authorizer.Attributes) string {
 		return "impersonating the " + user.SystemPrivileged + " group is not allowed"
 	case a.Resource == "groups" && a.Name == "":
 		return "impersonating the empty string group is not allowed"
-	case a.Resource == "userextras" && a.Subresource == "":
+	case a.Resource != "userextras":
+		return ""
+	case a.Subresource == "":
 		return "impersonating the empty string key in extra is not allowed"
-	case a.Resource == "userextras":
-		errs := validation.IsDomainPrefixedPath(field.NewPath("extra.key"), a.Subresource)
-		if len(errs) > 0 {
-			return "impersonating an invalid key in extra is not allowed: " + errs.ToAggregate().Error()
-		}
+	}
+	if errs := validation.IsDomainPrefixedPath(field.NewPath("extra.key"), a.Subresource); len(errs) > 0 {
+		return "impersonating an invalid key in extra is not allowed: " + errs.ToAggregate().Error()
 	}
 	return ""
 }
@@ -219,13 +221,9 @@ func subjects(mode *impersonationMode, group string, wanted *user.Info) []author
 	if mode.subject != nil {
 		return []authorizer.Attributes{mode.subject(wanted)}
 	}
-	var all []authorizer.Attributes
+	all := []authorizer.Attributes{{APIGroup: group, Resource: "users", Name: wanted.Name}}
 	if namespace, name, ok := user.ServiceAccount(wanted.Name); ok {
-		all = append(all, authorizer.Attributes{
-			APIGroup: group, Resource: "serviceaccounts", Namespace: namespace, Name: name,
-		})
-	} else {
-		all = append(all, authorizer.Attributes{APIGroup: group, Resource: "users", Name: wanted.Name})
+		all[0] = authorizer.Attributes{APIGroup: group, Resource: "serviceaccounts", Namespace: namespace, Name: name}
 	}
 	if wanted.UID != "" {
 		all = append(all, authorizer.Attributes{APIGroup: authenticationGroup, Resource: "uids", Name: wanted.UID})
@@ -233,7 +231,7 @@ func subjects(mode *impersonationMode, group string, wanted *user.Info) []author
 	for _, g := range wanted.Groups {
 		all = append(all, authorizer.Attributes{APIGroup: group, Resource: "groups", Name: g})
 	}
-	for _, key := range extraKeys(wanted.Extra) {
+	for _, key := range slices.Sorted(maps.Keys(wanted.Extra)) {
 		for _, value := range wanted.Extra[key] {
 			all = append(all, authorizer.Attributes{APIGroup: authenticationGroup, Resource: "userextras",
 				Subresource: key, Name: value})
