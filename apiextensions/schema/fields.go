@@ -40,7 +40,7 @@ func ParseFieldPath(p string) ([]string, error) {
 	for rest := p; rest != ""; {
 		switch rest[0] {
 		case '.':
-			if rest = rest[1:]; rest == "" {
+			if rest = rest[1:]; rest == "" && (len(names) == 0 || names[len(names)-1] != "") {
 				return nil, fmt.Errorf("unexpected end of JSON path")
 			}
 			end := strings.IndexAny(rest, ".[")

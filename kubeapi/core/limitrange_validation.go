@@ -88,6 +88,9 @@ func limitValues(it *corev1.LimitRangeItem, name corev1.ResourceName, path *fiel
 	max, hasMax := it.Max[name]
 	def, hasDef := it.Default[name]
 	req, hasReq := it.DefaultRequest[name]
+	if it.Type == corev1.LimitTypePod { // may not have defaults at all
+		hasDef, hasReq = false, false
+	}
 	ratio, hasRatio := it.MaxLimitRequestRatio[name]
 	above := func(child string, a resource.Quantity, what string, b resource.Quantity, whatB string) {
 		if a.Cmp(b) > 0 {

@@ -122,8 +122,21 @@ func (w *warner) nodeAffinity(a *corev1.Affinity, path *field.Path) {
 		}
 	}
 	for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
-		w.nodeTerm(&n.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference,
-			p.Child(podspec.PreferredTerms).Index(i).Child("preference"))
+		preference := &n.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference
+		at := p.Child(podspec.PreferredTerms).Index(i).Child("preference")
+		w.nodeTerm(preference, at)
+		w.labelValues(preference, at)
+	}
+}
+
+// labelValues warns of values that no label has. Those of required terms are errors.
+func (w *warner) labelValues(t *corev1.NodeSelectorTerm, path *field.Path) {
+	for i := range t.MatchExpressions {
+		for k, value := range t.MatchExpressions[i].Values {
+			for _, msg := range utilvalidation.IsValidLabelValue(value) {
+				w.say("%s: %s is invalid, %s", path.Child("matchExpressions").Index(i).Child("values").Index(k), value, msg)
+			}
+		}
 	}
 }
 
