@@ -51,14 +51,15 @@ func validateLease(s *coordinationv1.LeaseSpec) field.ErrorList {
 	}
 	if h := s.PreferredHolder; h != nil && *h != "" && (s.Strategy == nil || *s.Strategy == "") {
 		errs = append(errs, field.Forbidden(path.Child("preferredHolder"),
-			"may only be specified when `strategy` is defined"))
+			"may only be specified if `strategy` is defined"))
 	}
 	return errs
 }
 
 // validateStrategy validates who chooses a holder: the server by a strategy that it knows, or
-// another component by one with the prefix of a domain.
+// another component by one with the prefix of a domain. kube-apiserver names the field twice in the path.
 func validateStrategy(s coordinationv1.CoordinatedLeaseStrategy, path *field.Path) field.ErrorList {
+	path = path.Child("strategy")
 	if strings.Contains(string(s), "/") {
 		return check.QualifiedName(string(s), path)
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/blang/semver/v4"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -54,23 +53,21 @@ func validateCandidate(s *coordinationv1beta1.LeaseCandidateSpec) field.ErrorLis
 	var errs field.ErrorList
 	if s.LeaseName == "" {
 		errs = append(errs, field.Required(path.Child("leaseName"), ""))
-	} else {
-		errs = append(errs, check.Name(validation.NameIsDNSSubdomain(s.LeaseName, false), s.LeaseName,
-			path.Child("leaseName"))...)
 	}
-	binary, wrong := parseVersion(s.BinaryVersion, path.Child("binaryVersion"))
-	errs = append(errs, wrong...)
+	var emulated semver.Version
 	switch {
 	case s.EmulationVersion != "":
-		emulated, wrong := parseVersion(s.EmulationVersion, path.Child("emulationVersion"))
-		errs = append(errs, wrong...)
-		if len(errs) == 0 && emulated.GT(binary) {
-			errs = append(errs, field.Invalid(path.Child("emulationVersion"), s.EmulationVersion,
-				"must be less than or equal to binaryVersion"))
-		}
+		v, wrong := parseVersion(s.EmulationVersion, path.Child("emulationVersion"))
+		emulated, errs = v, append(errs, wrong...)
 	case s.Strategy == coordinationv1.OldestEmulationVersion:
 		errs = append(errs, field.Required(path.Child("emulationVersion"),
 			"must be specified when `strategy` is 'OldestEmulationVersion'"))
+	}
+	binary, wrong := parseVersion(s.BinaryVersion, path.Child("binaryVersion"))
+	errs = append(errs, wrong...)
+	if emulated.GT(binary) {
+		errs = append(errs, field.Invalid(path.Child("binaryVersion"), s.BinaryVersion,
+			"must be greater than or equal to `emulationVersion`"))
 	}
 	if s.Strategy == "" {
 		return append(errs, field.Required(path.Child("strategy"), ""))

@@ -44,3 +44,20 @@ func TestBoundClaimsGrowOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestVolumeHealth validates the health of a claim's volume, which is an alpha feature.
+func TestVolumeHealth(t *testing.T) {
+	good := corev1.VolumeHealthCondition{Status: corev1.VolumeHealthDegraded, Reason: "Slow"}
+	var got []string
+	for _, err := range validateVolumeHealth([]corev1.VolumeHealthCondition{good, good, {Status: "Bogus", Reason: "R"}, {}}, nil) {
+		got = append(got, err.Field+" "+string(err.Type))
+	}
+	want := []string{"[1] FieldValueDuplicate", "[2].status FieldValueNotSupported", "[3].status FieldValueRequired",
+		"[3].reason FieldValueRequired"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if errs := validateVolumeHealth(make([]corev1.VolumeHealthCondition, 17), nil); len(errs) != 1 {
+		t.Errorf("too many conditions: %v", errs)
+	}
+}

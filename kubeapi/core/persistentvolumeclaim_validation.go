@@ -46,6 +46,36 @@ func validateClaimStatus(c *corev1.PersistentVolumeClaim) field.ErrorList {
 		}
 		errs = append(errs, volume.Amount(c.Status.AllocatedResources[name], path.Key(string(name)))...)
 	}
+	if h := c.Status.HealthStatus; h != nil {
+		errs = append(errs, validateVolumeHealth(h.HealthConditions, status.Child("healthStatus", "healthConditions"))...)
+	}
+	return errs
+}
+
+func validateVolumeHealth(conditions []corev1.VolumeHealthCondition, path *field.Path) field.ErrorList {
+	if len(conditions) > check.MaxHealthConditions {
+		return field.ErrorList{field.TooMany(path, len(conditions), check.MaxHealthConditions)}
+	}
+	var errs field.ErrorList
+	type key struct {
+		Status corev1.VolumeHealthStatusType `json:"status"`
+		Reason string                        `json:"reason"`
+	}
+	seen := sets.New[key]()
+	for i, c := range conditions {
+		at, id := path.Index(i), key{c.Status, c.Reason}
+		if seen.Has(id) {
+			errs = append(errs, field.Duplicate(at, id))
+		}
+		seen.Insert(id)
+		if c.Status == "" {
+			errs = append(errs, field.Required(at.Child("status"), ""))
+		} else {
+			errs = append(errs, check.OneOf(c.Status, at.Child("status"), corev1.VolumeHealthDataLoss,
+				corev1.VolumeHealthDegraded, corev1.VolumeHealthInaccessible)...)
+		}
+		errs = append(errs, check.HealthTexts(c.Reason, c.Message, at)...)
+	}
 	return errs
 }
 

@@ -37,7 +37,10 @@ func csiNodeKind() kind.Kind[*storagev1.CSINode] {
 				return []any{n.Name, int64(len(n.Spec.Drivers)), since(n.CreationTimestamp)}
 			},
 		},
-		Status: &kind.StatusSubresource[*storagev1.CSINode]{Metadata: kind.ClientMetadata},
+		Status: &kind.StatusSubresource[*storagev1.CSINode]{
+			Metadata:       kind.ClientMetadata,
+			ValidateUpdate: func(_ context.Context, n, _ *storagev1.CSINode) field.ErrorList { return validateBackends(n) },
+		},
 	}
 }
 
@@ -89,6 +92,31 @@ func validateCSINode(n *storagev1.CSINode) field.ErrorList {
 			}
 			errs = append(errs, check.QualifiedName(k, path)...)
 			keys[k] = true
+		}
+	}
+	return errs
+}
+
+// validateBackends validates the health that drivers report of their backends.
+func validateBackends(n *storagev1.CSINode) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i := range n.Status.StorageHealth {
+		h, path := &n.Status.StorageHealth[i], field.NewPath("status", "storageHealth").Index(i)
+		errs = append(errs, volume.CSIDriverName(h.Name, path.Child("name"))...)
+		if seen[h.Name] {
+			errs = append(errs, field.Duplicate(path, h.Name))
+		}
+		seen[h.Name] = true
+		path = path.Child("healthConditions")
+		if len(h.HealthConditions) > check.MaxHealthConditions {
+			errs = append(errs, field.TooMany(path, len(h.HealthConditions), check.MaxHealthConditions))
+			continue
+		}
+		for k, c := range h.HealthConditions {
+			errs = append(errs, check.OneOf(c.Status, path.Index(k).Child("status"), storagev1.StorageDegraded,
+				storagev1.StorageUnreachable)...)
+			errs = append(errs, check.HealthTexts(c.Reason, c.Message, path.Index(k))...)
 		}
 	}
 	return errs

@@ -1,9 +1,12 @@
 package storage
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/rest"
@@ -56,5 +59,28 @@ func TestTopologiesOfManyTerms(t *testing.T) {
 	}
 	if errs := validateTopologies(make([]corev1.TopologySelectorTerm, 100_000), path); len(errs) != rest.MaxCauses {
 		t.Errorf("%d errors", len(errs))
+	}
+}
+
+// TestBackends validates the health that drivers report, which is an alpha feature.
+func TestBackends(t *testing.T) {
+	wrong := storagev1.StorageHealthCondition{Status: "Bogus", Reason: "a b", Message: strings.Repeat("m", 1025)}
+	n := &storagev1.CSINode{Status: storagev1.CSINodeStatus{StorageHealth: []storagev1.StorageHealth{
+		{Name: "d", HealthConditions: []storagev1.StorageHealthCondition{{Status: storagev1.StorageDegraded, Reason: "Slow"}}},
+		{Name: "d", HealthConditions: []storagev1.StorageHealthCondition{wrong, {Status: storagev1.StorageDegraded}}},
+		{HealthConditions: make([]storagev1.StorageHealthCondition, 17)},
+	}}}
+	var got []string
+	for _, err := range validateBackends(n) {
+		got = append(got, strings.TrimPrefix(err.Field, "status.storageHealth")+" "+string(err.Type))
+	}
+	want := []string{
+		"[1] FieldValueDuplicate", "[1].healthConditions[0].status FieldValueNotSupported",
+		"[1].healthConditions[0].reason FieldValueInvalid", "[1].healthConditions[0].message FieldValueTooLong",
+		"[1].healthConditions[1].reason FieldValueRequired",
+		"[2].name FieldValueRequired", "[2].healthConditions FieldValueTooMany",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
