@@ -23,3 +23,30 @@ func TestComplexExpressions(t *testing.T) {
 		}
 	}
 }
+
+// TestConstantPatterns compiles them with the expression.
+func TestConstantPatterns(t *testing.T) {
+	e, err := Base()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for source, want := range map[string]string{
+		"'abab'.find('b+') == 'b'": "", "'abab'.findAll('a').size() == 2": "", "'abab'.findAll('a', 1).size() == 1": "",
+		"'a'.find('(') == ''": "missing closing )", "'a'.findAll('[', 2).size() > 1": "missing closing ]",
+	} {
+		ast, err := Compile(e, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewProgram(e, ast)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", source, err)
+		}
+		if err != nil {
+			continue
+		}
+		if v, _, err := p.Eval(t.Context(), map[string]any{}); err != nil || v.Value() != true {
+			t.Errorf("%s: %v, %v", source, v, err)
+		}
+	}
+}

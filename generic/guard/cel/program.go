@@ -19,7 +19,8 @@ type Program struct {
 // (PerCallLimit) and by their context.
 func NewProgram(e *cel.Env, checked *cel.Ast) (*Program, error) {
 	p, err := e.Program(checked, cel.CostLimit(PerCallLimit), cel.InterruptCheckFrequency(100),
-		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostTracking(library.ActualCosts{}),
+		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.OptimizeRegex(library.ConstantPatterns()...),
+		cel.CostTracking(library.ActualCosts{}),
 		cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)))
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
 )
 
 // Kubernetes returns the functions of all libraries but Authorizer and JSONPatch.
@@ -76,37 +77,66 @@ type ts = []*types.Type
 
 var str = types.StringType
 
-// withRegex compiles a pattern and calls f. Patterns are not cached: they are few and short.
-func withRegex(pattern ref.Val, f func(*regexp.Regexp) ref.Val) ref.Val {
-	re, err := regexp.Compile(text(pattern))
-	if err != nil {
-		return types.NewErr("Illegal regex: %v", err.Error())
-	}
-	return f(re)
+// patternSearch is an overload that looks for a pattern, its second argument.
+type patternSearch struct {
+	name, id string
+	args     ts
+	result   *types.Type
+	find     func(re *regexp.Regexp, args []ref.Val) ref.Val
 }
 
-func regex() []cel.EnvOption {
+func patternSearches() []patternSearch {
 	stringList := types.NewListType(str)
-	findAll := func(v ref.Val, pattern ref.Val, n int) ref.Val {
-		return withRegex(pattern, func(re *regexp.Regexp) ref.Val {
-			found := re.FindAllString(text(v), n)
-			if found == nil {
-				found = []string{}
+	all := func(re *regexp.Regexp, v ref.Val, n int) ref.Val {
+		found := re.FindAllString(text(v), n)
+		if found == nil {
+			found = []string{}
+		}
+		return types.NewStringList(types.DefaultTypeAdapter, found)
+	}
+	return []patternSearch{
+		{"find", "string_find_string", ts{str, str}, str,
+			func(re *regexp.Regexp, a []ref.Val) ref.Val { return types.String(re.FindString(text(a[0]))) }},
+		{"findAll", "string_find_all_string", ts{str, str}, stringList,
+			func(re *regexp.Regexp, a []ref.Val) ref.Val { return all(re, a[0], -1) }},
+		{"findAll", "string_find_all_string_int", ts{str, str, types.IntType}, stringList,
+			func(re *regexp.Regexp, a []ref.Val) ref.Val {
+				n, _ := a[2].(types.Int)
+				return all(re, a[0], int(n))
+			}},
+	}
+}
+
+// regex returns the searches. Patterns that are not constant are not cached: they are few and short.
+func regex() []cel.EnvOption {
+	var options []cel.EnvOption
+	for _, s := range patternSearches() {
+		options = append(options, member(s.name, s.id, s.args, s.result, func(a ...ref.Val) ref.Val {
+			re, err := regexp.Compile(text(a[1]))
+			if err != nil {
+				return types.NewErr("Illegal regex: %v", err.Error())
 			}
-			return types.NewStringList(types.DefaultTypeAdapter, found)
-		})
+			return s.find(re, a)
+		}))
 	}
-	return []cel.EnvOption{
-		member("find", "string_find_string", ts{str, str}, str, func(a ...ref.Val) ref.Val {
-			return withRegex(a[1], func(re *regexp.Regexp) ref.Val { return types.String(re.FindString(text(a[0]))) })
-		}),
-		member("findAll", "string_find_all_string", ts{str, str}, stringList,
-			func(a ...ref.Val) ref.Val { return findAll(a[0], a[1], -1) }),
-		member("findAll", "string_find_all_string_int", ts{str, str, types.IntType}, stringList, func(a ...ref.Val) ref.Val {
-			n, _ := a[2].(types.Int)
-			return findAll(a[0], a[1], int(n))
-		}),
+	return options
+}
+
+// ConstantPatterns compile the constant patterns of searches once. An expression with an invalid one is no program.
+func ConstantPatterns() []*interpreter.RegexOptimization {
+	var all []*interpreter.RegexOptimization
+	for _, s := range patternSearches() {
+		all = append(all, &interpreter.RegexOptimization{Function: s.name, OverloadID: s.id, RegexIndex: 1,
+			Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
+				re, err := regexp.Compile(pattern)
+				if err != nil {
+					return nil, err
+				}
+				return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(),
+					func(a ...ref.Val) ref.Val { return s.find(re, a) }), nil
+			}})
 	}
+	return all
 }
 
 var urlType = types.NewOpaqueType("kubernetes.URL")
