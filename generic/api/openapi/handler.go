@@ -35,11 +35,11 @@ func (s *Service) V2Handler() http.Handler {
 // V3Handler answers /openapi/v3, the index, and all below it.
 func (s *Service) V3Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/openapi/v3"), "/")
-		if path == "" {
+		if r.URL.Path == "/openapi/v3" {
 			s.serveIndex(w)
 			return
 		}
+		path := strings.TrimPrefix(r.URL.Path, "/openapi/v3/")
 		var d *document
 		var err error
 		if e := s.entry(path); e != nil {
@@ -51,8 +51,10 @@ func (s *Service) V3Handler() http.Handler {
 		case d == nil:
 			w.WriteHeader(http.StatusNotFound)
 		default:
-			if hash := r.URL.Query().Get("hash"); hash != "" {
+			accepted := negotiate(r.Header.Get("Accept"), protoV3)
+			if hash := r.URL.Query().Get("hash"); hash != "" && accepted != "" {
 				if hash != d.hash {
+					w.Header().Set("Content-Type", accepted) // which has the redirect no body
 					u := *r.URL
 					q := u.Query()
 					q.Set("hash", d.hash)
