@@ -37,7 +37,8 @@ func (v *checker) trustBundle(b *corev1.ClusterTrustBundleProjection, path *fiel
 		}
 		v.bundleName(*b.Name, path.Child("name"))
 		if b.LabelSelector != nil {
-			v.Add(field.Invalid(path.Child("labelSelector"), b.LabelSelector, "labelSelector must be unset if name is specified"))
+			v.Add(field.Invalid(path.Child("labelSelector"), b.LabelSelector,
+				"labelSelector must be unset if name is specified"))
 		}
 	}
 	if b.Path == "" {
