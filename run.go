@@ -20,6 +20,7 @@ import (
 	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi"
+	"triplane.dev/kubeapi/controllers"
 	"triplane.dev/kubeapi/manifests"
 )
 
@@ -228,6 +229,12 @@ func (s *Server) Address() string { return s.running.Config().Serving.Address() 
 
 // Kubeconfig returns the path of the administrator's kubeconfig; "" with --client-ca-file.
 func (s *Server) Kubeconfig() string { return s.kubeconfig }
+
+// AwaitDefaultAccount returns when the namespace default has its service account, which pods require. It returns at
+// once if no enabled controller creates it.
+func (s *Server) AwaitDefaultAccount(ctx context.Context) error {
+	return controllers.AwaitDefaultAccount(ctx, s.ClientConfig(), s.options.Controllers.Selection)
+}
 
 // ClientConfig returns a privileged client configuration that calls the server's handlers without a socket. It
 // works only in this process.

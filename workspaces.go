@@ -70,15 +70,7 @@ func serveWorkspaces(f *foundation, g *guards, outermost *server.GenericAPIServe
 	f.process.defaults = newDefaults(f, g)
 	m.SetCreate(func(in workspaces.Inputs) (*workspaces.Chain, error) { return newWorkspace(f, g, in) },
 		func() (*workspaces.Reader, error) { return newReader(f, g) })
-	return outermost.AddPostStartHook("start-workspaces", func(hook server.HookContext) error {
-		hook.Go(m.Run)
-		select {
-		case <-m.Known():
-			return nil
-		case <-hook.Done():
-			return hook.Err()
-		}
-	})
+	return outermost.AddPostStartHook("start-workspaces", m.Start)
 }
 
 // newWorkspace creates the chain of a workspace with the constructors of the root chain.

@@ -4,7 +4,11 @@ import (
 	"slices"
 
 	"triplane.dev"
-	"triplane.dev/kubeapi/controllers"
+)
+
+const (
+	allControllers = "*"
+	noControllers  = "none"
 )
 
 // Option changes the options of a server.
@@ -21,7 +25,7 @@ type settings struct {
 func WithControllers(names ...string) Option {
 	return func(s *settings) {
 		if len(names) == 0 {
-			names = []string{controllers.Everything}
+			names = []string{allControllers}
 		}
 		s.options.Controllers.Selection = names
 		s.options.Admission.Disable = nil
@@ -33,7 +37,7 @@ func WithControllers(names ...string) Option {
 // controllers, unless WithControllers precedes it.
 func WithSimulatedWorkloads() Option {
 	return func(s *settings) {
-		if slices.Equal(s.options.Controllers.Selection, []string{controllers.None}) {
+		if slices.Equal(s.options.Controllers.Selection, []string{noControllers}) {
 			WithControllers()(s)
 		}
 		s.options.Controllers.SimulateWorkloads = true
@@ -61,7 +65,7 @@ func newSettings(dir string, opts []Option) *settings {
 	o.SecureServing.BindPort = 0
 	o.SecureServing.ECDSA = true
 	o.Etcd.Memory = true
-	o.Controllers.Selection = []string{controllers.None}
+	o.Controllers.Selection = []string{noControllers}
 	// Without the controller of service accounts the plugin rejects all pods.
 	o.Admission.Disable = []string{"ServiceAccount"}
 	s := &settings{options: o}

@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"triplane.dev"
-	"triplane.dev/kubeapi/controllers"
 )
 
 // patience is the timeout of all waits.
@@ -47,7 +46,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 	}
 	within, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	if err := controllers.AwaitDefaultAccount(within, s.Config(), given.options.Controllers.Selection); err != nil {
+	if err := run.AwaitDefaultAccount(within); err != nil {
 		t.Fatalf("testserver: the namespace default has no service account: %v", err)
 	}
 	if len(given.crds) > 0 {

@@ -12,6 +12,7 @@ import (
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/serve/server"
 	"triplane.dev/internal/worker"
 )
 
@@ -122,8 +123,16 @@ func (m *Manager) Run(ctx context.Context) {
 	m.running.Wait()
 }
 
-// Known is closed when the manager knows the workspaces that existed at the start.
-func (m *Manager) Known() <-chan struct{} { return m.known }
+// Start is a post-start hook that runs the manager. It returns when the manager knows the existing workspaces.
+func (m *Manager) Start(hook server.HookContext) error {
+	hook.Go(m.Run)
+	select {
+	case <-m.known:
+		return nil
+	case <-hook.Done():
+		return hook.Err()
+	}
+}
 
 // acquire returns the awake workspace, which it wakes if it must, and keeps it awake until release.
 func (m *Manager) acquire(ctx context.Context, name string) (*instance, error) {

@@ -161,7 +161,7 @@ func (t *testServer) ready(ctx context.Context, s *triplane.Server, token string
 	if err != nil {
 		return nil, fmt.Errorf("--client-ca-file is not supported: %w", err)
 	}
-	if err := controllers.AwaitDefaultAccount(ctx, s.ClientConfig(), t.options.Controllers.Selection); err != nil {
+	if err := s.AwaitDefaultAccount(ctx); err != nil {
 		return nil, err
 	}
 	within, cancel := context.WithTimeout(ctx, manifestsWithin)
