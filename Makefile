@@ -8,12 +8,13 @@ SERVER := aggregator apiextensions apiserver cmd console generic internal kubeap
 PACKAGES := . $(addprefix ./,$(addsuffix /...,$(SERVER)))
 SOURCES := $(wildcard *.go) $(SERVER) e2e hack
 
-# What differs in these is compiled again, with all of etcd and k8s.io: every target uses the same ones,
-# and so do .ci/run, e2e/parity.sh and hack/release. The race detector needs cgo. Traces of gRPC would link templates.
+# What differs in these is compiled again, with all of etcd and k8s.io: every target uses the same ones, and so do
+# .ci/run and e2e/parity.sh (make goflags). The race detector needs cgo. Traces of gRPC would link templates. Tables for
+# debuggers are a tenth of what a compiler does, and no program that make builds has them.
 export CGO_ENABLED ?= 0
-export GOFLAGS += -trimpath -buildvcs=false -tags=grpcnotrace
+export GOFLAGS += -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false
 
-.PHONY: run build platforms release rename-module sample-apiserver programs test test-others test-former test-outside envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
+.PHONY: run build platforms release rename-module sample-apiserver programs goflags test test-others test-former test-outside envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
 
 # say prints a phase, and how long make has run.
 BEGAN := $(shell date +%s)
@@ -68,11 +69,12 @@ FORMER := triplane.dev/e2e/former
 OUTSIDE := triplane.dev/e2e/outside
 
 # go vet is part of lint. One package more than processors runs at a time, since tests of the whole program wait
-# often. The time limit is for the tests alone: all that they run is built before.
+# often: they begin, and others are compiled meanwhile. The time limit is for the tests alone: all that they run is
+# built before.
 test: build programs ## Run all tests but test-others.
 	$(call say,test)
-	@E2E_PROGRAMS=built $(GO) test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 15m $(PACKAGES) ./hack/... \
-		$$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS) $(FORMER) $(OUTSIDE)))
+	@E2E_PROGRAMS=built $(GO) test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 15m \
+		$$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS) $(FORMER) $(OUTSIDE))) $(PACKAGES) ./hack/...
 	$(call say,all tests have passed)
 
 test-others: programs ## Run the tests that compile much that no other does: kine, releases, sample-apiserver, controller-runtime.
@@ -92,6 +94,9 @@ test-former: programs ## Exchange stores with the program of the former release 
 
 test-outside: ## Follow the README's ways and the pages' code in a directory outside (minutes).
 	$(GO) test -vet=off -timeout 30m $(OUTSIDE)
+
+goflags: ## Print the flags of the go command that all targets use.
+	@echo "$(GOFLAGS)"
 
 envtest-assets: build ## Lay out the programs of envtest in bin/envtest.
 	$(BIN) envtest-assets bin/envtest

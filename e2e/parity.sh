@@ -34,8 +34,9 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# The flags of the Makefile: with others all libraries would be compiled again.
-export CGO_ENABLED="${CGO_ENABLED:-0}" GOFLAGS="${GOFLAGS:-} -trimpath -buildvcs=false -tags=grpcnotrace"
+# With other flags than those of the Makefile all libraries would be compiled again.
+GOFLAGS=$(make -s -C "$root" goflags)
+export GOFLAGS CGO_ENABLED="${CGO_ENABLED:-0}"
 go build -C "$root" -o "$work/triplane" ./cmd/triplane
 go build -C "$parity" -o "$work/parity" .
 # The reference signed with RSA; a generated key is of an elliptic curve.

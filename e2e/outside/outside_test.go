@@ -57,7 +57,7 @@ func goCommand(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false -tags=grpcnotrace -mod=mod", "GOPROXY=off", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOPROXY=off", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -136,7 +136,8 @@ func besideClone(t *testing.T) string {
 func shell(t *testing.T, dir, command string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "exec "+command)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false -tags=grpcnotrace -vet=off", "GOPROXY=off", "GOSUMDB=off", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -vet=off", "GOPROXY=off", "GOSUMDB=off",
+		"GOWORK=off")
 	return cmd
 }
 
