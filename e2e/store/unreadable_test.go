@@ -75,7 +75,7 @@ func TestUnreadableObjects(t *testing.T) {
 	wantText(t, "an ordinary deletion", remove(maps+"/lost", ""), "failed to read")
 	// A dry run deletes nothing: the deletion below finds the object.
 	wantText(t, "dry run", remove(maps+"/lost", strings.Replace(force, "}", `,"dryRun":["All"]}`, 1)), "")
-	wantText(t, "a collection", remove(maps, force), "one by one")
+	wantText(t, "a collection", remove(maps, force), "is not allowed with DELETECOLLECTION")
 	for _, name := range []string{"lost", "lost-too"} {
 		wantText(t, "deletion", remove(maps+"/"+name, force), "")
 	}
