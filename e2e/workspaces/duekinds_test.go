@@ -74,13 +74,13 @@ func TestDueCertificateRequests(t *testing.T) {
 	var due struct{ At time.Time }
 	at := stored(t, backend, "/.due/")
 	if len(at) != 1 || json.Unmarshal(at[0].Value, &due) != nil || time.Until(due.At) < 23*time.Hour || time.Until(due.At) > 24*time.Hour {
-		t.Fatalf("the work is due at %s", at)
+		t.Fatalf("the work is due at %v", at)
 	}
 	rewrite(t, backend, at[0], fmt.Sprintf(`{"at":%q}`, time.Now().Format(time.RFC3339)))
 	request := stored(t, backend, "/certificatesigningrequests/old")
 	var object map[string]any
 	if len(request) != 1 || json.Unmarshal(request[0].Value, &object) != nil {
-		t.Fatalf("the request is %s", request)
+		t.Fatalf("the request is %v", request)
 	}
 	object["metadata"].(map[string]any)["creationTimestamp"] = time.Now().Add(-25 * time.Hour).UTC().Format(time.RFC3339)
 	changed, err := json.Marshal(object)

@@ -55,9 +55,9 @@ func (c comparison) structs(a, b reflect.Value) bool {
 		x, y := pointerTo[resource.Quantity](a), pointerTo[resource.Quantity](b)
 		return (!c.strict || x.Format == y.Format) && x.Cmp(*y) == 0
 	case reflect.TypeFor[metav1.Time]():
-		return pointerTo[metav1.Time](a).UTC() == pointerTo[metav1.Time](b).UTC()
+		return pointerTo[metav1.Time](a).Time.Equal(pointerTo[metav1.Time](b).Time)
 	case reflect.TypeFor[metav1.MicroTime]():
-		return pointerTo[metav1.MicroTime](a).UTC() == pointerTo[metav1.MicroTime](b).UTC()
+		return pointerTo[metav1.MicroTime](a).Time.Equal(pointerTo[metav1.MicroTime](b).Time)
 	}
 	for i := range a.NumField() {
 		f := a.Field(i)

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"math/rand"
 	"reflect"
 	"testing"
 	"time"
@@ -96,7 +95,7 @@ func BenchmarkEqual(b *testing.B) {
 		s := &corev1.PodSpec{NodeSelector: map[string]string{"a": "b"}, Volumes: []corev1.Volume{{Name: "v"}}}
 		for range 2 {
 			s.Containers = append(s.Containers, corev1.Container{Name: "c", Image: "i", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{"cpu": *resource.NewMilliQuantity(rand.Int63n(1)+5, resource.DecimalSI)}}})
+				Requests: corev1.ResourceList{"cpu": *resource.NewMilliQuantity(5, resource.DecimalSI)}}})
 		}
 		return s
 	}
