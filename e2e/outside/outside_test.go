@@ -52,12 +52,12 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// goCommand runs the Go command in a folder, without downloads.
+// goCommand runs the Go command in a folder.
 func goCommand(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOPROXY=off", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOSUMDB=off", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -132,12 +132,11 @@ func besideClone(t *testing.T) string {
 	return empty
 }
 
-// shell returns a command of the README, without downloads.
+// shell returns a command of the README.
 func shell(t *testing.T, dir, command string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "exec "+command)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -vet=off", "GOPROXY=off", "GOSUMDB=off",
-		"GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -vet=off", "GOSUMDB=off", "GOWORK=off")
 	return cmd
 }
 
