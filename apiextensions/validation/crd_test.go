@@ -57,7 +57,8 @@ func TestValidate(t *testing.T) {
 		},
 			[]string{`spec.selectableFields[0].jsonPath: Invalid value: ".spec": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.`}},
 		"selectable by a name in brackets, or by none": {func(c CRD) {
-			c.Spec.Versions[0].SelectableFields = []apiextensionsv1.SelectableField{{JSONPath: "['spec']"}, {JSONPath: "."}, {JSONPath: ".."}}
+			c.Spec.Versions[0].SelectableFields = []apiextensionsv1.SelectableField{
+				{JSONPath: "['spec']"}, {JSONPath: "."}, {JSONPath: ".."}}
 		}, []string{`spec.selectableFields[0].jsonPath: Invalid value: "['spec']": is an invalid path: array notation is not allowed`,
 			`spec.selectableFields[1].jsonPath: Invalid value: ".": is an invalid path: unexpected end of JSON path`,
 			`spec.selectableFields[2].jsonPath: Invalid value: "..": is an invalid path: does not refer to a valid field`}},

@@ -173,7 +173,7 @@ func TestFloodsOfAWorkspace(t *testing.T) {
 	}
 }
 
-// A user with permissions in one workspace alone, or who may list but not watch, reads all workspaces.
+// A user with permissions in one workspace alone, or with "list" but not "watch", reads all workspaces.
 func TestReadingAllWorkspaces(t *testing.T) {
 	s, a, b := startWorkspaces(t)
 	b.Kubectl(t, "create", "secret", "generic", "of-b", "--from-literal=k=what-only-b-knows")

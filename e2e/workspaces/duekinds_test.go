@@ -58,7 +58,7 @@ func startTidy(t *testing.T, backend storage.Backend) *testserver.Server {
 	}))
 }
 
-// A request for a certificate that nobody approves is deleted after a day, although the workspace sleeps.
+// An unapproved CertificateSigningRequest is deleted after a day, even if the workspace sleeps.
 func TestDueCertificateRequests(t *testing.T) {
 	backend := memory.New()
 	t.Run("before", func(t *testing.T) {

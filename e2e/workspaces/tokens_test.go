@@ -58,7 +58,7 @@ func TestTokenReviews(t *testing.T) {
 	}
 }
 
-// Errors have the words of a server of its own: authorizers are named, and keys are not below those of others.
+// Errors do not differ from those of a server without workspaces: they name authorizers, and keys have no prefix.
 func TestErrorsInAWorkspace(t *testing.T) {
 	s := startTenants(t)
 	ctx, c := bounded(t), clientOf(t, s.in("/workspaces/a"))

@@ -20,8 +20,8 @@ import (
 // router finds the service of a request by its path, and the route by the path's elements, so that the cost does not
 // depend on the number of resources.
 //
-// The services of the go-restful container are found in a snapshot, which is taken at the first request and after each
-// Refresh. The library's router selects their routes.
+// It reads a snapshot of the added services and of those in the go-restful container, which is taken at the first
+// request and after each change. The library's router selects the routes of the container's services.
 type router struct {
 	container *restful.Container
 	mu        sync.Mutex // held while own changes or a snapshot is taken
