@@ -9,12 +9,13 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/managedfields"
+	library "k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/version"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"triplane.dev/aggregator"
 	"triplane.dev/apiextensions"
+	"triplane.dev/generic/api/managedfields"
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/api/openapi/models"
 	"triplane.dev/generic/base/egress"
@@ -164,7 +165,7 @@ func newConfig(o *Options, in opened, known kinds) (*server.Config, error) {
 type kinds struct {
 	scheme    *runtime.Scheme
 	schemas   *models.Source
-	converter func() (managedfields.TypeConverter, error) // created when a managed field is first written
+	converter func() (library.TypeConverter, error) // created when a managed field is first written
 	// registration is the scheme of APIServices.
 	registration *runtime.Scheme
 	definitions  *apiextensions.Types
@@ -196,8 +197,8 @@ func newKinds(o *Options) (kinds, error) {
 	if k.definitions, err = apiextensions.NewTypes(k.schemas); err != nil {
 		return kinds{}, err
 	}
-	k.converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
-		return openapi.NewTypeConverter(k.schemas, k.scheme), nil
+	k.converter = sync.OnceValues(func() (library.TypeConverter, error) {
+		return managedfields.NewPlanned(openapi.NewTypeConverter(k.schemas, k.scheme)), nil
 	})
 	return k, nil
 }

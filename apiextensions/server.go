@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
+	library "k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane.dev/apiextensions/controllers"
 	"triplane.dev/apiextensions/conversion"
@@ -21,6 +21,7 @@ import (
 	"triplane.dev/apiextensions/schema/cel"
 	"triplane.dev/generic/api/endpoints"
 	"triplane.dev/generic/api/handlers/responsewriters"
+	"triplane.dev/generic/api/managedfields"
 	"triplane.dev/generic/api/openapi"
 	"triplane.dev/generic/api/openapi/models"
 	"triplane.dev/generic/api/registry"
@@ -48,7 +49,7 @@ type ServiceResolver = conversion.ServiceResolver
 type Types struct {
 	models    *models.Source
 	scheme    *runtime.Scheme
-	converter func() (managedfields.TypeConverter, error) // created on the first write
+	converter func() (library.TypeConverter, error) // created on the first write
 }
 
 // NewTypes returns the types. m describes those of the API machinery.
@@ -60,8 +61,8 @@ func NewTypes(m *models.Source) (*Types, error) {
 		}
 	}
 	metav1.AddToGroupVersion(t.scheme, schema.GroupVersion{Version: "v1"})
-	t.converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
-		return openapi.NewTypeConverter(m, t.scheme), nil
+	t.converter = sync.OnceValues(func() (library.TypeConverter, error) {
+		return managedfields.NewPlanned(openapi.NewTypeConverter(m, t.scheme)), nil
 	})
 	return t, nil
 }

@@ -254,8 +254,11 @@ func (m *Manager) comparer(empty *typed.TypedValue) comparer {
 	if !m.view.Typed() {
 		return byTree{ref: empty.TypeRef()}
 	}
-	p := planner{schema: empty.Schema(), nodes: map[planKey]*node{}}
-	plan := p.plan(m.goType, empty.TypeRef())
+	planOf := planOf
+	if p, ok := m.options.Types.(*Planned); ok {
+		planOf = p.plan
+	}
+	plan := planOf(m.goType, empty)
 	if plan.kind != structure {
 		return nil
 	}

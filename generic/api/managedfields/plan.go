@@ -2,12 +2,15 @@ package managedfields
 
 import (
 	"reflect"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	library "k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
@@ -56,6 +59,43 @@ type planKeyField struct {
 type planKey struct {
 	goType reflect.Type
 	name   string
+}
+
+// Planned is a type converter with the plans of its kinds, which all their managers share, those of other servers, too.
+// It is safe for concurrent use.
+type Planned struct {
+	library.TypeConverter
+	mu    sync.Mutex
+	plans map[typeOf]*node
+}
+
+type typeOf struct {
+	goType reflect.Type
+	schema *schema.Schema
+}
+
+// NewPlanned returns a type converter with plans.
+func NewPlanned(types library.TypeConverter) *Planned {
+	return &Planned{TypeConverter: types, plans: map[typeOf]*node{}}
+}
+
+// plan returns the plan of a Go type. empty is a value of it, with its schema.
+func (p *Planned) plan(t reflect.Type, empty *typed.TypedValue) *node {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := typeOf{t, empty.Schema()}
+	n := p.plans[key]
+	if n == nil {
+		n = planOf(t, empty)
+		p.plans[key] = n
+	}
+	return n
+}
+
+// planOf makes the plan of a Go type. empty is a value of it, with its schema.
+func planOf(t reflect.Type, empty *typed.TypedValue) *node {
+	p := planner{schema: empty.Schema(), nodes: map[planKey]*node{}}
+	return p.plan(t, empty.TypeRef())
 }
 
 // planner makes nodes, one for each Go type and type of the schema.

@@ -32,10 +32,15 @@ var _ AnyStore = (*Store[kind.Object])(nil)
 
 // DecodeShared implements AnyStore.
 func (s *Store[T]) DecodeShared(r *storage.Record) (runtime.Object, error) {
+	return s.shareDecoded(r, s.decode)
+}
+
+// shareDecoded returns the object of a record: the one that all have of a default, or the result of decode.
+func (s *Store[T]) shareDecoded(r *storage.Record, decode func(*storage.Record) (T, error)) (runtime.Object, error) {
 	if s.options.Decoded == nil || r.Err != nil {
-		return s.decode(r)
+		return decode(r)
 	}
-	return s.options.Decoded(r.Value, func() (runtime.Object, error) { return s.decode(r) })
+	return s.options.Decoded(r.Value, func() (runtime.Object, error) { return decode(r) })
 }
 
 // Rewrite implements AnyStore.

@@ -181,16 +181,19 @@ const sharedObjects = 128
 
 // Shared implements rest.Stored.
 func (o *stored[T]) Shared() (runtime.Object, error) {
-	recent := o.store.shared
-	if obj, ok := recent.Get(o.record); ok {
+	return o.store.shareDecoded(o.record, o.store.decodeRecent)
+}
+
+// decodeRecent decodes a record, unless it is among those that were decoded last.
+func (s *Store[T]) decodeRecent(r *storage.Record) (T, error) {
+	if obj, ok := s.shared.Get(r); ok {
 		return obj.(T), nil
 	}
-	obj, err := o.store.decode(o.record)
-	if err != nil {
-		return nil, err
+	obj, err := s.decode(r)
+	if err == nil {
+		s.shared.Add(r, obj)
 	}
-	recent.Add(o.record, obj)
-	return obj, nil
+	return obj, err
 }
 
 // formID numbers the wire form of a version in a media type.

@@ -112,7 +112,7 @@ func outline(claims []Claim) []Claim {
 
 func (m *PathRecorderMux) claims() []Claim {
 	var claims []Claim
-	table := m.table.Load()
+	table := m.published()
 	table.exact.Scan(func(path string, _ route) bool {
 		claims = append(claims, Claim{Path: path, Rule: RulePath})
 		return true
@@ -129,7 +129,7 @@ func (m *PathRecorderMux) claims() []Claim {
 }
 
 func (m *PathRecorderMux) claimOf(q Inquiry) (Claim, bool) {
-	path, exact, h := m.table.Load().match(q.Info.Path)
+	path, exact, h := m.published().match(q.Info.Path)
 	if some, ok := h.(Claimant); ok {
 		return some.ClaimOf(q)
 	}

@@ -12,18 +12,19 @@ import (
 )
 
 // PathRecorderMux serves paths that are not API resources: exact paths and prefixes. Paths can be added and
-// removed while it serves. A lookup takes no lock; its cost depends on the depth of the path, not on the number of
-// paths. The mux also records the paths that the index lists. Registering a path twice panics: it is a programming
+// removed while it serves. A lookup takes no lock but the first one after a change; its cost depends on the depth of
+// the path, not on the number of paths. The mux also records the paths that the index lists. Registering a path twice panics: it is a programming
 // error.
 type PathRecorderMux struct {
 	name string
 
-	mu    sync.Mutex // serializes writers
-	table atomic.Pointer[pathTable]
+	mu      sync.Mutex                // protects changed
+	changed *pathTable                // the next table; writers change it while nothing is published
+	table   atomic.Pointer[pathTable] // what is published; nil after a change, until the next lookup
 }
 
 // pathTable is immutable once it is published. Its maps are copy-on-write trees: a change copies a few nodes, so
-// that adding thousands of paths one by one is cheap.
+// that adding thousands of paths one by one is cheap while others are looked up.
 type pathTable struct {
 	exact    *btree.Map[string, route]
 	prefixes *btree.Map[string, route] // keys end in "/"
@@ -37,13 +38,11 @@ type route struct {
 
 // NewPathRecorderMux returns a mux without paths, which responds 404.
 func NewPathRecorderMux(name string) *PathRecorderMux {
-	m := &PathRecorderMux{name: name}
-	m.table.Store(&pathTable{
+	return &PathRecorderMux{name: name, changed: &pathTable{
 		exact:    new(btree.Map[string, route]),
 		prefixes: new(btree.Map[string, route]),
 		notFound: http.HandlerFunc(http.NotFound),
-	})
-	return m
+	}}
 }
 
 // Handle serves exactly this path, and the index lists it.
@@ -91,7 +90,7 @@ func (m *PathRecorderMux) ListedPaths() []string {
 		}
 		return true
 	}
-	t := m.table.Load()
+	t := m.published()
 	t.exact.Scan(collect)
 	t.prefixes.Scan(collect)
 	slices.Sort(paths)
@@ -100,7 +99,7 @@ func (m *PathRecorderMux) ListedPaths() []string {
 
 // Serves reports whether a path is registered, exact or as a prefix.
 func (m *PathRecorderMux) Serves(path string) bool {
-	t := m.table.Load()
+	t := m.published()
 	if _, ok := t.exact.Get(path); ok {
 		return true
 	}
@@ -110,7 +109,7 @@ func (m *PathRecorderMux) Serves(path string) bool {
 
 // ServeHTTP dispatches to the exact path, else the longest prefix, else the not-found handler.
 func (m *PathRecorderMux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	m.table.Load().find(r.URL.Path).ServeHTTP(w, r)
+	m.published().find(r.URL.Path).ServeHTTP(w, r)
 }
 
 func (t *pathTable) find(path string) http.Handler {
@@ -145,18 +144,31 @@ func (m *PathRecorderMux) add(path string, h http.Handler, prefix, listed bool) 
 		if prefix {
 			into = t.prefixes
 		}
-		if _, taken := into.Set(path, route{handler: h, listed: listed}); taken {
+		if _, taken := into.Get(path); taken {
 			panic(fmt.Sprintf("%s: %q is registered already", m.name, path))
 		}
+		into.Set(path, route{handler: h, listed: listed})
 	})
 }
 
-// change publishes a changed copy of the table.
+// change changes the next table.
 func (m *PathRecorderMux) change(f func(*pathTable)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	old := m.table.Load()
-	t := &pathTable{exact: old.exact.Copy(), prefixes: old.prefixes.Copy(), notFound: old.notFound}
-	f(t)
-	m.table.Store(t)
+	if old := m.table.Load(); old != nil {
+		m.changed = &pathTable{exact: old.exact.Copy(), prefixes: old.prefixes.Copy(), notFound: old.notFound}
+		m.table.Store(nil)
+	}
+	f(m.changed)
+}
+
+// published returns the table with all changes.
+func (m *PathRecorderMux) published() *pathTable {
+	if t := m.table.Load(); t != nil {
+		return t
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.table.Store(m.changed)
+	return m.changed
 }

@@ -109,7 +109,7 @@ func BenchmarkPathRecorderMux(b *testing.B) {
 		m.Handle(fmt.Sprintf("/apis/g%d.example.com/v1", i), says(""))
 		m.UnlistedHandlePrefix(fmt.Sprintf("/apis/g%d.example.com/v1/", i), says(""))
 	}
-	t := m.table.Load()
+	t := m.published()
 	b.ReportAllocs()
 	for b.Loop() {
 		t.find("/apis/g4000.example.com/v1/namespaces/default/widgets/a")

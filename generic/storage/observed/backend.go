@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/tracing"
 	"triplane.dev/generic/storage"
@@ -15,23 +13,12 @@ import (
 // Backend measures the requests of one resource to another backend.
 type Backend struct {
 	storage.Backend
-	get, list, count, create, update, remove *operation
-	swept                                    *operation // ranges in the context of Sweep
-	attributes                               []attribute.KeyValue
-	listed                                   func(objects int)
+	*operations
 }
 
 // New returns a view of a backend for a resource.
 func New(below storage.Backend, m *Metrics, group, resource string) *Backend {
-	return &Backend{
-		Backend: below,
-		get:     m.of("get", group, resource), list: m.of("list", group, resource),
-		count: m.of("listOnlyCount", group, resource),
-		swept: m.of("list", "", ""), create: m.of("create", group, resource), update: m.of("update", group, resource),
-		remove:     m.of("delete", group, resource),
-		listed:     func(objects int) { m.listed(group, resource, objects) },
-		attributes: []attribute.KeyValue{attribute.String("group", group), attribute.String("resource", resource)},
-	}
+	return &Backend{below, m.of(group, resource)}
 }
 
 // Get implements storage.Backend.

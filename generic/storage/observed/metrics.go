@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/base/metrics"
 )
@@ -19,15 +21,17 @@ type Metrics struct {
 	// equal, because caches list all objects and select afterwards.
 	lists, fetched, evaluated, returned *prometheus.CounterVec
 
-	mu         sync.Mutex
-	operations map[[3]string]*operation
+	swept *operation // ranges in the context of Sweep
+
+	mu        sync.Mutex
+	resources map[schema.GroupResource]*operations
 }
 
 // NewMetrics registers the metrics.
 func NewMetrics(r *metrics.Registry) *Metrics {
 	labels := []string{"operation", "group", "resource"}
 	m := &Metrics{
-		operations: map[[3]string]*operation{},
+		resources: map[schema.GroupResource]*operations{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
 			Help: "Requests to the store, etcd or PostgreSQL, by operation and resource."}, labels),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
@@ -37,6 +41,7 @@ func NewMetrics(r *metrics.Registry) *Metrics {
 			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
 				60}}), labels),
 	}
+	m.swept = &operation{owner: m, name: "list"}
 	list := func(name, help string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_storage_list_" + name, Help: help},
 			[]string{"group", "resource"})
@@ -58,6 +63,13 @@ func (m *Metrics) listed(group, resource string, objects int) {
 	}
 }
 
+// operations count the requests of one resource, whichever backend has it.
+type operations struct {
+	get, list, count, create, update, remove, swept *operation
+	attributes                                      []attribute.KeyValue
+	listed                                          func(objects int)
+}
+
 // operation counts one operation on one resource. Its observers are created on first use. It is safe for
 // concurrent use.
 type operation struct {
@@ -67,15 +79,21 @@ type operation struct {
 	duration              metrics.Current[prometheus.Observer]
 }
 
-// of returns the counters of an operation on a resource, which all views share.
-func (m *Metrics) of(name, group, resource string) *operation {
+// of returns the operations of a resource.
+func (m *Metrics) of(group, resource string) *operations {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := [3]string{name, group, resource}
-	o := m.operations[key]
+	key := schema.GroupResource{Group: group, Resource: resource}
+	o := m.resources[key]
 	if o == nil {
-		o = &operation{owner: m, name: name, group: group, resource: resource}
-		m.operations[key] = o
+		one := func(name string) *operation {
+			return &operation{owner: m, name: name, group: group, resource: resource}
+		}
+		o = &operations{get: one("get"), list: one("list"), count: one("listOnlyCount"), create: one("create"),
+			update: one("update"), remove: one("delete"), swept: m.swept,
+			listed:     func(objects int) { m.listed(group, resource, objects) },
+			attributes: []attribute.KeyValue{attribute.String("group", group), attribute.String("resource", resource)}}
+		m.resources[key] = o
 	}
 	return o
 }
@@ -114,9 +132,9 @@ func (m *Metrics) dropped(gone metrics.Gone) {
 	m.deletions.Add(1)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key := range m.operations {
-		if gone.Has(key[1], key[2]) {
-			delete(m.operations, key)
+	for key := range m.resources {
+		if gone.Has(key.Group, key.Resource) {
+			delete(m.resources, key)
 		}
 	}
 }

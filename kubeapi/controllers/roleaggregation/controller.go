@@ -3,6 +3,8 @@ package roleaggregation
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -20,12 +22,13 @@ import (
 
 const name = "clusterrole-aggregation-controller"
 
+// everything is the one item of the queue: a changed role may be selected by any other, or have been selected before.
+const everything = "all"
+
 type controller struct {
 	env    *control.Env
 	client rbacv1client.ClusterRoleInterface
 	queue  *control.Queue[string]
-	// aggregating are the roles with an aggregation rule.
-	aggregating control.Keys
 }
 
 // New returns the controller.
@@ -36,74 +39,72 @@ func New(e *control.Env) (worker.Runner, error) {
 	}
 	c := &controller{env: e, client: client.ClusterRoles()}
 	c.queue = control.NewQueue(e, "ClusterRoleAggregator", 1, c.sync)
-	e.Feed.On(group.ClusterRoles(e.Stores).Resource(), c.changed)
+	e.Feed.On(group.ClusterRoles(e.Stores).Resource(), func(*control.Object) { c.queue.Add(everything) })
 	return c.queue, nil
 }
 
-// changed enqueues all roles with an aggregation rule, because any of them may select the changed role, or have
-// selected it before.
-func (c *controller) changed(o *control.Object) {
-	if o.Deleted() {
-		c.aggregating.Set(control.KeyOf(o), false)
-	} else if role, err := control.Decode(o, &rbacv1.ClusterRole{}); err == nil {
-		c.aggregating.Set(control.KeyOf(o), role.AggregationRule != nil)
-	}
-	for _, key := range c.aggregating.Of("") {
-		c.queue.Add(key.Name)
-	}
-}
-
-// sync updates the rules of a role.
-func (c *controller) sync(ctx context.Context, role string) error {
-	r, err := group.ClusterRoles(c.env.Stores).GetCached(control.Reading(ctx), "", role)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil || r.AggregationRule == nil {
-		return err
-	}
-	all, err := group.ClusterRoles(c.env.Stores).ListCached(control.Reading(ctx), "")
+// sync updates the rules of all roles with an aggregation rule.
+func (c *controller) sync(ctx context.Context, _ string) error {
+	all, err := group.ClusterRoles(c.env.Stores).ListShared(control.Reading(ctx), "")
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(a, b *rbacv1.ClusterRole) int { return cmp.Compare(a.Name, b.Name) })
-	rules, err := collect(r, all)
-	if err != nil || equality.Semantic.DeepEqual(rules, r.Rules) {
-		return err
+	changes, err := outdated(all)
+	errs := []error{err}
+	for _, o := range changes {
+		_, err := c.client.Apply(ctx, applyrbacv1.ClusterRole(o.role).WithRules(configurations(o.rules)...),
+			metav1.ApplyOptions{FieldManager: name, Force: true})
+		if !apierrors.IsNotFound(err) {
+			errs = append(errs, err)
+		}
 	}
-	_, err = c.client.Apply(ctx, applyrbacv1.ClusterRole(role).WithRules(configurations(rules)...),
-		metav1.ApplyOptions{FieldManager: name, Force: true})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return errors.Join(errs...)
 }
 
 // Aggregate writes the rules of all roles with an aggregation rule, as the controller does.
 func Aggregate(ctx context.Context, stores *group.Stores) error {
-	for changed := true; changed; { // a role may select one with an aggregation rule
-		changed = false
+	for { // a role may select one with an aggregation rule
 		all, err := group.ClusterRoles(stores).ListConsistent(control.Reading(ctx), "")
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(all, func(a, b *rbacv1.ClusterRole) int { return cmp.Compare(a.Name, b.Name) })
-		for _, r := range all {
-			if r.AggregationRule == nil {
-				continue
-			}
-			rules, err := collect(r, all)
-			if err != nil || equality.Semantic.DeepEqual(rules, r.Rules) {
-				continue
-			}
-			changed = true
-			if _, err := group.StoreOf(group.ClusterRoles(stores)).Modify(control.Reading(ctx), r.Name, nil, false,
-				func(r *rbacv1.ClusterRole) error { r.Rules = rules; return nil }); err != nil {
+		changes, err := outdated(all)
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		for _, o := range changes {
+			if _, err := group.StoreOf(group.ClusterRoles(stores)).Modify(control.Reading(ctx), o.role, nil, false,
+				func(r *rbacv1.ClusterRole) error { r.Rules = o.rules; return nil }); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+}
+
+// change is a role whose rules are to be others.
+type change struct {
+	role  string
+	rules []rbacv1.PolicyRule
+}
+
+// outdated returns the roles with an aggregation rule that do not have the rules of those that they select, and an
+// error for each role with an invalid selector. It sorts the roles.
+func outdated(all []*rbacv1.ClusterRole) ([]change, error) {
+	slices.SortFunc(all, func(a, b *rbacv1.ClusterRole) int { return cmp.Compare(a.Name, b.Name) })
+	var changes []change
+	var errs []error
+	for _, r := range all {
+		if r.AggregationRule == nil {
+			continue
+		}
+		rules, err := collect(r, all)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", r.Name, err))
+		} else if !equality.Semantic.DeepEqual(rules, r.Rules) {
+			changes = append(changes, change{r.Name, rules})
+		}
+	}
+	return changes, errors.Join(errs...)
 }
 
 // collect returns the rules of the roles that r selects, without duplicates.
