@@ -34,9 +34,9 @@ type authorizers struct {
 	node   *nodeAuthorizer
 }
 
-func newAuthorizers(stores *group.Stores, serves func(schema.GroupVersion, string) bool,
-	enabled func(gate string) bool) *authorizers {
-	return &authorizers{stores, rbac.New(), newNodeAuthorizer(serves, nodeauthorizer.Features{
+func newAuthorizers(stores *group.Stores, policy *rbac.Authorizer, o *Options) *authorizers {
+	enabled := o.Compatibility.Enabled
+	return &authorizers{stores, policy, newNodeAuthorizer(o.Kube.RuntimeConfig.Serves, nodeauthorizer.Features{
 		TrustBundles: enabled("ClusterTrustBundle"), PodCertificates: enabled("PodCertificateRequest"),
 	})}
 }
@@ -62,6 +62,7 @@ func (a *authorizers) startHook(rbac bool) server.PostStartHook {
 		})
 		select {
 		case <-synced:
+			a.rbac.Listed()
 			return nil
 		case <-hook.Done():
 			return errors.New("RBAC objects could not be listed")

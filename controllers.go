@@ -135,8 +135,7 @@ func addControllers(f *foundation, g *guards, outermost *server.GenericAPIServer
 		Stores:  f.stores, Storages: f.config.RESTOptionsGetter, Multiplexers: f.multiplexers,
 		Public: outermost.Config().Discovery, Local: localIn(f.config.Discovery), Scheme: f.kinds.scheme,
 		Loopback: f.config.LoopbackClientConfig, Elect: f.nested == nil && o.Etcd.MayHaveReplicas(),
-		ID:     controllersID(),
-		Queues: f.config.Metrics.Queues,
+		ID: controllersID(), Queues: f.config.Metrics.Queues, Turn: f.nested.Turns(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("controllers: %w", err)
@@ -157,10 +156,9 @@ func addControllers(f *foundation, g *guards, outermost *server.GenericAPIServer
 }
 
 // newControllerOptions reads the files that the flags name.
-func newControllerOptions(f *foundation, authn *authoptions.Authenticators, selection []string) (controllers.Options,
-	error) {
+func newControllerOptions(f *foundation, authn *authoptions.Authenticators, names []string) (controllers.Options, error) {
 	c := f.options.Controllers
-	o := controllers.Options{Selection: selection, LegacyTokenCleanUpPeriod: c.LegacyTokenCleanUpPeriod,
+	o := controllers.Options{Selection: names, LegacyTokenCleanUpPeriod: c.LegacyTokenCleanUpPeriod,
 		TerminatedPods: c.TerminatedPods, SimulateWorkloads: c.SimulateWorkloads,
 		NamespaceGracePeriod: c.NamespaceGracePeriod}
 	cert, key := c.SigningCertFile, c.SigningKeyFile
@@ -170,8 +168,7 @@ func newControllerOptions(f *foundation, authn *authoptions.Authenticators, sele
 	}
 	// Certificates of the process are valid in all chains, so a workspace must not issue them.
 	if cert != "" && f.nested == nil {
-		o.SigningAuthority = func() (*certificates.Authority,
-			error) {
+		o.SigningAuthority = func() (*certificates.Authority, error) {
 			return readAuthority(cert, key, c.SigningDuration)
 		}
 		if _, err := o.SigningAuthority(); err != nil {

@@ -29,7 +29,6 @@ import (
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/etcd"
-	"triplane.dev/generic/storage/overlay"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/bootstrap"
 	"triplane.dev/kubeapi/group"
@@ -83,7 +82,7 @@ type process struct {
 	// admission is the configuration of admission plugins in workspaces, which the root chain reads.
 	admission *configuration.Plugins
 	// defaults returns the default objects that all workspaces share; nil if workspaces are disabled.
-	defaults func() (*overlay.Defaults, error)
+	defaults func() (*workspaces.Defaults, error)
 	// workspaces runs the chains of workspaces; nil if they are disabled.
 	workspaces *workspaces.Manager
 }

@@ -15,6 +15,7 @@ import (
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/guard/authentication"
 	authzconfig "triplane.dev/generic/guard/authorization/configuration"
+	"triplane.dev/generic/guard/authorization/rbac"
 	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/serve/healthz"
@@ -103,7 +104,7 @@ type authorization struct {
 }
 
 func newAuthorization(f *foundation) (authorization, error) {
-	own := newAuthorizers(f.stores, f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
+	own := newAuthorizers(f.stores, rbac.New(), f.options)
 	all, err := f.options.Authorization.Build(authoptions.AuthorizationInputs{Given: own.modes(),
 		Metrics: f.config.Metrics, ServerID: f.serverID, Egress: f.egress})
 	if err != nil {

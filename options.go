@@ -225,8 +225,7 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 	fs.Int64Var(&k.Tolerations.UnreachableSeconds, "default-unreachable-toleration-seconds",
 		k.Tolerations.UnreachableSeconds,
 		"How many seconds pods tolerate an unreachable node, unless their tolerations specify it.")
-	fs.DurationVar(&k.EventTTL, "event-ttl", k.EventTTL,
-		"The TTL of events. 0 means that they do not expire.")
+	fs.DurationVar(&k.EventTTL, "event-ttl", k.EventTTL, "The TTL of events. 0 means that they do not expire.")
 	fs.StringVar(&k.ProxyClientCertFile, "proxy-client-cert-file", k.ProxyClientCertFile,
 		"The client certificate for external API servers, signed by --requestheader-client-ca-file. If blank, a "+
 			"generated one.")

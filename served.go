@@ -53,8 +53,7 @@ func checkServed(o *Options, authorizers []string) error {
 // check returns an error unless all of the resources are served.
 func (r *reader) check(serves func(schema.GroupVersion, string) bool) error {
 	off := slices.DeleteFunc(slices.Clone(r.resources), func(resource string) bool {
-		return serves(r.version,
-			resource)
+		return serves(r.version, resource)
 	})
 	if len(off) == 0 {
 		return nil

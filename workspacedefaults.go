@@ -15,7 +15,6 @@ import (
 	"triplane.dev/aggregator"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/run/storageoptions"
-	"triplane.dev/generic/storage/overlay"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/group"
 	"triplane.dev/workspaces"
@@ -29,7 +28,7 @@ var sharedResources = []schema.GroupResource{
 }
 
 // newDefaults returns a function that returns the default objects of workspaces.
-func newDefaults(f *foundation, g *guards) func() (*overlay.Defaults, error) {
+func newDefaults(f *foundation, g *guards) func() (*workspaces.Defaults, error) {
 	return workspaces.NewDefaults(workspaces.DefaultsConfig{
 		Prefix: f.options.Etcd.AbsolutePrefix(),
 		Age: func(ctx context.Context) (*corev1.Namespace, error) {

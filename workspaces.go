@@ -5,6 +5,7 @@ import (
 	"triplane.dev/generic/guard/authentication"
 	authz "triplane.dev/generic/guard/authorization"
 	authzconfig "triplane.dev/generic/guard/authorization/configuration"
+	"triplane.dev/generic/guard/authorization/rbac"
 	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/serve/filters"
 	"triplane.dev/generic/serve/server"
@@ -79,7 +80,7 @@ func newWorkspace(root *foundation, shared *guards, in workspaces.Inputs) (*work
 	if err != nil {
 		return nil, err
 	}
-	stored, keys := root.store.Below(in.Path, defaults)
+	stored, keys := root.store.Below(in.Path, defaults.Defaults)
 	f := root.nest(in, keys, root.process.workspaces.Writes(&in, stored, keys))
 	g, outermost, err := newNested(f, shared)
 	if err != nil {
@@ -133,9 +134,12 @@ func (f *foundation) nest(in workspaces.Inputs, keys *cache.Multiplexer, o regis
 // newWorkspaceGuards creates the guards of a workspace. None of the root's authorizers decides in it: webhooks and
 // policy files cannot distinguish workspaces.
 func newWorkspaceGuards(f *foundation, shared *guards) (*guards, error) {
-	g := &guards{authorization: newWorkspaceAuthorization(f),
+	defaults, err := f.process.defaults()
+	if err != nil {
+		return nil, err
+	}
+	g := &guards{authorization: newWorkspaceAuthorization(f, defaults.Policy.Over()),
 		authn: f.options.Authentication.Nested(shared.authn, f.urlPath(), f.lookups())}
-	var err error
 	if g.services, err = newServices(f); err != nil {
 		return nil, err
 	}
@@ -144,8 +148,8 @@ func newWorkspaceGuards(f *foundation, shared *guards) (*guards, error) {
 }
 
 // newWorkspaceAuthorization returns the authorizers of a workspace: its administrators, Node and RBAC.
-func newWorkspaceAuthorization(f *foundation) authorization {
-	own := newAuthorizers(f.stores, f.options.Kube.RuntimeConfig.Serves, f.options.Compatibility.Enabled)
+func newWorkspaceAuthorization(f *foundation, policy *rbac.Authorizer) authorization {
+	own := newAuthorizers(f.stores, policy, f.options)
 	admins := workspaces.Admins(f.nested.Admin)
 	all := &authoptions.Authorizers{
 		Authorizer: authz.Union(authz.SystemMasters(), admins, authz.Named("node", own.node),

@@ -65,6 +65,7 @@ type Inputs struct {
 	Admin func(*user.Info) bool
 
 	existence *existence
+	turns     *turns
 }
 
 // Options are the flags of workspaces.

@@ -17,6 +17,7 @@ import (
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/guard/authorization/rbac"
 	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
@@ -38,12 +39,19 @@ type DefaultsConfig struct {
 	Write func(ctx context.Context, in storageoptions.Store) (map[schema.GroupResource]registry.AnyStore, error)
 }
 
+// Defaults are the default objects of workspaces.
+type Defaults struct {
+	*overlay.Defaults
+	// Policy has those of RBAC.
+	Policy *rbac.Authorizer
+}
+
 // NewDefaults returns a function that returns the default objects of workspaces. The first call creates them. It is
 // safe for concurrent use.
-func NewDefaults(c DefaultsConfig) func() (*overlay.Defaults, error) {
+func NewDefaults(c DefaultsConfig) func() (*Defaults, error) {
 	var mu sync.Mutex
-	var made *overlay.Defaults
-	return func() (*overlay.Defaults, error) {
+	var made *Defaults
+	return func() (*Defaults, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		var err error
@@ -56,7 +64,7 @@ func NewDefaults(c DefaultsConfig) func() (*overlay.Defaults, error) {
 
 // make creates the objects that a new server creates, in memory. They are as old as the root's namespace
 // kube-system, and their UIDs are derived from its UID, so that all replicas show the same objects after each start.
-func (c *DefaultsConfig) make() (*overlay.Defaults, error) {
+func (c *DefaultsConfig) make() (*Defaults, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), defaultsTimeout)
 	var running worker.Group
 	defer running.Wait()
@@ -74,7 +82,7 @@ func (c *DefaultsConfig) make() (*overlay.Defaults, error) {
 	if err != nil {
 		return nil, fmt.Errorf("default objects of workspaces: %w", err)
 	}
-	values, resources := map[string][]byte{}, map[schema.GroupResource]bool{}
+	values, resources, policy := map[string][]byte{}, map[schema.GroupResource]bool{}, rbac.New()
 	for gr, store := range stores {
 		resources[gr] = true
 		page, err := backend.Range(ctx, storage.RangeOptions{Prefix: store.KeyPrefix()})
@@ -83,14 +91,19 @@ func (c *DefaultsConfig) make() (*overlay.Defaults, error) {
 		}
 		for i := range page.Items {
 			kv := &page.Items[i]
-			key := strings.TrimPrefix(kv.Key, c.Prefix+"/")
-			if values[key], err = store.Rewrite(&storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision},
-				func(o metav1.Object) { setOrigin(o, age, key) }); err != nil {
+			r, key := &storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision}, strings.TrimPrefix(kv.Key, c.Prefix+"/")
+			if r.Value, err = store.Rewrite(r, func(o metav1.Object) { setOrigin(o, age, key) }); err != nil {
 				return nil, err
 			}
+			values[key], r.Revision = r.Value, overlay.Revision
+			o, err := store.DecodeShared(r)
+			if err != nil {
+				return nil, err
+			}
+			policy.Handler().OnAdd(o, true)
 		}
 	}
-	return overlay.New(values, resources), nil
+	return &Defaults{overlay.New(values, resources), policy}, nil
 }
 
 // setOrigin makes an object as old as a namespace, with a UID that is derived from the namespace's and from its key.

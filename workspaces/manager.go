@@ -27,6 +27,7 @@ type Manager struct {
 	dueSlots chan struct{}
 	// beginnings has one for each new workspace whose first objects are being written.
 	beginnings chan struct{}
+	turns      turns
 	metrics    *metrics
 	// rootAuthorizer authorizes requests of the root.
 	rootAuthorizer authorizer.Authorizer
@@ -87,7 +88,7 @@ const wakes = 4
 func NewManager(c Config) *Manager {
 	m := &Manager{config: c, slots: make(chan struct{}, wakes),
 		dueSlots: make(chan struct{}, dueWakes), beginnings: make(chan struct{}, wakes), entries: map[string]*entry{},
-		known: make(chan struct{}), reading: reading{established: make(chan struct{})}}
+		known: make(chan struct{}), turns: turns{one: make(chan struct{}, 1)}, reading: reading{established: make(chan struct{})}}
 	m.metrics = newMetrics(m)
 	return m
 }

@@ -63,6 +63,9 @@ type Config struct {
 	ID    string
 	// Queues has the metrics of work queues.
 	Queues workqueue.MetricsProvider
+	// Turn returns when the controllers may start, or when its context is done. They call end when they have received all
+	// objects. Nil starts them at once.
+	Turn func(context.Context) (end func())
 }
 
 // Manager runs the selected controllers while this replica leads.
@@ -77,6 +80,7 @@ type Manager struct {
 	ended   chan struct{}
 	begun   atomic.Bool
 	env     atomic.Pointer[control.Env] // of the controllers that run
+	end     func()                      // of Config.Turn
 }
 
 // New returns a manager. Its metrics must be registered.
@@ -85,7 +89,8 @@ func New(c Config) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Manager{config: c, resources: resources, metrics: control.NewMetrics(c.Queues), ended: make(chan struct{})}
+	m := &Manager{config: c, resources: resources, metrics: control.NewMetrics(c.Queues), ended: make(chan struct{}),
+		end: func() {}}
 	m.ctx, m.stop = context.WithCancelCause(context.Background())
 	return m, nil
 }
@@ -140,6 +145,10 @@ func (m *Manager) Run(ctx context.Context, ready <-chan struct{}) {
 	case <-ctx.Done():
 		return
 	}
+	if m.config.Turn != nil {
+		m.end = m.config.Turn(ctx)
+		defer m.end()
+	}
 	for ctx.Err() == nil {
 		m.runBesideForeign(ctx, func(ctx context.Context) {
 			if m.config.Elect {
@@ -185,6 +194,11 @@ func (m *Manager) work(ctx context.Context) {
 	for _, name := range names {
 		m.metrics.Running(name, true)
 		defer m.metrics.Running(name, false)
+	}
+	select {
+	case <-env.Feed.Synced():
+		m.end()
+	case <-ctx.Done():
 	}
 	<-ctx.Done()
 	running.Wait()

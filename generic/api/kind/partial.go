@@ -26,8 +26,8 @@ type reading[T Object] struct {
 }
 
 // newPartial fails where a selectable field reads what the Go type does not have.
-func newPartial[T Object](k *Kind[T]) (*partial[T], error) {
-	p := &partial[T]{kind: k, take: &extract{}}
+func newPartial[T Object](k *Kind[T], types *Types) (*partial[T], error) {
+	p := &partial[T]{kind: k}
 	paths := []string{storage.FieldName, storage.FieldNamespace, storage.FieldUID}
 	for _, f := range k.Select.Fields {
 		if f.Reads == nil {
@@ -35,10 +35,9 @@ func newPartial[T Object](k *Kind[T]) (*partial[T], error) {
 		}
 		paths = append(paths, f.Reads...)
 	}
-	for _, path := range paths {
-		if !p.take.add(reflect.TypeFor[T]().Elem(), strings.Split(path, ".")) {
-			return nil, fmt.Errorf("registry: a selectable field of %s reads %s, which has no number in protobuf", k.Hub, path)
-		}
+	var err error
+	if p.take, err = types.extractOf(reflect.TypeFor[T]().Elem(), paths); err != nil {
+		return nil, fmt.Errorf("registry: a selectable field of %s reads %w", k.Hub, err)
 	}
 	p.idle.New = func() any { return &reading[T]{obj: k.New()} }
 	return p, nil

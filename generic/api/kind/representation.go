@@ -13,7 +13,6 @@ import (
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/object"
 	"triplane.dev/generic/storage/wire"
-	"triplane.dev/generic/storage/wire/protojson"
 )
 
 // Representation is the encoding of the objects of a kind in storage and on the wire, with access to their metadata.
@@ -27,8 +26,8 @@ type Representation[T Object] interface {
 type StorageOptions struct {
 	// Form is how kinds of Go types are stored, if they have it.
 	Form wire.StoredForm
-	// JSON has the tables that convert stored protobuf to JSON. All kinds share it; nil makes one for each kind.
-	JSON *protojson.Types
+	// Types is what is known of Go types. All kinds share it; nil makes one for each kind.
+	Types *Types
 	// StorageVersion, where set, returns in which of a typed kind's versions, the hub first, objects are stored. The
 	// empty kind leaves that to the declaration.
 	StorageVersion func(versions []schema.GroupVersionKind) schema.GroupVersionKind

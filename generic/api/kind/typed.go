@@ -113,17 +113,20 @@ func (t Typed[T]) Open(k *Kind[T], scheme *runtime.Scheme, opts StorageOptions) 
 	if err != nil {
 		return nil, err
 	}
-	types := cmp.Or(opts.JSON, protojson.NewTypes())
-	f.table = sync.OnceValue(func() *protojson.Table { return types.Of(reflect.TypeFor[T]().Elem()) })
+	types := opts.Types
+	if types == nil {
+		types = NewTypes()
+	}
+	f.table = sync.OnceValue(func() *protojson.Table { return types.json.Of(reflect.TypeFor[T]().Elem()) })
 	f.required = sync.OnceValue(func() *requiredFields { return requiredFieldsOf(k.New, k.Write.Default, t.OnRead) })
 	f.storage = kept
 	if f.versions[0].Codec.Supports(wire.Protobuf) {
-		if f.partial, err = newPartial(f.kind); err != nil {
+		if f.partial, err = newPartial(f.kind, types); err != nil {
 			return nil, err
 		}
 	}
 	if kept.form == wire.StoredProtobuf {
-		f.empties = emptiesOf(reflect.TypeFor[T]())
+		f.empties = types.emptiesOf(reflect.TypeFor[T]())
 	}
 	return f, nil
 }

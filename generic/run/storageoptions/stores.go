@@ -10,7 +10,6 @@ import (
 	"triplane.dev/generic/storage/encryption"
 	"triplane.dev/generic/storage/observed"
 	"triplane.dev/generic/storage/overlay"
-	"triplane.dev/generic/storage/wire/protojson"
 )
 
 // Store is an open etcd with the watch multiplexer of its resources.
@@ -35,7 +34,7 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) *RESTOptions {
 	return &RESTOptions{stores: stores, overrides: o.Storage, common: registry.RESTOptions{
 		Prefix:                  o.AbsolutePrefix(),
 		Budget:                  storage.NewBudget(0),
-		StorageOptions:          kind.StorageOptions{Form: storedForms[o.MediaType], JSON: protojson.NewTypes()},
+		StorageOptions:          kind.StorageOptions{Form: storedForms[o.MediaType], Types: kind.NewTypes()},
 		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
 		EventTTL:                o.EventTTL,
 		Uncached:                !o.WatchCache,

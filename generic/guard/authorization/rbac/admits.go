@@ -17,11 +17,14 @@ const (
 func (a *Authorizer) Admits(u *user.Info) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	if a.admitted[subject{false, u.Name}] > 0 {
+	if a.unlisted != nil {
+		return false
+	}
+	if a.admitted.get(subject{false, u.Name}) > 0 {
 		return true
 	}
 	for _, group := range u.Groups {
-		if a.admitted[subject{true, group}] > 0 {
+		if a.admitted.get(subject{true, group}) > 0 {
 			return true
 		}
 	}

@@ -47,7 +47,7 @@ func TestAdmits(t *testing.T) {
 	}
 	a.DeleteBinding("n", "b")
 	a.DeleteBinding("", "b")
-	if a.Admits(alice) || len(a.admitted) > 0 {
+	if a.Admits(alice) || len(a.admitted.own) > 0 {
 		t.Errorf("deleted bindings admit: %v", a.admitted)
 	}
 }

@@ -26,7 +26,7 @@ func (a *Authorizer) Authorize(_ context.Context, attrs *authorizer.Attributes) 
 	defer a.mu.RUnlock()
 	var missing []error
 	decide := func(key grantKey) *grant {
-		for _, g := range a.grants[key] {
+		for _, g := range a.grantsOf(key) {
 			rules, err := a.rulesOf(g.binding.ref, g.binding.namespace)
 			if err != nil {
 				missing = append(missing, err)
@@ -77,8 +77,8 @@ func (a *Authorizer) rulesOf(ref rbacv1.RoleRef, namespace string) ([]rbacv1.Pol
 	default:
 		return nil, apierrors.NewBadRequest("unsupported role reference kind: " + ref.Kind)
 	}
-	r, ok := a.roles[n]
-	if !ok {
+	r := a.roles.get(n)
+	if r == nil || a.unlisted != nil {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: rbacv1.GroupName, Resource: resource}, ref.Name)
 	}
 	return r.rules, nil

@@ -133,7 +133,7 @@ func TestChangesAreSeen(t *testing.T) {
 		t.Error("the newest version does not hold")
 	}
 	a.Handler().OnDelete(cache.DeletedFinalStateUnknown{Obj: newer})
-	if may("alice") || len(a.grants) != 0 || len(a.bindings) != 0 {
+	if may("alice") || len(a.grants.own) != 0 || len(a.bindings.own) != 0 {
 		t.Errorf("something is left: %v", a.grants)
 	}
 	feed(a, bind("n", "b", "Role", "r", alice))
@@ -250,5 +250,72 @@ func TestAwait(t *testing.T) {
 	a.SetClusterRole(later)
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// Authorizers over the same one have its objects, and their own changes alone.
+func TestOver(t *testing.T) {
+	role := func(name, version string, verbs ...string) *rbacv1.ClusterRole {
+		return &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version},
+			Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{""}, Resources: []string{"pods"}}}}
+	}
+	binding := func(name, role, version string) *rbacv1.ClusterRoleBinding {
+		return &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version},
+			RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: role}, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: "u"}}}
+	}
+	may := func(a *Authorizer, verb string) bool {
+		d, _, _ := a.Authorize(t.Context(), &authorizer.Attributes{User: &user.Info{Name: "u"}, Verb: verb, ResourceRequest: true, Resource: "pods"})
+		return d == authorizer.Allow
+	}
+	base := New()
+	base.SetClusterRole(role("reader", "1", "get"))
+	base.SetClusterRoleBinding(binding("readers", "reader", "1"))
+	first, second := base.Over(), base.Over()
+	first.SetClusterRole(role("reader", "1", "get")) // as informers deliver it
+	first.SetClusterRoleBinding(binding("readers", "reader", "1"))
+	if n := len(first.roles.own) + len(first.bindings.own) + len(first.grants.own); n != 0 {
+		t.Errorf("it has %d objects that it shares", n)
+	}
+	if may(first, "get") || first.Admits(&user.Info{Name: "u"}) {
+		t.Error("what may have been deleted allows a request")
+	}
+	first.Listed()
+	second.SetClusterRole(role("reader", "1", "get"))
+	second.SetClusterRoleBinding(binding("readers", "reader", "1"))
+	second.Listed()
+	for _, missing := range []string{"role", "binding"} {
+		third := base.Over()
+		if missing == "role" {
+			third.SetClusterRoleBinding(binding("readers", "reader", "1"))
+		} else {
+			third.SetClusterRole(role("reader", "1", "get"))
+		}
+		third.Listed()
+		if may(third, "get") || third.Admits(&user.Info{Name: "u"}) != (missing == "role") {
+			t.Errorf("a deleted %s has an effect", missing)
+		}
+	}
+	first.SetClusterRole(role("writer", "5", "update"))
+	first.SetClusterRoleBinding(binding("writers", "writer", "6"))
+	second.SetClusterRole(role("deleter", "5", "delete"))
+	second.SetClusterRoleBinding(binding("deleters", "deleter", "6"))
+	for _, a := range []struct {
+		name                string
+		of                  *Authorizer
+		get, update, delete bool
+	}{{"first", first, true, true, false}, {"second", second, true, false, true}, {"base", base, true, false, false}} {
+		if got := [...]bool{may(a.of, "get"), may(a.of, "update"), may(a.of, "delete")}; got != [...]bool{a.get, a.update, a.delete} {
+			t.Errorf("%s may get, update and delete: %v", a.name, got)
+		}
+	}
+	first.DeleteBinding("", "readers")
+	first.SetClusterRole(role("writer", "7", "patch"))
+	second.DeleteRole("", "reader")
+	if may(first, "get") || may(first, "update") || !may(first, "patch") || may(second, "get") || !may(second, "delete") {
+		t.Error("deletions and updates have no effect")
+	}
+	first.SetClusterRoleBinding(binding("readers", "reader", "8"))
+	if !may(first, "get") || !may(base, "get") || !base.Admits(&user.Info{Name: "u"}) {
+		t.Error("what is created again has no effect, or the shared objects changed")
 	}
 }

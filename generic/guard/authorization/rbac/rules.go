@@ -41,7 +41,7 @@ func (a *Authorizer) bindingsOf(u *user.Info, namespace string) []*binding {
 	seen := map[*binding]bool{}
 	var found []*binding
 	eachSubject(u, namespace, func(key grantKey) *grant {
-		for _, g := range a.grants[key] {
+		for _, g := range a.grantsOf(key) {
 			if !seen[g.binding] {
 				seen[g.binding] = true
 				found = append(found, g.binding)

@@ -17,28 +17,41 @@ import (
 type Authorizer struct {
 	mu sync.RWMutex
 	// roles are keyed by namespace and name. ClusterRoles have no namespace.
-	roles    map[name]role
-	bindings map[name]*binding
+	roles    layered[name, *role]
+	bindings layered[name, *binding]
 	// grants are keyed by subject. Those of ClusterRoleBindings have the namespace "".
-	grants map[grantKey][]*grant
+	grants layered[grantKey, *grants]
 	// admitted counts the bindings by which Admits admits a subject.
-	admitted map[subject]int
+	admitted layered[subject, int]
+	// unlisted are the shared objects that may have been deleted; nil after Listed.
+	unlisted *unlisted
 	// changed is closed at the next change. It is nil while no Await is running.
 	changed chan struct{}
 }
 
+// unlisted are objects that have not been set yet.
+type unlisted struct{ roles, bindings map[name]bool }
+
 type name struct{ namespace, name string }
 
+// versioned is a resource version, 0 without one.
+type versioned struct{ version uint64 }
+
+// precedes reports whether an object of another resource version replaces this one.
+func (v versioned) precedes(other uint64) bool {
+	return other > v.version || other == 0 && v.version == 0
+}
+
 type role struct {
-	version uint64
-	rules   []rbacv1.PolicyRule
+	versioned
+	rules []rbacv1.PolicyRule
 }
 
 type binding struct {
 	name
-	version uint64
-	ref     rbacv1.RoleRef
-	grants  []*grant
+	versioned
+	ref    rbacv1.RoleRef
+	grants []*grant
 }
 
 // grantKey identifies a user or group in a namespace.
@@ -66,10 +79,33 @@ type grant struct {
 	reason string
 }
 
+// grants are those of a subject.
+type grants struct{ list []*grant }
+
 // New returns an Authorizer without objects.
-func New() *Authorizer {
-	return &Authorizer{roles: map[name]role{}, bindings: map[name]*binding{}, grants: map[grantKey][]*grant{},
-		admitted: map[subject]int{}}
+func New() *Authorizer { return new(Authorizer) }
+
+// Over returns an Authorizer that shares the objects of a, which must not change any more. It allows nothing before
+// Listed is called.
+func (a *Authorizer) Over() *Authorizer {
+	return &Authorizer{roles: a.roles.over(), bindings: a.bindings.over(), grants: a.grants.over(),
+		admitted: a.admitted.over(), unlisted: &unlisted{a.roles.names(), a.bindings.names()}}
+}
+
+// Listed says that all objects that exist were set. Shared ones that were not set have been deleted.
+func (a *Authorizer) Listed() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.unlisted == nil {
+		return
+	}
+	for n := range a.unlisted.roles {
+		a.roles.set(n, nil)
+	}
+	for n := range a.unlisted.bindings {
+		a.dropBinding(n)
+	}
+	a.unlisted = nil
 }
 
 // SetRole adds or replaces a Role. The object must not be changed afterwards.
@@ -86,7 +122,7 @@ func (a *Authorizer) SetClusterRole(r *rbacv1.ClusterRole) {
 func (a *Authorizer) DeleteRole(namespace, roleName string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.roles, name{namespace, roleName})
+	a.roles.set(name{namespace, roleName}, nil)
 }
 
 // SetRoleBinding adds or replaces a RoleBinding. The object must not be changed afterwards.
@@ -109,22 +145,27 @@ func (a *Authorizer) DeleteBinding(namespace, bindingName string) {
 func (a *Authorizer) setRole(n name, version uint64, rules []rbacv1.PolicyRule) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if known, ok := a.roles[n]; ok && version < known.version {
-		return
+	if a.unlisted != nil {
+		delete(a.unlisted.roles, n)
 	}
-	a.roles[n] = role{version, rules}
-	a.announce()
+	if known := a.roles.get(n); known == nil || known.precedes(version) {
+		a.roles.set(n, &role{versioned{version}, rules})
+		a.announce()
+	}
 }
 
 func (a *Authorizer) setBinding(m *metav1.ObjectMeta, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
 	n, version := name{m.Namespace, m.Name}, versionOf(m)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if known, ok := a.bindings[n]; ok && version < known.version {
+	if a.unlisted != nil {
+		delete(a.unlisted.bindings, n)
+	}
+	if known := a.bindings.get(n); known != nil && !known.precedes(version) {
 		return
 	}
 	a.dropBinding(n)
-	b := &binding{name: n, version: version, ref: ref}
+	b := &binding{name: n, versioned: versioned{version}, ref: ref}
 	for _, s := range subjects {
 		key, ok := keyOf(s, n.namespace)
 		if !ok {
@@ -132,12 +173,12 @@ func (a *Authorizer) setBinding(m *metav1.ObjectMeta, ref rbacv1.RoleRef, subjec
 		}
 		g := &grant{binding: b, subject: s, key: key, admits: admits(m, key), reason: "RBAC: allowed by " + describe(b, s)}
 		b.grants = append(b.grants, g)
-		a.grants[key] = append(a.grants[key], g)
+		a.addGrant(key, g)
 		if g.admits {
-			a.admitted[key.who()]++
+			a.admitted.set(key.who(), a.admitted.get(key.who())+1)
 		}
 	}
-	a.bindings[n] = b
+	a.bindings.set(n, b)
 	a.announce()
 }
 
@@ -182,33 +223,48 @@ func (a *Authorizer) hasVersion(o metav1.Object) bool {
 	n := name{o.GetNamespace(), o.GetName()}
 	switch o.(type) {
 	case *rbacv1.Role, *rbacv1.ClusterRole:
-		r, ok := a.roles[n]
-		return ok && r.version >= versionOf(o)
+		r := a.roles.get(n)
+		return r != nil && r.version >= versionOf(o)
 	default:
-		b, ok := a.bindings[n]
-		return ok && b.version >= versionOf(o)
+		b := a.bindings.get(n)
+		return b != nil && b.version >= versionOf(o)
 	}
 }
 
 func (a *Authorizer) dropBinding(n name) {
-	b := a.bindings[n]
+	b := a.bindings.get(n)
 	if b == nil {
 		return
 	}
-	delete(a.bindings, n)
+	a.bindings.set(n, nil)
 	for _, g := range b.grants {
 		if g.admits {
-			if a.admitted[g.key.who()]--; a.admitted[g.key.who()] == 0 {
-				delete(a.admitted, g.key.who())
-			}
+			a.admitted.set(g.key.who(), a.admitted.get(g.key.who())-1)
 		}
-		left := without(a.grants[g.key], b)
-		if len(left) == 0 {
-			delete(a.grants, g.key)
+		if left := without(a.grantsOf(g.key), b); len(left) == 0 {
+			a.grants.set(g.key, nil)
 		} else {
-			a.grants[g.key] = left
+			a.grants.set(g.key, &grants{left})
 		}
 	}
+}
+
+// addGrant adds a grant to those of a subject, which may be shared.
+func (a *Authorizer) addGrant(key grantKey, g *grant) {
+	own := a.grants.own[key]
+	if own == nil {
+		own = &grants{slices.Clone(a.grantsOf(key))}
+		a.grants.set(key, own)
+	}
+	own.list = append(own.list, g)
+}
+
+// grantsOf returns the grants of a subject, which the caller must not change.
+func (a *Authorizer) grantsOf(key grantKey) []*grant {
+	if g := a.grants.get(key); g != nil {
+		return g.list
+	}
+	return nil
 }
 
 // without returns a copy without the grants of a binding: readers may still hold the old slice.

@@ -1,0 +1,41 @@
+package rbac
+
+// layered is a map over another one, which it does not change. The zero value of V stands for no entry.
+type layered[K, V comparable] struct {
+	own, below map[K]V
+}
+
+// over returns an empty map over l, which must have none below, and not be changed any more.
+func (l *layered[K, V]) over() layered[K, V] { return layered[K, V]{below: l.own} }
+
+// names returns a set of the own keys.
+func (l *layered[K, V]) names() map[K]bool {
+	names := make(map[K]bool, len(l.own))
+	for k := range l.own {
+		names[k] = true
+	}
+	return names
+}
+
+func (l *layered[K, V]) get(k K) V {
+	v, ok := l.own[k]
+	if !ok && l.below != nil {
+		v = l.below[k]
+	}
+	return v
+}
+
+// set sets the entry of k; the zero value of V deletes it.
+func (l *layered[K, V]) set(k K, v V) {
+	var none V
+	if v == none {
+		if _, ok := l.below[k]; !ok {
+			delete(l.own, k)
+			return
+		}
+	}
+	if l.own == nil {
+		l.own = map[K]V{}
+	}
+	l.own[k] = v
+}
