@@ -18,11 +18,12 @@ type Outline struct {
 	of       map[schema.GroupResource]int
 	types    map[reflect.Type]int // by the Go type of objects
 	prefixes map[schema.GroupResource]string
+	at       map[string]schema.GroupResource // by prefix, without the trailing slash
 }
 
 func newOutline() *Outline {
 	return &Outline{of: map[schema.GroupResource]int{}, types: map[reflect.Type]int{},
-		prefixes: map[schema.GroupResource]string{}}
+		prefixes: map[schema.GroupResource]string{}, at: map[string]schema.GroupResource{}}
 }
 
 // Built records the served versions of the group whose resources were added since the last call.
@@ -89,4 +90,15 @@ func (s *Stores) KeyPrefix(gr schema.GroupResource) (string, bool) {
 		return store.KeyPrefix(), true
 	}
 	return "", false
+}
+
+// At returns the built-in resource whose keys are below a prefix of the chain's, without a trailing slash. Of two with
+// the same keys it is the one that was added first.
+func (s *Stores) At(prefix string) (schema.GroupResource, bool) {
+	o := s.outline
+	if s.like != nil {
+		o = s.like
+	}
+	gr, ok := o.at[prefix]
+	return gr, ok
 }

@@ -70,7 +70,11 @@ func (s *Stores) add(gr schema.GroupResource, store registry.AnyStore, r *rest.R
 	s.types[t] = store
 	if s.like == nil {
 		s.outline.types[t] = s.outline.of[gr]
-		s.outline.prefixes[gr] = strings.TrimPrefix(store.KeyPrefix(), prefix+"/")
+		below := strings.TrimPrefix(store.KeyPrefix(), prefix+"/")
+		s.outline.prefixes[gr] = below
+		if below = strings.TrimSuffix(below, "/"); s.outline.at[below].Empty() {
+			s.outline.at[below] = gr
+		}
 	}
 }
 

@@ -154,19 +154,28 @@ func (g *Groups) ResourceOf(kind schema.GroupVersionKind) (resource metav1.APIRe
 	if !ok {
 		return metav1.APIResource{}, false
 	}
-	list := v.List()
-	for i := range list {
-		if r := &list[i]; r.Kind == kind.Kind && !strings.Contains(r.Name, "/") {
-			return *r, true
-		}
+	r, ok := v.ResourceOf(kind.Kind)
+	if !ok {
+		return metav1.APIResource{}, false
 	}
-	return metav1.APIResource{}, false
+	return *r, true
 }
 
 // Serves reports whether a version has a resource or, by its path, subresource.
 func (g *Groups) Serves(gv schema.GroupVersion, path string) bool {
 	v, ok := g.Get(gv)
 	return ok && slices.ContainsFunc(v.List(), func(r metav1.APIResource) bool { return r.Name == path })
+}
+
+// ResourceOf returns the resource that serves a kind; false if there is none.
+func (v *Version) ResourceOf(kind string) (*metav1.APIResource, bool) {
+	list := v.List()
+	for i := range list {
+		if r := &list[i]; r.Kind == kind && !strings.Contains(r.Name, "/") {
+			return r, true
+		}
+	}
+	return nil, false
 }
 
 // Versions returns all versions in the order of the documents, the core group

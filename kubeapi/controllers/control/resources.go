@@ -42,12 +42,9 @@ type Resources struct {
 
 // catalogue is the result of the last Refresh.
 type catalogue struct {
-	all     []Resource
-	byKind  map[schema.GroupVersionKind]Resource
-	byName  map[schema.GroupResource]int    // index in all
-	byKey   map[string]schema.GroupResource // built-in resources, by prefix below the server's
-	byGroup map[schema.GroupResource]string
-	failed  []schema.GroupVersion
+	all    []Resource
+	byName map[schema.GroupResource]int // index in all
+	failed []schema.GroupVersion
 }
 
 // NewResources returns the resources in discovery. local reports whether this process serves a version.
@@ -71,8 +68,7 @@ func (r *Resources) Following(f func(context.Context, []schema.GroupVersion)) *d
 
 // Refresh reads discovery.
 func (r *Resources) Refresh() {
-	c := &catalogue{byKind: map[schema.GroupVersionKind]Resource{}, byName: map[schema.GroupResource]int{},
-		byKey: map[string]schema.GroupResource{}, byGroup: map[schema.GroupResource]string{}}
+	c := &catalogue{byName: map[schema.GroupResource]int{}}
 	for _, v := range r.public.Versions() {
 		local := r.local(v.GroupVersion)
 		if v.Stale && !local {
@@ -81,18 +77,12 @@ func (r *Resources) Refresh() {
 		}
 		list := v.List()
 		for i := range list {
-			res := newResource(v.GroupVersion, &list[i], !local)
-			if strings.Contains(res.Resource, "/") {
-				continue
-			}
-			c.byKind[v.GroupVersion.WithKind(res.Kind)] = res
-			gr := res.GroupResource()
-			if _, seen := c.byName[gr]; seen {
+			gr := v.GroupVersion.WithResource(list[i].Name).GroupResource()
+			if _, seen := c.byName[gr]; seen || strings.Contains(gr.Resource, "/") {
 				continue
 			}
 			c.byName[gr] = len(c.all)
-			c.all = append(c.all, res)
-			r.locate(c, gr)
+			c.all = append(c.all, newResource(v.GroupVersion, &list[i], !local))
 		}
 	}
 	r.known.Store(c)
@@ -105,27 +95,9 @@ func newResource(gv schema.GroupVersion, r *metav1.APIResource, external bool) R
 	}
 }
 
-// locate records the storage prefix of a built-in resource.
-func (r *Resources) locate(c *catalogue, gr schema.GroupResource) {
-	prefix, ok := r.stores.KeyPrefix(gr)
-	if !ok {
-		return
-	}
-	c.byGroup[gr] = prefix
-	below := strings.TrimSuffix(strings.TrimPrefix(prefix, r.prefix), "/")
-	if _, taken := c.byKey[below]; !taken { // events are in two groups
-		c.byKey[below] = gr
-	}
-}
-
-func (r *Resources) builtIn(below string) (schema.GroupResource, bool) {
-	gr, ok := r.known.Load().byKey[below]
-	return gr, ok
-}
-
 // KeyPrefix returns the storage prefix of a resource of this process.
 func (r *Resources) KeyPrefix(gr schema.GroupResource) string {
-	if prefix, ok := r.known.Load().byGroup[gr]; ok {
+	if prefix, ok := r.stores.KeyPrefix(gr); ok {
 		return prefix
 	}
 	return r.prefix + gr.Group + "/" + gr.Resource + "/"
@@ -160,6 +132,14 @@ func (r *Resources) Local() []Resource {
 
 // OfKind returns the resource of a kind, in that version; false if none is served.
 func (r *Resources) OfKind(kind schema.GroupVersionKind) (Resource, bool) {
-	res, ok := r.known.Load().byKind[kind]
-	return res, ok
+	v, ok := r.public.Get(kind.GroupVersion())
+	local := ok && r.local(v.GroupVersion)
+	if !ok || v.Stale && !local {
+		return Resource{}, false
+	}
+	res, ok := v.ResourceOf(kind.Kind)
+	if !ok {
+		return Resource{}, false
+	}
+	return newResource(v.GroupVersion, res, !local), true
 }

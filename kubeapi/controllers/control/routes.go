@@ -33,14 +33,14 @@ func (r *routes) find(key string) (resource schema.GroupResource, rest string, o
 	if !ok {
 		return resource, "", false
 	}
-	if gr, known := r.resources.builtIn(first); known {
+	if gr, known := r.resources.stores.At(first); known {
 		return gr, rest, true
 	}
 	second, rest, ok := strings.Cut(rest, "/")
 	if !ok {
 		return resource, "", false
 	}
-	if gr, known := r.resources.builtIn(first + "/" + second); known {
+	if gr, known := r.resources.stores.At(first + "/" + second); known {
 		return gr, rest, true
 	}
 	return schema.GroupResource{Group: first, Resource: second}, rest, strings.Contains(first, ".")
