@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,13 +35,23 @@ type reading struct {
 	timer   *time.Timer // of the next retry; nil without one
 
 	// Only the goroutine of work uses the following fields.
-	known, unread, partly, reported map[schema.GroupResource]bool
-	synced                          bool
+	known  map[schema.GroupResource]readState
+	unread []schema.GroupResource
+	synced bool
 }
 
+// readState is the state of a resource: read, unless something else is set.
+type readState uint8
+
+const (
+	// partial resources have objects that cannot be read.
+	partial readState = 1 << iota
+	// reported failures are not logged again.
+	reported
+)
+
 func newReading(ctx context.Context, f *Feed) *reading {
-	r := &reading{feed: f, ctx: ctx, known: map[schema.GroupResource]bool{}, unread: map[schema.GroupResource]bool{},
-		partly: map[schema.GroupResource]bool{}, reported: map[schema.GroupResource]bool{}}
+	r := &reading{feed: f, ctx: ctx, known: map[schema.GroupResource]readState{}}
 	r.work = worker.NewDemand(r.step)
 	r.served = f.groups.Following(r.change)
 	r.served.Start(ctx)
@@ -74,7 +85,7 @@ func (r *reading) step() {
 		r.feed.groups.Refresh()
 		r.compare()
 	} else if len(r.unread) == 0 {
-		maps.Copy(r.unread, r.partly)
+		r.unread = r.partlyRead()
 	}
 	r.readAll()
 	if len(r.unread) == 0 && !r.synced && r.ctx.Err() == nil {
@@ -84,7 +95,7 @@ func (r *reading) step() {
 	switch {
 	case len(r.unread) > 0:
 		r.retryAfter(retryEvery)
-	case len(r.partly) > 0:
+	case len(r.partlyRead()) > 0:
 		r.retryAfter(retryParts)
 	default:
 		r.retryAfter(0)
@@ -104,6 +115,17 @@ func (r *reading) retryAfter(delay time.Duration) {
 	}
 }
 
+// partlyRead returns the resources with objects that cannot be read.
+func (r *reading) partlyRead() []schema.GroupResource {
+	var out []schema.GroupResource
+	for gr, state := range r.known {
+		if state&partial != 0 {
+			out = append(out, gr)
+		}
+	}
+	return out
+}
+
 // compare adds newly served resources to known and unread, and removes resources that are no longer served, so
 // that they are re-read if they are served later.
 func (r *reading) compare() {
@@ -112,47 +134,46 @@ func (r *reading) compare() {
 	for i := range local {
 		gr := local[i].GroupResource()
 		served[gr] = true
-		if !r.known[gr] {
-			r.known[gr], r.unread[gr] = true, true
+		if _, known := r.known[gr]; !known {
+			r.known[gr] = 0
+			r.unread = append(r.unread, gr)
 		}
 	}
 	if len(r.known) == len(served) {
 		return
 	}
+	gone := func(gr schema.GroupResource) bool { return !served[gr] }
+	r.unread = slices.DeleteFunc(r.unread, gone)
+	maps.DeleteFunc(r.known, func(gr schema.GroupResource, _ readState) bool { return gone(gr) })
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
-	for gr := range r.known {
-		if !served[gr] {
-			delete(r.known, gr)
-			delete(r.unread, gr)
-			delete(r.partly, gr)
-			delete(r.reported, gr)
-			delete(r.feed.seen, gr)
-		}
-	}
+	maps.DeleteFunc(r.feed.seen, func(gr schema.GroupResource, _ int64) bool { return gone(gr) })
 	r.feed.routes.keep(served)
 }
 
-// readAll reads the resources in unread, and removes those that succeeded. It moves those with unreadable objects
-// to partly.
+// readAll reads the resources in unread, and removes those that succeeded, some objects of which may be unreadable.
 func (r *reading) readAll() {
-	for gr := range r.unread {
+	var failed []schema.GroupResource
+	for i, gr := range r.unread {
 		err := r.feed.read(r.ctx, gr)
 		if r.ctx.Err() != nil {
+			r.unread = append(failed, r.unread[i:]...)
 			return
 		}
-		delete(r.partly, gr)
-		if errors.As(err, new(*unreadError)) {
-			r.partly[gr] = true
+		state := r.known[gr] &^ partial
+		switch {
+		case err == nil:
+			state = 0
+		case errors.As(err, new(*unreadError)):
+			state |= partial
+		default:
+			failed = append(failed, gr)
 		}
-		if err == nil || r.partly[gr] {
-			delete(r.unread, gr)
-		}
-		if err == nil {
-			delete(r.reported, gr)
-		} else if !r.reported[gr] {
-			r.reported[gr] = true
+		if err != nil && state&reported == 0 {
+			state |= reported
 			klog.ErrorS(err, "Failed to read the objects of a resource, will retry", "resource", gr.String())
 		}
+		r.known[gr] = state
 	}
+	r.unread = failed
 }

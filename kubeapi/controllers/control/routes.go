@@ -15,12 +15,12 @@ import (
 type routes struct {
 	resources *Resources
 
-	mu       sync.Mutex
-	backends map[schema.GroupResource]storage.Backend
+	mu    sync.Mutex
+	views map[schema.GroupResource]cache.View // of those that have changed
 }
 
 func newRoutes(r *Resources) *routes {
-	return &routes{resources: r, backends: map[schema.GroupResource]storage.Backend{}}
+	return &routes{resources: r, views: map[schema.GroupResource]cache.View{}}
 }
 
 // find returns the resource of a key, and the rest of the key after the resource's prefix.
@@ -48,38 +48,43 @@ func (r *routes) find(key string) (resource schema.GroupResource, rest string, o
 
 // storage returns the backend and prefix of a resource; nil if they are unknown.
 func (r *routes) storage(resource schema.GroupResource) (storage.Backend, string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	backend := r.backends[resource]
-	if backend == nil {
-		options, err := r.resources.storages.GetRESTOptions(resource)
-		if err != nil {
-			return nil, ""
-		}
-		backend = options.Backend
-		r.backends[resource] = backend
+	options, err := r.resources.storages.GetRESTOptions(resource)
+	if err != nil {
+		return nil, ""
 	}
-	return backend, r.resources.KeyPrefix(resource)
+	return options.Backend, r.resources.KeyPrefix(resource)
 }
 
 // keep drops the state of resources that are no longer served.
 func (r *routes) keep(served map[schema.GroupResource]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for gr := range r.backends {
+	for gr := range r.views {
 		if !served[gr] {
-			delete(r.backends, gr)
+			delete(r.views, gr)
 		}
 	}
 }
 
 // decode decodes a change of the multiplexer's backend with the resource's own view.
 func (r *routes) decode(resource schema.GroupResource, c *storage.Change) error {
-	backend, _ := r.storage(resource)
-	if view, ok := backend.(cache.View); ok {
+	if view := r.view(resource); view != nil {
 		return view.Decode(c)
 	}
 	return nil
+}
+
+// view returns the view of a resource that has changes; nil if its values are stored as they are.
+func (r *routes) view(resource schema.GroupResource) cache.View {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	view, ok := r.views[resource]
+	if !ok {
+		backend, _ := r.storage(resource)
+		view, _ = backend.(cache.View)
+		r.views[resource] = view
+	}
+	return view
 }
 
 // newObject returns an object with the namespace and name in the rest of a key.
