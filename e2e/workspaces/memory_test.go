@@ -1,0 +1,51 @@
+// What awake workspaces add to the heap, and that they have hardly any goroutines.
+package workspaces
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"triplane.dev/testserver"
+)
+
+const (
+	// maxAwakeBytes is more than the heap of an idle workspace: about 0.7 MB.
+	maxAwakeBytes      = 900 << 10
+	maxAwakeGoroutines = 10
+)
+
+// An awake workspace whose controllers have done their work stays within its limits.
+func TestAwakeMemory(t *testing.T) {
+	s := testserver.Start(t, testserver.WithWorkspaces(), testserver.WithControllers())
+	wake := func() {
+		client, err := kubernetes.NewForConfig(s.Workspace(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		await(t, "the default service account", func() (bool, error) {
+			_, err := client.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})
+			return err == nil, nil
+		})
+	}
+	wake() // what the process needs once
+	const n = 20
+	heap, goroutines := used(), runtime.NumGoroutine()
+	for range n {
+		wake()
+	}
+	var bytes, more int64
+	for range 50 { // idle connections and timers end
+		bytes, more = (used()-heap)/n, int64(runtime.NumGoroutine()-goroutines)/n
+		if bytes <= maxAwakeBytes && more <= maxAwakeGoroutines {
+			t.Logf("each of %d workspaces has %d KiB and %d goroutines", n, bytes>>10, more)
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("each of %d workspaces has %d KiB and %d goroutines, more than %d and %d", n, bytes>>10, more,
+		maxAwakeBytes>>10, maxAwakeGoroutines)
+}
