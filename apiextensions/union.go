@@ -45,8 +45,8 @@ type union struct {
 	server  *Server
 	backend several
 	start   sync.Once
-	// members are the parts of the CRDs that count, by the names of the CRD and of the server.
-	members map[string]map[string]part
+	// members are the CRDs of each name.
+	members map[string]*members
 	// excluded are the servers whose objects are not in a version.
 	excluded atomic.Pointer[map[schema.GroupVersionResource]map[string]bool]
 }
@@ -54,8 +54,23 @@ type union struct {
 // part is an encoded CRD with what the union reads of it. Servers with the same one share it.
 type part = unique.Handle[string]
 
+// members are the CRDs of one name: the part of each server's, and the servers with the same part. Work after a change
+// grows with the number of parts, not of servers.
+type members struct {
+	of    map[string]part
+	parts map[part]*alike
+}
+
+// alike are the CRDs with the same part.
+type alike struct {
+	crd     definitionObject
+	look    string // see look
+	text    string
+	servers map[string]bool
+}
+
 func newUnion(s *Server, backend several) *union {
-	u := &union{server: s, backend: backend, members: map[string]map[string]part{}}
+	u := &union{server: s, backend: backend, members: map[string]*members{}}
 	u.excluded.Store(&map[schema.GroupVersionResource]map[string]bool{})
 	return u
 }
@@ -89,7 +104,7 @@ func (u *union) follow(ctx context.Context) error {
 	}
 	defer w.Stop()
 	before := u.members
-	u.members = map[string]map[string]part{}
+	u.members = map[string]*members{}
 	if err := u.backend.Each(ctx, u.server.prefix, revision, func(kv *storage.KeyValue) {
 		u.set(kv.Key, kv.Value)
 	}); err != nil {
@@ -128,16 +143,41 @@ func (u *union) follow(ctx context.Context) error {
 // set records the CRD of a server, by its key. Nil removes it. It returns the name of the CRD.
 func (u *union) set(key string, value []byte) (name string) {
 	name, server, _ := strings.Cut(strings.TrimPrefix(key, u.server.prefix), "/")
-	encoded, ok := encodePart(value)
-	if !ok {
-		delete(u.members[name], server)
-		return name
+	m := u.members[name]
+	if m == nil {
+		m = &members{of: map[string]part{}, parts: map[part]*alike{}}
+		u.members[name] = m
 	}
-	if u.members[name] == nil {
-		u.members[name] = map[string]part{}
+	m.remove(server)
+	if encoded, ok := encodePart(value); ok {
+		m.add(server, encoded)
 	}
-	u.members[name][server] = encoded
 	return name
+}
+
+func (m *members) remove(server string) {
+	encoded, ok := m.of[server]
+	if !ok {
+		return
+	}
+	delete(m.of, server)
+	same := m.parts[encoded]
+	if delete(same.servers, server); len(same.servers) == 0 {
+		delete(m.parts, encoded)
+	}
+}
+
+func (m *members) add(server string, encoded part) {
+	same := m.parts[encoded]
+	if same == nil {
+		same = &alike{crd: &apiextensionsv1.CustomResourceDefinition{}, text: encoded.Value(), servers: map[string]bool{}}
+		if json.Unmarshal([]byte(same.text), same.crd) != nil {
+			return
+		}
+		same.look = look(same.crd)
+		m.parts[encoded] = same
+	}
+	m.of[server], same.servers[server] = encoded, true
 }
 
 // encodePart returns what counts of a stored CRD. ok is false for one that is not established, or that cannot be read.
@@ -164,7 +204,7 @@ func encodePart(value []byte) (encoded part, ok bool) {
 
 // publish enters the union of the CRDs of a name into the catalogue. A change that lists have to see ends the watches.
 func (u *union) publish(name string) {
-	crd, excluded := unite(u.members[name])
+	crd, excluded := u.members[name].unite()
 	known := u.server.catalogue.Get(name)
 	if crd == nil {
 		delete(u.members, name)
@@ -205,37 +245,28 @@ func (u *union) exclude(name string, excluded map[string]map[string]bool) (chang
 	return changed
 }
 
-// unite returns the union of CRDs, by the servers that have them, and the servers whose objects are not in a version.
-// It returns nil if there is no CRD.
-func unite(members map[string]part) (crd definitionObject, excluded map[string]map[string]bool) {
-	parts, count, looks := map[part]definitionObject{}, map[part]int{}, map[part]string{}
-	alike := map[string]int{} // how many servers have CRDs with the same scope and names
-	for _, encoded := range members {
-		if parts[encoded] == nil {
-			p := &apiextensionsv1.CustomResourceDefinition{}
-			if json.Unmarshal([]byte(encoded.Value()), p) != nil {
-				continue
-			}
-			parts[encoded], looks[encoded] = p, look(p)
-		}
-		count[encoded]++
-		alike[looks[encoded]]++
-	}
-	if len(parts) == 0 {
+// unite returns the union of CRDs, and the servers whose objects are not in a version. It returns nil if there is no
+// CRD, as for nil.
+func (m *members) unite() (crd definitionObject, excluded map[string]map[string]bool) {
+	if m == nil || len(m.parts) == 0 {
 		return nil, nil
 	}
-	most := mostOf(alike)
+	looks := map[string]int{} // how many servers have CRDs with the same scope and names
+	for _, same := range m.parts {
+		looks[same.look] += len(same.servers)
+	}
+	most := mostOf(looks)
 	crd, stored := &apiextensionsv1.CustomResourceDefinition{}, map[string]int{}
-	for _, encoded := range slices.SortedFunc(maps.Keys(parts), func(a, b part) int {
-		return cmp.Or(count[b]-count[a], strings.Compare(a.Value(), b.Value()))
+	for _, same := range slices.SortedFunc(maps.Values(m.parts), func(a, b *alike) int {
+		return cmp.Or(len(b.servers)-len(a.servers), strings.Compare(a.text, b.text))
 	}) {
-		if p := parts[encoded]; looks[encoded] == most {
+		if p := same.crd; same.look == most {
 			crd.Spec.Group, crd.Spec.Scope = p.Spec.Group, p.Spec.Scope
 			crd.Status.AcceptedNames = p.Status.AcceptedNames
 			for i := range p.Spec.Versions {
 				addVersion(crd, &p.Spec.Versions[i])
 				if p.Spec.Versions[i].Storage {
-					stored[p.Spec.Versions[i].Name] += count[encoded]
+					stored[p.Spec.Versions[i].Name] += len(same.servers)
 				}
 			}
 		}
@@ -244,13 +275,14 @@ func unite(members map[string]part) (crd definitionObject, excluded map[string]m
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		v.Storage = v.Name == storage
-		for server, encoded := range members {
-			if p := parts[encoded]; p != nil && (looks[encoded] != most || servedVersion(p, v.Name) == nil) {
-				if excluded[v.Name] == nil {
-					excluded[v.Name] = map[string]bool{}
-				}
-				excluded[v.Name][server] = true
+		for _, same := range m.parts {
+			if same.look == most && servedVersion(same.crd, v.Name) != nil {
+				continue
 			}
+			if excluded[v.Name] == nil {
+				excluded[v.Name] = map[string]bool{}
+			}
+			maps.Copy(excluded[v.Name], same.servers)
 		}
 	}
 	crd.UID = "union"
