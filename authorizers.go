@@ -9,10 +9,10 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -50,19 +50,18 @@ func (a *authorizers) modes() map[string]authoptions.Mode {
 }
 
 // startHook watches the objects while the server runs. With RBAC it returns when the authorizer has synced.
-func (a *authorizers) startHook(rbac bool) server.PostStartHook {
+func (a *authorizers) startHook(withRBAC bool) server.PostStartHook {
 	return server.PostStartHook{Name: "generic-apiserver-start-informers", Func: func(hook server.HookContext) error {
 		hook.Go(func(ctx context.Context) { a.node.run(ctx, informers.NewFactory(a.stores.Source)) })
-		if !rbac {
+		if !withRBAC {
 			return nil
 		}
 		synced := make(chan struct{})
 		hook.Go(func(ctx context.Context) {
-			follow(ctx, informers.NewFactory(a.stores.Source), a.rbac.Handler(), rbacKinds, synced)
+			a.rbac.Follow(ctx, func(o runtime.Object) rbac.Source { return a.stores.Source(o) }, synced)
 		})
 		select {
 		case <-synced:
-			a.rbac.Listed()
 			return nil
 		case <-hook.Done():
 			return errors.New("RBAC objects could not be listed")
@@ -82,13 +81,6 @@ func (a *authorizers) policyInEffect(ctx context.Context, policy []metav1.Object
 		klog.ErrorS(err, "Timed out waiting for RBAC to sync the default policy")
 	}
 	return ctx.Err()
-}
-
-func rbacKinds(factory *informers.Factory) []cache.SharedIndexInformer {
-	return []cache.SharedIndexInformer{
-		factory.InformerFor(&rbacv1.ClusterRole{}), factory.InformerFor(&rbacv1.ClusterRoleBinding{}),
-		factory.InformerFor(&rbacv1.Role{}), factory.InformerFor(&rbacv1.RoleBinding{}),
-	}
 }
 
 // firstSync bounds how long a node's first requests wait for the objects that the decision depends on.

@@ -156,7 +156,8 @@ func addControllers(f *foundation, g *guards, outermost *server.GenericAPIServer
 }
 
 // newControllerOptions reads the files that the flags name.
-func newControllerOptions(f *foundation, authn *authoptions.Authenticators, names []string) (controllers.Options, error) {
+func newControllerOptions(f *foundation, authn *authoptions.Authenticators, names []string) (controllers.Options,
+	error) {
 	c := f.options.Controllers
 	o := controllers.Options{Selection: names, LegacyTokenCleanUpPeriod: c.LegacyTokenCleanUpPeriod,
 		TerminatedPods: c.TerminatedPods, SimulateWorkloads: c.SimulateWorkloads,

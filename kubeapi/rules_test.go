@@ -49,7 +49,7 @@ func (r storedRules) now(ctx context.Context) (*rbac.Authorizer, error) {
 func feed[T kind.Object](ctx context.Context, of group.Handle[T], a *rbac.Authorizer) error {
 	objects, err := of.ListConsistent(ctx, "")
 	for _, o := range objects {
-		a.Handler().OnAdd(o, false)
+		a.Set(o)
 	}
 	return err
 }

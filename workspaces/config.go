@@ -17,6 +17,7 @@ import (
 	"triplane.dev/generic/run/authoptions"
 	"triplane.dev/generic/run/storageoptions"
 	"triplane.dev/generic/storage"
+	"triplane.dev/internal/worker"
 )
 
 // Config configures a Manager.
@@ -65,7 +66,16 @@ type Inputs struct {
 	Admin func(*user.Info) bool
 
 	existence *existence
-	turns     *turns
+	turns     *worker.Turns
+}
+
+// Turns returns the function that waits for the turn of the workspace's controllers to start; nil for the root chain,
+// whose controllers do not wait.
+func (in *Inputs) Turns() func(context.Context) (end func()) {
+	if in == nil || in.turns == nil {
+		return nil
+	}
+	return in.turns.Wait
 }
 
 // Options are the flags of workspaces.

@@ -91,7 +91,8 @@ func (c *DefaultsConfig) make() (*Defaults, error) {
 		}
 		for i := range page.Items {
 			kv := &page.Items[i]
-			r, key := &storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision}, strings.TrimPrefix(kv.Key, c.Prefix+"/")
+			key := strings.TrimPrefix(kv.Key, c.Prefix+"/")
+			r := &storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision}
 			if r.Value, err = store.Rewrite(r, func(o metav1.Object) { setOrigin(o, age, key) }); err != nil {
 				return nil, err
 			}
@@ -100,7 +101,7 @@ func (c *DefaultsConfig) make() (*Defaults, error) {
 			if err != nil {
 				return nil, err
 			}
-			policy.Handler().OnAdd(o, true)
+			policy.Set(o)
 		}
 	}
 	return &Defaults{overlay.New(values, resources), policy}, nil

@@ -104,7 +104,7 @@ func (m *Manager) run(i *instance) {
 
 // wake creates the chain and returns when it is ready. failed receives once, when the chain has ended.
 func (m *Manager) wake(ctx context.Context, i *instance, failed chan error) error {
-	defer m.turns.waking()()
+	defer m.turns.Urgent()()
 	select {
 	case m.slots <- struct{}{}:
 	case <-i.stopped.Done():
@@ -113,8 +113,8 @@ func (m *Manager) wake(ctx context.Context, i *instance, failed chan error) erro
 	defer func() { <-m.slots }()
 	begun := time.Now()
 	name := i.entry.name
-	chain, err := m.create(Inputs{Name: name, Path: i.entry.path(), Mark: i.mark, existence: i.existence, turns: &m.turns,
-		Admin: func(u *user.Info) bool {
+	chain, err := m.create(Inputs{Name: name, Path: i.entry.path(), Mark: i.mark, existence: i.existence,
+		turns: m.turns, Admin: func(u *user.Info) bool {
 			e, ok := m.find(ctx, name)
 			return ok && e.uid == i.entry.uid && e.isAdmin(u)
 		}})

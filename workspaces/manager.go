@@ -22,13 +22,8 @@ type Manager struct {
 	store  *registry.Store[*Workspace]
 	create func(Inputs) (*Chain, error)
 	reading
-	slots chan struct{} // one for each workspace that is being woken
-	// dueSlots has one for each workspace that is being woken because work is due.
-	dueSlots chan struct{}
-	// beginnings has one for each new workspace whose first objects are being written.
-	beginnings chan struct{}
-	turns      turns
-	metrics    *metrics
+	pace
+	metrics *metrics
 	// rootAuthorizer authorizes requests of the root.
 	rootAuthorizer authorizer.Authorizer
 
@@ -40,6 +35,26 @@ type Manager struct {
 	entries map[string]*entry
 	ended   bool
 }
+
+// pace bounds how many workspaces do something at once that takes a processor.
+type pace struct {
+	slots      chan struct{} // one for each workspace that is being woken
+	dueSlots   chan struct{} // one for each that is being woken because work is due
+	beginnings chan struct{} // one for each new one whose first objects are being written
+	turns      *worker.Turns // of controllers to start: after wakes, for which requests wait
+}
+
+func newPace() pace {
+	return pace{make(chan struct{}, wakes), make(chan struct{}, dueWakes), make(chan struct{}, wakes),
+		worker.NewTurns(turnWithin, turnLasts)}
+}
+
+const (
+	// turnWithin bounds how long wakes delay the next start of controllers.
+	turnWithin = 100 * time.Millisecond
+	// turnLasts bounds how long the next ones wait for controllers that cannot read all objects.
+	turnLasts = time.Second
+)
 
 // reading is the reader of all workspaces, from its first use.
 type reading struct {
@@ -86,9 +101,8 @@ const wakes = 4
 
 // NewManager returns a manager. It serves no workspaces before Run.
 func NewManager(c Config) *Manager {
-	m := &Manager{config: c, slots: make(chan struct{}, wakes),
-		dueSlots: make(chan struct{}, dueWakes), beginnings: make(chan struct{}, wakes), entries: map[string]*entry{},
-		known: make(chan struct{}), turns: turns{one: make(chan struct{}, 1)}, reading: reading{established: make(chan struct{})}}
+	m := &Manager{config: c, pace: newPace(), entries: map[string]*entry{}, known: make(chan struct{}),
+		reading: reading{established: make(chan struct{})}}
 	m.metrics = newMetrics(m)
 	return m
 }

@@ -13,8 +13,8 @@ import (
 
 // PathRecorderMux serves paths that are not API resources: exact paths and prefixes. Paths can be added and
 // removed while it serves. A lookup takes no lock but the first one after a change; its cost depends on the depth of
-// the path, not on the number of paths. The mux also records the paths that the index lists. Registering a path twice panics: it is a programming
-// error.
+// the path, not on the number of paths. The mux also records the paths that the index lists. Registering a path twice
+// panics: it is a programming error.
 type PathRecorderMux struct {
 	name string
 

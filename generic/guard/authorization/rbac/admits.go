@@ -17,7 +17,7 @@ const (
 func (a *Authorizer) Admits(u *user.Info) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	if a.unlisted != nil {
+	if a.waits {
 		return false
 	}
 	if a.admitted.get(subject{false, u.Name}) > 0 {

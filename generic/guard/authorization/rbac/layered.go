@@ -8,13 +8,21 @@ type layered[K, V comparable] struct {
 // over returns an empty map over l, which must have none below, and not be changed any more.
 func (l *layered[K, V]) over() layered[K, V] { return layered[K, V]{below: l.own} }
 
-// names returns a set of the own keys.
-func (l *layered[K, V]) names() map[K]bool {
-	names := make(map[K]bool, len(l.own))
-	for k := range l.own {
-		names[k] = true
+// keys returns the keys that have entries.
+func (l *layered[K, V]) keys() []K {
+	var none V
+	keys := make([]K, 0, len(l.own)+len(l.below))
+	for k, v := range l.own {
+		if v != none {
+			keys = append(keys, k)
+		}
 	}
-	return names
+	for k := range l.below {
+		if _, own := l.own[k]; !own {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 func (l *layered[K, V]) get(k K) V {

@@ -8,7 +8,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane.dev/generic/base/user"
 )
@@ -23,14 +23,11 @@ type Authorizer struct {
 	grants layered[grantKey, *grants]
 	// admitted counts the bindings by which Admits admits a subject.
 	admitted layered[subject, int]
-	// unlisted are the shared objects that may have been deleted; nil after Listed.
-	unlisted *unlisted
+	// waits is set while shared objects may have been deleted.
+	waits bool
 	// changed is closed at the next change. It is nil while no Await is running.
 	changed chan struct{}
 }
-
-// unlisted are objects that have not been set yet.
-type unlisted struct{ roles, bindings map[name]bool }
 
 type name struct{ namespace, name string }
 
@@ -86,26 +83,27 @@ type grants struct{ list []*grant }
 func New() *Authorizer { return new(Authorizer) }
 
 // Over returns an Authorizer that shares the objects of a, which must not change any more. It allows nothing before
-// Listed is called.
+// Follow has found out which of them exist.
 func (a *Authorizer) Over() *Authorizer {
 	return &Authorizer{roles: a.roles.over(), bindings: a.bindings.over(), grants: a.grants.over(),
-		admitted: a.admitted.over(), unlisted: &unlisted{a.roles.names(), a.bindings.names()}}
+		admitted: a.admitted.over(), waits: true}
 }
 
-// Listed says that all objects that exist were set. Shared ones that were not set have been deleted.
-func (a *Authorizer) Listed() {
+// useShared puts the shared objects in effect.
+func (a *Authorizer) useShared() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.unlisted == nil {
-		return
+	a.waits = false
+}
+
+// names returns the names of the roles, or of the bindings.
+func (a *Authorizer) names(bindings bool) []name {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if bindings {
+		return a.bindings.keys()
 	}
-	for n := range a.unlisted.roles {
-		a.roles.set(n, nil)
-	}
-	for n := range a.unlisted.bindings {
-		a.dropBinding(n)
-	}
-	a.unlisted = nil
+	return a.roles.keys()
 }
 
 // SetRole adds or replaces a Role. The object must not be changed afterwards.
@@ -145,9 +143,6 @@ func (a *Authorizer) DeleteBinding(namespace, bindingName string) {
 func (a *Authorizer) setRole(n name, version uint64, rules []rbacv1.PolicyRule) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.unlisted != nil {
-		delete(a.unlisted.roles, n)
-	}
 	if known := a.roles.get(n); known == nil || known.precedes(version) {
 		a.roles.set(n, &role{versioned{version}, rules})
 		a.announce()
@@ -158,9 +153,6 @@ func (a *Authorizer) setBinding(m *metav1.ObjectMeta, ref rbacv1.RoleRef, subjec
 	n, version := name{m.Namespace, m.Name}, versionOf(m)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.unlisted != nil {
-		delete(a.unlisted.bindings, n)
-	}
 	if known := a.bindings.get(n); known != nil && !known.precedes(version) {
 		return
 	}
@@ -314,16 +306,9 @@ func versionOf(o metav1.Object) uint64 {
 	return v
 }
 
-// Handler returns an informer event handler for objects of all four kinds.
-func (a *Authorizer) Handler() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    a.set,
-		UpdateFunc: func(_, o any) { a.set(o) },
-		DeleteFunc: a.remove,
-	}
-}
-
-func (a *Authorizer) set(o any) {
+// Set adds or replaces an object of any of the four kinds; others have no effect. The object must not be changed
+// afterwards.
+func (a *Authorizer) Set(o runtime.Object) {
 	switch o := o.(type) {
 	case *rbacv1.Role:
 		a.SetRole(o)
@@ -333,21 +318,5 @@ func (a *Authorizer) set(o any) {
 		a.SetRoleBinding(o)
 	case *rbacv1.ClusterRoleBinding:
 		a.SetClusterRoleBinding(o)
-	}
-}
-
-func (a *Authorizer) remove(o any) {
-	if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
-		o = tombstone.Obj
-	}
-	switch o := o.(type) {
-	case *rbacv1.Role:
-		a.DeleteRole(o.Namespace, o.Name)
-	case *rbacv1.ClusterRole:
-		a.DeleteRole("", o.Name)
-	case *rbacv1.RoleBinding:
-		a.DeleteBinding(o.Namespace, o.Name)
-	case *rbacv1.ClusterRoleBinding:
-		a.DeleteBinding("", o.Name)
 	}
 }
