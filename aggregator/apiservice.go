@@ -20,51 +20,42 @@ import (
 // apiServiceKind declares apiregistration.k8s.io/v1 APIService.
 func apiServiceKind() *kind.Kind[*apiregistrationv1.APIService] {
 	gv := apiregistrationv1.SchemeGroupVersion
-	meta := metav1.ObjectMeta{}.SwaggerDoc()
 	return &kind.Kind[*apiregistrationv1.APIService]{
 		Hub:            gv.WithKind("APIService"),
 		Prefix:         gv.Group + "/apiservices",
 		Representation: kind.Typed[*apiregistrationv1.APIService]{JSON: true, AnyFinalizer: true},
-		Names: kind.Names{
-			Plural:     "apiservices",
-			Singular:   "apiservice",
-			Categories: []string{"api-extensions"},
-		},
+		Names:          kind.Names{Plural: "apiservices", Categories: []string{"api-extensions"}},
 		Write: kind.Write[*apiregistrationv1.APIService]{
-			Default:      defaultAPIService,
-			ValidateName: func(string, bool) []string { return nil }, // validateSpec validates it
-			PrepareForCreate: func(_ context.Context, s *apiregistrationv1.APIService) {
-				if s.Spec.Service == nil {
-					setAvailable(s, localCondition())
-				}
-			},
-			Validate: func(_ context.Context, s *apiregistrationv1.APIService) field.ErrorList {
-				return validateSpec(s)
-			},
-			ValidateUpdate: func(_ context.Context, s, _ *apiregistrationv1.APIService) field.ErrorList {
-				return validateSpec(s)
-			},
+			Default:          defaultAPIService,
+			ValidateName:     func(string, bool) []string { return nil }, // validateSpec validates it
+			PrepareForCreate: prepareAPIService,
+			Validate:         kind.Whole(validateSpec),
 		},
 		Show: kind.Show[*apiregistrationv1.APIService]{
 			Columns: []kind.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: meta["name"]},
+				kind.NameColumn(),
 				{Name: "Service", Type: "string",
 					Description: "The reference to the service that hosts this API endpoint."},
 				{Name: "Available", Type: "string", Description: "Whether this service is available."},
-				{Name: "Age", Type: "string", Description: meta["creationTimestamp"]},
+				kind.AgeColumn(),
 			},
-			Cells: func(s *apiregistrationv1.APIService, since func(metav1.Time) string) []any {
-				return []any{s.Name, serviceCell(s), availableCell(s), since(s.CreationTimestamp)}
+			Cells: func(s *apiregistrationv1.APIService, _ func(metav1.Time) string) []any {
+				return []any{serviceCell(s), availableCell(s)}
 			},
 		},
 		Status: &kind.StatusSubresource[*apiregistrationv1.APIService]{
-			Preserves: []string{"metadata.labels", "metadata.annotations", "metadata.finalizers", "metadata.ownerReferences"},
-			ValidateUpdate: func(_ context.Context, s, _ *apiregistrationv1.APIService) field.ErrorList {
-				return validateStatus(s)
-			},
-			Resets:  []string{"metadata"},
-			NoTable: true,
+			Preserves: []string{"metadata.labels", "metadata.annotations", "metadata.finalizers",
+				"metadata.ownerReferences"},
+			ValidateUpdate: kind.Whole(validateStatus),
+			Resets:         []string{"metadata"},
+			NoTable:        true,
 		},
+	}
+}
+
+func prepareAPIService(_ context.Context, s *apiregistrationv1.APIService) {
+	if s.Spec.Service == nil {
+		setAvailable(s, localCondition())
 	}
 }
 

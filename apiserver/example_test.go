@@ -53,19 +53,12 @@ func trees() apiserver.Kind[*Tree] {
 					t.Spec.Height = 10
 				}
 			},
-			Validate:         func(_ context.Context, t *Tree) field.ErrorList { return validate(t) },
-			ValidateUpdate:   func(_ context.Context, t, _ *Tree) field.ErrorList { return validate(t) },
+			Validate:         apiserver.Whole(validate),
 			CountsGeneration: true,
 		},
-		Show: apiserver.Show[*Tree]{
-			Columns: []apiserver.Column{apiserver.NameColumn(), {Name: "Species", Type: "string"}, {Name: "Rings", Type: "integer"}, apiserver.AgeColumn()},
-			Cells: func(t *Tree, since func(metav1.Time) string) []any {
-				return []any{t.Name, t.Spec.Species, t.Status.Rings, since(t.CreationTimestamp)}
-			},
-		},
-		Select: apiserver.Select[*Tree]{Fields: []apiserver.SelectableField[*Tree]{
-			{Path: "spec.species", Get: func(t *Tree) string { return t.Spec.Species }},
-		}},
+		Show: apiserver.Show[*Tree]{Columns: []apiserver.Column{apiserver.NameColumn(),
+			{Name: "Species", Field: "spec.species"}, {Name: "Rings", Field: "status.rings"}, apiserver.AgeColumn()}},
+		Select: apiserver.Select[*Tree]{Fields: []apiserver.SelectableField[*Tree]{{Path: "spec.species"}}},
 		Status: &apiserver.Subresource[*Tree]{Metadata: apiserver.ClientMetadata},
 	}
 }

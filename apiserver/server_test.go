@@ -193,8 +193,10 @@ func TestMistakesAreErrors(t *testing.T) {
 		"its StorageVersion": {Resources: []apiserver.Resource{edit(func(k *apiserver.Kind[*Tree]) {
 			k.Representation = apiserver.Typed[*Tree]{StorageVersion: forest.WithKind("Bush")}
 		})}},
-		"has columns without cells": {Resources: []apiserver.Resource{edit(func(k *apiserver.Kind[*Tree]) { k.Show.Cells = nil })}},
-		"created with NewResource":  {Resources: []apiserver.Resource{{}}},
+		"has columns without cells": {Resources: []apiserver.Resource{edit(func(k *apiserver.Kind[*Tree]) {
+			k.Show.Columns = []apiserver.Column{{Name: "Rings"}}
+		})}},
+		"created with NewResource": {Resources: []apiserver.Resource{{}}},
 	} {
 		if group.Name == "" {
 			group.Name = forest.Group

@@ -1,8 +1,11 @@
 package apiserver
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/guard/admission"
@@ -60,6 +63,11 @@ func VersionOf[T Object, V any, P interface {
 
 // DefaultOf returns the defaulting function of a Version from one that takes its Go type.
 func DefaultOf[P runtime.Object](fill func(P)) func(runtime.Object) { return kind.DefaultOf(fill) }
+
+// Whole returns the validation of a kind whose rules are for new and changed objects alike.
+func Whole[T Object](rules func(T) field.ErrorList) func(ctx context.Context, obj, old T) field.ErrorList {
+	return kind.Whole(rules)
+}
 
 // NameColumn returns the column of names, usually the first.
 func NameColumn() Column { return kind.NameColumn() }

@@ -55,10 +55,8 @@ func (m *Manager) declaration(url func(name string) string) *kind.Kind[*Workspac
 				}
 				setReady(w)
 			},
-			Validate: func(ctx context.Context, w *Workspace) field.ErrorList {
-				return append(validate(w), m.validateTemplate(ctx, w)...)
-			},
-			ValidateUpdate:           validateUpdate,
+			Validate:                 m.validate,
+			Immutable:                []string{"spec.initial", "spec.template"},
 			CountsGeneration:         true,
 			AllowUnconditionalUpdate: true,
 		},
@@ -97,12 +95,11 @@ func Readiness(w *Workspace) (status, reason string) {
 	return string(metav1.ConditionUnknown), ""
 }
 
-func validateUpdate(_ context.Context, w, old *Workspace) field.ErrorList {
-	spec := field.NewPath("spec")
-	errs := append(validate(w), apivalidation.ValidateImmutableField(w.Spec.Initial, old.Spec.Initial,
-		spec.Child("initial"))...)
-	return append(errs, apivalidation.ValidateImmutableField(w.Spec.Template, old.Spec.Template,
-		spec.Child("template"))...)
+func (m *Manager) validate(ctx context.Context, w, old *Workspace) field.ErrorList {
+	if old == nil {
+		return append(validate(w), m.validateTemplate(ctx, w)...)
+	}
+	return validate(w)
 }
 
 func validate(w *Workspace) field.ErrorList {

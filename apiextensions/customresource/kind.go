@@ -54,21 +54,15 @@ func (d *Definition) kind(terminating func() bool) *kind.Kind[object] {
 		Write: kind.Write[object]{
 			PrepareForCreate: d.prepareForCreate,
 			PrepareForUpdate: d.prepareForUpdate,
-			Validate:         func(ctx context.Context, obj object) field.ErrorList { return d.validate(ctx, obj, nil) },
-			ValidateUpdate:   d.validate,
-			BeginCreate: func(_ context.Context, obj object, _ bool) (func(context.Context, bool), error) {
-				if terminating() {
+			Validate:         d.validate,
+			Begin: func(_ context.Context, obj, old object, _ bool) (func(context.Context, bool), error) {
+				if old == nil && terminating() {
 					return nil, apierrors.NewForbidden(schema.GroupResource{Group: hub.Group, Resource: names.Plural}, obj.GetName(),
 						errors.New("create not allowed while custom resource definition is terminating"))
 				}
-				return func(context.Context, bool) {}, nil
+				return nil, nil
 			},
-			Warnings: func(_ context.Context, obj, old object) []string {
-				if old == nil {
-					return finalizerWarnings(obj, nil)
-				}
-				return finalizerWarnings(obj, old.GetFinalizers())
-			},
+			Warnings:    finalizerWarnings,
 			ResetFields: d.resetFields(false),
 		},
 		Select: kind.Select[object]{Fields: d.selectableFields()},

@@ -1,6 +1,7 @@
 package customresource
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +10,11 @@ import (
 )
 
 // finalizerWarnings warns of new finalizers that do not say whose they are.
-func finalizerWarnings(obj metav1.Object, before []string) []string {
+func finalizerWarnings(_ context.Context, obj, old object) []string {
+	var before []string
+	if old != nil {
+		before = old.GetFinalizers()
+	}
 	var out []string
 	for _, f := range obj.GetFinalizers() {
 		if strings.Contains(f, "/") || slices.Contains(before, f) || isStandardFinalizer(f) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/apiextensions/controllers"
 	"triplane.dev/apiextensions/schema"
@@ -29,23 +30,25 @@ func Kind(kept Storage) *kind.Kind[Object] {
 		Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
 		Representation: kind.Typed[Object]{AnyFinalizer: true, MetadataOnUpdate: kind.MetadataChange, Storage: kept},
 		Names: kind.Names{
-			Plural:     "customresourcedefinitions",
-			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
+			Plural: "customresourcedefinitions", ShortNames: []string{"crd", "crds"},
+			Categories: []string{"api-extensions"},
 		},
 		Write: kind.Write[Object]{
 			Default:          setDefaults,
 			CountsGeneration: true,
-			PrepareForCreate: func(_ context.Context, crd Object) { prepareCRD(crd) },
-			PrepareForUpdate: func(_ context.Context, crd, _ Object) { prepareCRD(crd) },
-			Validate:         validator.Validate,
-			ValidateUpdate:   validator.ValidateUpdate,
-			Warnings:         crdWarnings,
+			PrepareForCreate: prepareCRD,
+			PrepareForUpdate: func(ctx context.Context, crd, _ Object) { prepareCRD(ctx, crd) },
+			Validate: func(ctx context.Context, crd, old Object) field.ErrorList {
+				if old == nil {
+					return validator.Validate(ctx, crd)
+				}
+				return validator.ValidateUpdate(ctx, crd, old)
+			},
+			Warnings: crdWarnings,
 		},
 		Delete: kind.Delete[Object]{Mark: markDeletion, UnmetPrecondition: "precondition failed"},
 		Show:   kind.Show[Object]{Columns: crdColumns(), Cells: crdCells},
-		Status: &kind.StatusSubresource[Object]{
-			ValidateUpdate: validator.ValidateStatusUpdate,
-		},
+		Status: &kind.StatusSubresource[Object]{ValidateUpdate: validator.ValidateStatusUpdate},
 	}
 }
 
@@ -77,7 +80,7 @@ func setDefaults(crd Object) {
 }
 
 // prepareCRD completes what a client sent.
-func prepareCRD(crd Object) {
+func prepareCRD(_ context.Context, crd Object) {
 	tidyDefaults(crd)
 	rememberStorageVersion(crd)
 }

@@ -219,7 +219,7 @@ func BenchmarkDefinition(b *testing.B) {
 	}
 	validate := Kind(Storage{}).Write.Validate
 	for name, f := range map[string]func() error{
-		"validate": func() error { return validate(b.Context(), crd).ToAggregate() },
+		"validate": func() error { return validate(b.Context(), crd, nil).ToAggregate() },
 		"encode":   func() error { _, err := Storage{}.EncodeStored(crd); return err },
 		"decode":   func() error { _, err := decodeCRD(stored); return err },
 		"answer":   func() error { _, err := Storage{}.TranscodeJSON(stored, "7"); return err },

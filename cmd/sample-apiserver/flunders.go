@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -26,11 +24,7 @@ func flunders() apiserver.Kind[flunder] {
 		Hub: v1beta1.GroupVersion.WithKind("Flunder"), Namespaced: true,
 		Names:          apiserver.Names{Plural: "flunders"},
 		Representation: apiserver.Typed[flunder]{Versions: []apiserver.Version[flunder]{old}, StorageVersion: old.Kind},
-		Write: apiserver.Write[flunder]{
-			ValidateName:   anyName,
-			Validate:       func(_ context.Context, f flunder) field.ErrorList { return validateFlunder(&f.Spec) },
-			ValidateUpdate: func(_ context.Context, f, _ flunder) field.ErrorList { return validateFlunder(&f.Spec) },
-		},
+		Write:          apiserver.Write[flunder]{ValidateName: anyName, Validate: apiserver.Whole(validateFlunder)},
 	}
 }
 
@@ -63,7 +57,8 @@ func toV1alpha1(f flunder) (*v1alpha1.Flunder, error) {
 }
 
 // validateFlunder requires the reference of the type, and rejects others.
-func validateFlunder(s *v1beta1.FlunderSpec) (errs field.ErrorList) {
+func validateFlunder(f flunder) (errs field.ErrorList) {
+	s := &f.Spec
 	const ofFlunder, ofFischer = v1beta1.FlunderReferenceType, v1beta1.FischerReferenceType
 	spec := field.NewPath("spec")
 	flunder, fischer, kind := spec.Child("flunderReference"), spec.Child("fischerReference"), s.ReferenceType

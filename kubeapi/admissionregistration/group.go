@@ -71,8 +71,7 @@ func configuration[T kind.Object](called, plural string, r rules, validate func(
 		Names:          kind.Names{Plural: plural, Categories: []string{"api-extensions"}},
 		Write: kind.Write[T]{
 			CountsGeneration: true,
-			Validate:         func(ctx context.Context, o T) field.ErrorList { return judge(ctx, o, none) },
-			ValidateUpdate:   judge,
+			Validate:         judge,
 			Warnings: func(_ context.Context, o, old T) []string {
 				if any(old) == any(none) && !r.manifests && reserves(o) {
 					return []string{name.String() + ": " + reservedName}

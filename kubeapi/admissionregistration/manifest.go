@@ -33,7 +33,8 @@ func Complete(obj runtime.Object) error {
 }
 
 func complete[T kind.Object](k kind.Kind[T], o T) error {
+	var none T
 	k.Write.Default(o)
 	errs := apivalidation.ValidateObjectMetaAccessor(o, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
-	return append(errs, k.Write.Validate(context.Background(), o)...).ToAggregate()
+	return append(errs, k.Write.Validate(context.Background(), o, none)...).ToAggregate()
 }

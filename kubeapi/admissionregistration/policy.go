@@ -1,11 +1,7 @@
 package admissionregistration
 
 import (
-	"context"
-
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/defaults"
@@ -15,6 +11,8 @@ import (
 const (
 	maxAuditAnnotations = 20
 	maxValueExpression  = 5 * 1024
+
+	paramKindDoc = "ParamKind specifies the kind of resources used to parameterize this policy"
 )
 
 func validatingPolicyKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPolicy] {
@@ -29,18 +27,13 @@ func validatingPolicyKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPol
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)
 	}
-	k.Show.Columns = []kind.Column{
-		show.Name(),
-		show.Int("Validations", "Validations indicates the number of validation rules defined in this configuration"),
-		show.Text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy"),
-		show.Age(),
-	}
-	k.Show.Cells = func(p policy, since func(metav1.Time) string) []any {
-		return []any{p.Name, int64(len(p.Spec.Validations)), paramKind(p.Spec.ParamKind), since(p.CreationTimestamp)}
-	}
+	k.Show.Columns = show.Columns(show.Field("Validations", "spec.validations",
+		"Validations indicates the number of validation rules defined in this configuration"),
+		show.Cell("ParamKind", paramKindDoc, func(p policy) string { return paramKind(p.Spec.ParamKind) }))
+
 	k.Status = &kind.StatusSubresource[policy]{
 		Metadata:       kind.ClientMetadata,
-		ValidateUpdate: func(_ context.Context, p, _ policy) field.ErrorList { return validatePolicyStatus(&p.Status) },
+		ValidateUpdate: kind.Whole(validatePolicyStatus),
 	}
 	return k
 }
@@ -61,14 +54,9 @@ func mutatingPolicyKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicy]
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)
 	}
-	k.Show.Columns = []kind.Column{
-		show.Name(),
-		show.Int("Mutations", "Mutation indicates the number of mutations rules defined in this configuration"),
-		show.Text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy"),
-		show.Age(),
-	}
-	k.Show.Cells = func(p policy, since func(metav1.Time) string) []any {
-		return []any{p.Name, int64(len(p.Spec.Mutations)), paramKind(p.Spec.ParamKind), since(p.CreationTimestamp)}
-	}
+	k.Show.Columns = show.Columns(show.Field("Mutations", "spec.mutations",
+		"Mutation indicates the number of mutations rules defined in this configuration"),
+		show.Cell("ParamKind", paramKindDoc, func(p policy) string { return paramKind(p.Spec.ParamKind) }))
+
 	return k
 }

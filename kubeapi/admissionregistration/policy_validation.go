@@ -246,7 +246,8 @@ func otherPatch(of admissionv1.PatchType, name string, path *field.Path) *field.
 	return field.Invalid(path.Child(name), "{"+name+"}", fmt.Sprintf("must not be specified when patchType is %s", of))
 }
 
-func validatePolicyStatus(s *admissionv1.ValidatingAdmissionPolicyStatus) field.ErrorList {
+func validatePolicyStatus(p *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
+	s := &p.Status
 	path := field.NewPath("status")
 	var errs field.ErrorList
 	if s.TypeChecking != nil {

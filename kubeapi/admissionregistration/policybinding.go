@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
@@ -25,10 +24,8 @@ func validatingBindingKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPo
 		Former:   kind.SameFields[binding]("ValidatingAdmissionPolicyBinding", alpha1),
 	})
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
-	k.Show.Columns = bindingColumns()
-	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {
-		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), since(b.CreationTimestamp)}
-	}
+	k.Show.Columns = bindingColumns(func(b binding) string { return paramRef(b.Spec.ParamRef) })
+
 	return k
 }
 
@@ -41,20 +38,16 @@ func mutatingBindingKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicy
 		}, r.params.mutatingBinding)
 	k.Representation = inVersions[binding]("MutatingAdmissionPolicyBinding")
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
-	k.Show.Columns = bindingColumns()
-	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {
-		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), since(b.CreationTimestamp)}
-	}
+	k.Show.Columns = bindingColumns(func(b binding) string { return paramRef(b.Spec.ParamRef) })
+
 	return k
 }
 
-func bindingColumns() []kind.Column {
-	return []kind.Column{
-		show.Name(),
-		show.Text("PolicyName", "PolicyName indicates the policy definition which the policy binding binded to"),
-		show.Text("ParamRef", "ParamRef indicates the param resource which sets the configuration param"),
-		show.Age(),
-	}
+func bindingColumns[T kind.Object](ref func(T) string) []kind.Column {
+	return show.Columns(
+		show.Field("PolicyName", "spec.policyName",
+			"PolicyName indicates the policy definition which the policy binding binded to"),
+		show.Cell("ParamRef", "ParamRef indicates the param resource which sets the configuration param", ref))
 }
 
 func paramRef(r *admissionv1.ParamRef) string {

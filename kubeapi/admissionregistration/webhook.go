@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
@@ -80,10 +79,9 @@ func webhookKind[T kind.Object, W any](called, plural string, r rules, hooks web
 	}
 	// Unlike elsewhere in the API, an empty list or CA bundle differs from an absent one.
 	k.Write.Changed = func(c, old T) bool { return !reflect.DeepEqual(hooks.all(c), hooks.all(old)) }
-	k.Show.Columns = webhookColumns()
-	k.Show.Cells = func(c T, since func(metav1.Time) string) []any {
-		return []any{c.GetName(), int64(len(hooks.all(c))), since(c.GetCreationTimestamp())}
-	}
+	k.Show.Columns = show.Columns(show.Field("Webhooks", "webhooks",
+		"Webhooks indicates the number of webhooks registered in this configuration"))
+
 	return k
 }
 
@@ -117,11 +115,6 @@ func isReview(group, resource string) bool {
 		}
 	}
 	return false
-}
-
-func webhookColumns() []kind.Column {
-	return []kind.Column{show.Name(), show.Int("Webhooks",
-		"Webhooks indicates the number of webhooks registered in this configuration"), show.Age()}
 }
 
 func defaultWebhook(failure **admissionv1.FailurePolicyType, match **admissionv1.MatchPolicyType, timeout **int32,

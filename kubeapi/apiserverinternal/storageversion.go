@@ -1,12 +1,10 @@
 package apiserverinternal
 
 import (
-	"context"
 	"slices"
 	"strings"
 
 	internalv1alpha1 "k8s.io/api/apiserverinternal/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -23,23 +21,14 @@ func storageVersionKind() kind.Kind[*internalv1alpha1.StorageVersion] {
 	return kind.Kind[version]{
 		Hub:   gv.WithKind("StorageVersion"),
 		Names: kind.Names{Plural: "storageversions"},
-		Write: kind.Write[version]{
-			ValidateName: resourceName,
-		},
-		Show: kind.Show[version]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Text("CommonEncodingVersion", show.Doc(internalv1alpha1.StorageVersionStatus{}, "commonEncodingVersion")),
-				show.Text("StorageVersions", show.Doc(internalv1alpha1.StorageVersionStatus{}, "storageVersions")), show.Age(),
-			},
-			Cells: func(v version, since func(metav1.Time) string) []any {
-				return []any{v.Name, ptr.Deref(v.Status.CommonEncodingVersion, "<unset>"), servers(v), since(v.CreationTimestamp)}
-			},
-		},
-		Status: &kind.StatusSubresource[version]{
-			ValidateUpdate: func(_ context.Context, v, _ version) field.ErrorList { return validateStatus(&v.Status) },
-			Resets:         []string{"metadata"},
-		},
+		Write: kind.Write[version]{ValidateName: resourceName},
+		Show: kind.Show[version]{Columns: show.Columns(
+			show.Cell("CommonEncodingVersion", show.Doc(internalv1alpha1.StorageVersionStatus{},
+				"commonEncodingVersion"), common),
+			show.Cell("StorageVersions", show.Doc(internalv1alpha1.StorageVersionStatus{}, "storageVersions"),
+				servers))},
+		Status: &kind.StatusSubresource[version]{ValidateUpdate: kind.Whole(validateStatus),
+			Resets: []string{"metadata"}},
 	}
 }
 
@@ -68,7 +57,12 @@ func servers(v *internalv1alpha1.StorageVersion) string {
 	return strings.Join(texts, ",")
 }
 
-func validateStatus(s *internalv1alpha1.StorageVersionStatus) field.ErrorList {
+func common(v *internalv1alpha1.StorageVersion) string {
+	return ptr.Deref(v.Status.CommonEncodingVersion, "<unset>")
+}
+
+func validateStatus(v *internalv1alpha1.StorageVersion) field.ErrorList {
+	s := &v.Status
 	var errs field.ErrorList
 	path := field.NewPath("status")
 	seen := map[string]bool{}

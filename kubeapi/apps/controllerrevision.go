@@ -24,32 +24,23 @@ func controllerRevisionKind() kind.Kind[*appsv1.ControllerRevision] {
 			"ControllerRevision", appsBeta2, appsBeta1)},
 		Names: kind.Names{Plural: "controllerrevisions"},
 		Write: kind.Write[*appsv1.ControllerRevision]{
-			Validate: func(_ context.Context, r *appsv1.ControllerRevision) field.ErrorList { return validateRevision(r) },
-			ValidateUpdate: func(_ context.Context, r, old *appsv1.ControllerRevision) field.ErrorList {
-				errs := check.NonNegative(r.Revision, field.NewPath("revision"))
-				if !bytes.Equal(compact(r.Data.Raw), compact(old.Data.Raw)) {
-					errs = append(errs, field.Invalid(field.NewPath("data"), rawValue(r.Data.Raw), check.ImmutableMsg))
-				}
-				return errs
-			},
+			Validate:                 validateRevision,
 			AllowUnconditionalUpdate: true,
 		},
-		Show: kind.Show[*appsv1.ControllerRevision]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Text("Controller", "Controller of the object"),
-				show.Text("Revision", show.Doc(appsv1.ControllerRevision{}, "revision")),
-				show.Age(),
-			},
-			Cells: func(r *appsv1.ControllerRevision, since func(metav1.Time) string) []any {
-				return []any{r.Name, controllerName(r), r.Revision, since(r.CreationTimestamp)}
-			},
-		},
+		Show: kind.Show[*appsv1.ControllerRevision]{Columns: show.Columns(
+			show.Cell("Controller", "Controller of the object", controllerName),
+			show.AsText(show.Field("Revision", "revision")))},
 	}
 }
 
-func validateRevision(r *appsv1.ControllerRevision) field.ErrorList {
+func validateRevision(_ context.Context, r, old *appsv1.ControllerRevision) field.ErrorList {
 	errs := check.NonNegative(r.Revision, field.NewPath("revision"))
+	if old != nil {
+		if !bytes.Equal(compact(r.Data.Raw), compact(old.Data.Raw)) {
+			errs = append(errs, field.Invalid(field.NewPath("data"), rawValue(r.Data.Raw), check.ImmutableMsg))
+		}
+		return errs
+	}
 	if data := bytes.TrimSpace(r.Data.Raw); len(data) == 0 || bytes.Equal(data, []byte("null")) {
 		errs = append(errs, field.Required(field.NewPath("data"), "data is mandatory"))
 	} else if data[0] != '{' || !json.Valid(data) {

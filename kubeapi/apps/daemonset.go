@@ -5,10 +5,8 @@ import (
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -23,65 +21,40 @@ import (
 	"triplane.dev/kubeapi/workload"
 )
 
+type daemonSet = *appsv1.DaemonSet
+
 // daemonSetKind declares the DaemonSet; o says what its pods may be.
-func daemonSetKind(o podspec.Options) kind.Kind[*appsv1.DaemonSet] {
-	return kind.Kind[*appsv1.DaemonSet]{
+func daemonSetKind(o podspec.Options) kind.Kind[daemonSet] {
+	return kind.Kind[daemonSet]{
 		Hub: gvk("DaemonSet"), Namespaced: true,
-		Representation: kind.Typed[*appsv1.DaemonSet]{Former: formerDaemonSets(), Readable: readableGeneration,
+		Representation: kind.Typed[daemonSet]{Former: formerDaemonSets(), Readable: readableGeneration,
 			MetadataOnUpdate: kind.MetadataChange},
-		Names: kind.Names{
-			Plural:     "daemonsets",
-			ShortNames: []string{"ds"}, Categories: []string{"all"},
-		},
-		Write: kind.Write[*appsv1.DaemonSet]{
+		Names: kind.Names{Plural: "daemonsets", ShortNames: []string{"ds"}, Categories: []string{"all"}},
+		Write: kind.Write[daemonSet]{
 			Default: defaultDaemonSet,
-			PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
+			PrepareForCreate: func(_ context.Context, d daemonSet) {
 				setTemplateGeneration(d, max(templateGeneration(d), 1))
 			},
-			CountsGeneration: true,
-			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
+			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			PrepareForUpdate: func(_ context.Context, d, old daemonSet) {
 				g := templateGeneration(old)
 				if check.Differs(d.Spec.Template, old.Spec.Template) {
 					g++
 				}
 				setTemplateGeneration(d, g)
 			},
-			Validate: func(_ context.Context, d *appsv1.DaemonSet) field.ErrorList {
-				return validateDaemonSetSpec(o, d)
-			},
-			ValidateUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
-				errs := check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))
-				return append(errs, validateDaemonSetSpec(o.Ratchet(&old.Spec.Template.Spec), d)...)
-			},
-			Warnings: func(_ context.Context, d, old *appsv1.DaemonSet) []string {
-				if old != nil && templateGeneration(d) == templateGeneration(old) {
-					return nil
-				}
-				return podwarnings.Template(&d.Spec.Template, templatePath())
-			},
-			AllowUnconditionalUpdate: true,
+			Validate: workload.Validate(o, validateDaemonSet),
+			Warnings: daemonSetWarnings,
 		},
-		Show: kind.Show[*appsv1.DaemonSet]{
-			Columns: workload.Columns(show.Doc(appsv1.DaemonSetSpec{}, "selector"),
-				show.Name(),
-				show.Int("Desired", show.Doc(appsv1.DaemonSetStatus{}, "desiredNumberScheduled")),
-				show.Int("Current", show.Doc(appsv1.DaemonSetStatus{}, "currentNumberScheduled")),
-				show.Int("Ready", show.Doc(appsv1.DaemonSetStatus{}, "numberReady")),
-				show.Int("Up-to-date", show.Doc(appsv1.DaemonSetStatus{}, "updatedNumberScheduled")),
-				show.Int("Available", show.Doc(appsv1.DaemonSetStatus{}, "numberAvailable")),
-				show.Text("Node Selector", show.Doc(corev1.PodSpec{}, "nodeSelector")),
-				show.Age(),
-			),
-			Cells: func(d *appsv1.DaemonSet, since func(metav1.Time) string) []any {
-				names, images := show.Containers(d.Spec.Template.Spec.Containers)
-				s := &d.Status
-				return []any{d.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
-					int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
-					since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
-			},
-		},
-		Status: &kind.StatusSubresource[*appsv1.DaemonSet]{
-			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
+		Show: kind.Show[daemonSet]{Columns: workload.Columns[daemonSet]([]kind.Column{
+			show.Field("Desired", "status.desiredNumberScheduled"),
+			show.Field("Current", "status.currentNumberScheduled"),
+			show.Field("Ready", "status.numberReady"), show.Field("Up-to-date", "status.updatedNumberScheduled"),
+			show.Field("Available", "status.numberAvailable"),
+			show.Field("Node Selector", "spec.template.spec.nodeSelector"),
+		}, show.Field("Selector", "spec.selector"))},
+		Status: &kind.StatusSubresource[daemonSet]{
+			PrepareForUpdate: func(_ context.Context, d, old daemonSet) {
 				setTemplateGeneration(d, templateGeneration(old))
 			},
 			ValidateUpdate: validateDaemonSetStatus,
@@ -91,13 +64,13 @@ func daemonSetKind(o podspec.Options) kind.Kind[*appsv1.DaemonSet] {
 
 // templateGeneration counts the changes of the template; it survives in an
 // annotation from the time when it was a field.
-func templateGeneration(d *appsv1.DaemonSet) int64 {
+func templateGeneration(d daemonSet) int64 {
 	g, _ := strconv.ParseInt(d.Annotations[appsv1.DeprecatedTemplateGeneration], 10, 64)
 	return g
 }
 
 // readableGeneration refuses an annotation that is no number.
-func readableGeneration(d *appsv1.DaemonSet) error {
+func readableGeneration(d daemonSet) error {
 	v, ok := d.Annotations[appsv1.DeprecatedTemplateGeneration]
 	if !ok {
 		return nil
@@ -113,7 +86,7 @@ func setTemplateGeneration(d *appsv1.DaemonSet, g int64) {
 	d.Annotations[appsv1.DeprecatedTemplateGeneration] = strconv.FormatInt(g, 10)
 }
 
-func defaultDaemonSet(d *appsv1.DaemonSet) {
+func defaultDaemonSet(d daemonSet) {
 	podspec.Default(&d.Spec.Template)
 	if readableGeneration(d) == nil {
 		setTemplateGeneration(d, templateGeneration(d)) // whoever writes the object owns it
@@ -133,10 +106,22 @@ func defaultDaemonSet(d *appsv1.DaemonSet) {
 	}
 }
 
-func validateDaemonSetSpec(o podspec.Options, d *appsv1.DaemonSet) field.ErrorList {
+func daemonSetWarnings(_ context.Context, d, old daemonSet) []string {
+	if old != nil && templateGeneration(d) == templateGeneration(old) {
+		return nil
+	}
+	return podwarnings.Template(&d.Spec.Template, templatePath())
+}
+
+func validateDaemonSet(o podspec.Options, d, old daemonSet) field.ErrorList {
 	s, path := &d.Spec, field.NewPath("spec")
-	errs := metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{},
-		path.Child("selector"))
+	var errs field.ErrorList
+	if old != nil {
+		errs = check.Immutable(s.Selector, old.Spec.Selector, path.Child("selector"))
+	}
+	errs = append(errs, metavalidation.ValidateLabelSelector(s.Selector,
+		metavalidation.LabelSelectorValidationOptions{},
+		path.Child("selector"))...)
 	if selector, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil {
 		errs = append(errs, workload.Selected(selector, &s.Template, path.Child("template"))...)
 	}
@@ -186,7 +171,7 @@ func validateDaemonSetRolling(r *appsv1.RollingUpdateDaemonSet, path *field.Path
 	return errs
 }
 
-func validateDaemonSetStatus(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
+func validateDaemonSetStatus(_ context.Context, d, old daemonSet) field.ErrorList {
 	s, path := &d.Status, field.NewPath("status")
 	errs := workload.Counts(path,
 		workload.Count("currentNumberScheduled", s.CurrentNumberScheduled),

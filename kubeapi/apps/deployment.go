@@ -26,45 +26,25 @@ func deploymentKind(o podspec.Options) kind.Kind[*appsv1.Deployment] {
 		Hub: gvk("Deployment"), Namespaced: true,
 		Representation: kind.Typed[*appsv1.Deployment]{Former: formerDeployments(),
 			MetadataOnUpdate: kind.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
-		Names: kind.Names{
-			Plural:     "deployments",
-			ShortNames: []string{"deploy"}, Categories: []string{"all"},
-		},
+		Names: kind.Names{Plural: "deployments", ShortNames: []string{"deploy"}, Categories: []string{"all"}},
 		Write: kind.Write[*appsv1.Deployment]{
 			Default:          defaultDeployment,
-			CountsGeneration: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Changed: func(d, old *appsv1.Deployment) bool {
 				return check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations)
 			},
-			Validate: func(_ context.Context, d *appsv1.Deployment) field.ErrorList {
-				return validateDeploymentSpec(o, d)
-			},
-			ValidateUpdate: func(_ context.Context, d, old *appsv1.Deployment) field.ErrorList {
-				errs := validateDeploymentSpec(o.Ratchet(&old.Spec.Template.Spec), d)
-				return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
-			},
-			Warnings: func(_ context.Context, d, old *appsv1.Deployment) []string {
-				return workload.Warnings(d, old, &d.Spec.Template, templatePath())
-			},
-			AllowUnconditionalUpdate: true,
+			Validate:  workload.Validate(o, validateDeployment),
+			Immutable: []string{"spec.selector"},
+			Warnings:  workload.Warnings[*appsv1.Deployment],
 		},
-		Show: kind.Show[*appsv1.Deployment]{
-			Columns: workload.Columns(show.Doc(appsv1.DeploymentSpec{}, "selector"),
-				show.Name(),
-				show.Text("Ready", "Number of the pod with ready state"),
-				show.Text("Up-to-date", show.Doc(appsv1.DeploymentStatus{}, "updatedReplicas")),
-				show.Text("Available", show.Doc(appsv1.DeploymentStatus{}, "availableReplicas")),
-				show.Age(),
-			),
-			Cells: deploymentCells,
-		},
-		Status: &kind.StatusSubresource[*appsv1.Deployment]{
-			Preserves:      []string{"metadata.labels"},
-			ValidateUpdate: validateDeploymentStatus,
-		},
-		Scale: kind.ScaleOf(func(d *appsv1.Deployment) (**int32, int32, *metav1.LabelSelector) {
-			return &d.Spec.Replicas, d.Status.Replicas, d.Spec.Selector
-		}),
+		Show: kind.Show[*appsv1.Deployment]{Columns: workload.Columns[*appsv1.Deployment]([]kind.Column{
+			show.Cell("Ready", "Number of the pod with ready state", deploymentReady),
+			show.AsText(show.Field("Up-to-date", "status.updatedReplicas")),
+			show.AsText(show.Field("Available", "status.availableReplicas")),
+		}, show.Cell("Selector", show.Doc(appsv1.DeploymentSpec{}, "selector"), deploymentSelector))},
+		Status: &kind.StatusSubresource[*appsv1.Deployment]{Preserves: []string{"metadata.labels"},
+			ValidateUpdate: validateDeploymentStatus},
+		Scale: kind.ScaleOf[*appsv1.Deployment](),
 	}
 }
 
@@ -84,7 +64,7 @@ func defaultDeployment(d *appsv1.Deployment) {
 	}
 }
 
-func validateDeploymentSpec(o podspec.Options, d *appsv1.Deployment) field.ErrorList {
+func validateDeployment(o podspec.Options, d, _ *appsv1.Deployment) field.ErrorList {
 	s, path := &d.Spec, field.NewPath("spec")
 	errs := check.NonNegativePtr(s.Replicas, path.Child("replicas"))
 	errs = append(errs, workload.Selector(s.Selector, "deployment", path.Child("selector"))...)
@@ -167,13 +147,13 @@ func validateDeploymentStatus(_ context.Context, d, old *appsv1.Deployment) fiel
 		path.Child("collisionCount"))...)
 }
 
-func deploymentCells(d *appsv1.Deployment, since func(metav1.Time) string) []any {
-	names, images := show.Containers(d.Spec.Template.Spec.Containers)
-	selector := ""
+func deploymentReady(d *appsv1.Deployment) string {
+	return fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, ptr.Deref(d.Spec.Replicas, 0))
+}
+
+func deploymentSelector(d *appsv1.Deployment) string {
 	if s, err := metav1.LabelSelectorAsSelector(d.Spec.Selector); err == nil {
-		selector = s.String()
+		return s.String()
 	}
-	return []any{d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, ptr.Deref(d.Spec.Replicas, 0)),
-		int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), since(d.CreationTimestamp), names,
-		images, selector}
+	return ""
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
@@ -22,52 +20,27 @@ func replicaSetKind(o podspec.Options) kind.Kind[*appsv1.ReplicaSet] {
 		Hub: gvk("ReplicaSet"), Namespaced: true,
 		Representation: kind.Typed[*appsv1.ReplicaSet]{Former: formerReplicaSets(),
 			MetadataOnUpdate: kind.MetadataChange, Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) }},
-		Names: kind.Names{
-			Plural:     "replicasets",
-			ShortNames: []string{"rs"}, Categories: []string{"all"},
-		},
+		Names: kind.Names{Plural: "replicasets", ShortNames: []string{"rs"}, Categories: []string{"all"}},
 		Write: kind.Write[*appsv1.ReplicaSet]{
 			Default: func(r *appsv1.ReplicaSet) {
 				podspec.Default(&r.Spec.Template)
 				defaults.Set(&r.Spec.Replicas, 1)
 			},
-			CountsGeneration: true,
-			Validate: func(_ context.Context, r *appsv1.ReplicaSet) field.ErrorList {
-				return validateReplicaSetSpec(o, r)
-			},
-			ValidateUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) field.ErrorList {
-				errs := validateReplicaSetSpec(o.Ratchet(&old.Spec.Template.Spec), r)
-				return append(errs, check.Immutable(r.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
-			},
-			Warnings: func(_ context.Context, r, old *appsv1.ReplicaSet) []string {
-				return workload.Warnings(r, old, &r.Spec.Template, templatePath())
-			},
-			AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			Validate:  workload.Validate(o, validateReplicaSet),
+			Immutable: []string{"spec.selector"},
+			Warnings:  workload.Warnings[*appsv1.ReplicaSet],
 		},
-		Show: kind.Show[*appsv1.ReplicaSet]{
-			Columns: workload.Columns(show.Doc(appsv1.ReplicaSetSpec{}, "selector"),
-				show.Name(),
-				show.Int("Desired", show.Doc(appsv1.ReplicaSetSpec{}, "replicas")),
-				show.Int("Current", show.Doc(appsv1.ReplicaSetStatus{}, "replicas")),
-				show.Int("Ready", show.Doc(appsv1.ReplicaSetStatus{}, "readyReplicas")),
-				show.Age(),
-			),
-			Cells: func(r *appsv1.ReplicaSet, since func(metav1.Time) string) []any {
-				names, images := show.Containers(r.Spec.Template.Spec.Containers)
-				return []any{r.Name, int64(ptr.Deref(r.Spec.Replicas, 0)), int64(r.Status.Replicas), int64(r.Status.ReadyReplicas),
-					since(r.CreationTimestamp), names, images, show.Selector(r.Spec.Selector)}
-			},
-		},
-		Status: &kind.StatusSubresource[*appsv1.ReplicaSet]{
-			ValidateUpdate: validateReplicaSetStatus,
-		},
-		Scale: kind.ScaleOf(func(r *appsv1.ReplicaSet) (**int32, int32, *metav1.LabelSelector) {
-			return &r.Spec.Replicas, r.Status.Replicas, r.Spec.Selector
-		}),
+		Show: kind.Show[*appsv1.ReplicaSet]{Columns: workload.Columns[*appsv1.ReplicaSet]([]kind.Column{
+			show.Field("Desired", "spec.replicas"), show.Field("Current", "status.replicas"),
+			show.Field("Ready", "status.readyReplicas"),
+		}, show.Field("Selector", "spec.selector"))},
+		Status: &kind.StatusSubresource[*appsv1.ReplicaSet]{ValidateUpdate: validateReplicaSetStatus},
+		Scale:  kind.ScaleOf[*appsv1.ReplicaSet](),
 	}
 }
 
-func validateReplicaSetSpec(o podspec.Options, r *appsv1.ReplicaSet) field.ErrorList {
+func validateReplicaSet(o podspec.Options, r, _ *appsv1.ReplicaSet) field.ErrorList {
 	s, path := &r.Spec, field.NewPath("spec")
 	errs := check.NonNegativePtr(s.Replicas, path.Child("replicas"))
 	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)

@@ -40,41 +40,20 @@ func statefulSetKind(o podspec.Options, gates statefulSetGates) kind.Kind[*appsv
 			Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
 			// Claim templates show their kind, which storage does not keep.
 		},
-		Names: kind.Names{
-			Plural:     "statefulsets",
-			ShortNames: []string{"sts"}, Categories: []string{"all"},
-		},
+		Names: kind.Names{Plural: "statefulsets", ShortNames: []string{"sts"}, Categories: []string{"all"}},
 		Write: kind.Write[*appsv1.StatefulSet]{
-			Default:          func(s *appsv1.StatefulSet) { defaultStatefulSet(s, gates.parallel) },
-			ValidateName:     validation.NameIsDNSLabel,
-			CountsGeneration: true,
-			Validate: func(_ context.Context, s *appsv1.StatefulSet) field.ErrorList {
-				return validateStatefulSetSpec(o, s, nil, gates.recreate)
-			},
-			ValidateUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) field.ErrorList {
-				return validateStatefulSetUpdate(o, s, old, gates.recreate)
-			},
-			Warnings:                 statefulSetWarnings,
-			AllowUnconditionalUpdate: true,
+			Default:      func(s *appsv1.StatefulSet) { defaultStatefulSet(s, gates.parallel) },
+			ValidateName: validation.NameIsDNSLabel,
+			Immutable: []string{"spec.serviceName", "spec.podManagementPolicy", "spec.selector",
+				"spec.volumeClaimTemplates"},
+			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			Validate: workload.Validate(o, gates.validate),
+			Warnings: statefulSetWarnings,
 		},
-		Show: kind.Show[*appsv1.StatefulSet]{
-			Columns: append([]kind.Column{
-				show.Name(),
-				show.Text("Ready", "Number of the pod with ready state"),
-				show.Age(),
-			}, workload.ContainerColumns()...),
-			Cells: func(s *appsv1.StatefulSet, since func(metav1.Time) string) []any {
-				names, images := show.Containers(s.Spec.Template.Spec.Containers)
-				return []any{s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)),
-					since(s.CreationTimestamp), names, images}
-			},
-		},
-		Status: &kind.StatusSubresource[*appsv1.StatefulSet]{
-			ValidateUpdate: validateStatefulSetStatus,
-		},
-		Scale: kind.ScaleOf(func(s *appsv1.StatefulSet) (**int32, int32, *metav1.LabelSelector) {
-			return &s.Spec.Replicas, s.Status.Replicas, s.Spec.Selector
-		}),
+		Show: kind.Show[*appsv1.StatefulSet]{Columns: workload.Columns[*appsv1.StatefulSet]([]kind.Column{
+			show.Cell("Ready", "Number of the pod with ready state", statefulSetReady)})},
+		Status: &kind.StatusSubresource[*appsv1.StatefulSet]{ValidateUpdate: validateStatefulSetStatus},
+		Scale:  kind.ScaleOf[*appsv1.StatefulSet](),
 	}
 }
 
@@ -231,17 +210,16 @@ func validateStatefulSetRolling(r *appsv1.RollingUpdateStatefulSetStrategy, path
 	return errs
 }
 
-func validateStatefulSetUpdate(o podspec.Options, s, old *appsv1.StatefulSet, recreate bool) field.ErrorList {
-	recreate = recreate || old.Spec.UpdateStrategy.Type == appsv1.RecreateStatefulSetStrategyType
-	errs := validateStatefulSetSpec(o.Ratchet(&old.Spec.Template.Spec), s, old, recreate)
-	path := field.NewPath("spec")
-	errs = append(errs, check.Immutable(s.Spec.ServiceName, old.Spec.ServiceName, path.Child("serviceName"))...)
-	errs = append(errs, check.Immutable(s.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy,
-		path.Child("podManagementPolicy"))...)
-	errs = append(errs, check.Immutable(s.Spec.Selector, old.Spec.Selector, path.Child("selector"))...)
-	errs = append(errs, check.Immutable(s.Spec.VolumeClaimTemplates, old.Spec.VolumeClaimTemplates,
-		path.Child("volumeClaimTemplates"))...)
-	return errs
+func statefulSetReady(s *appsv1.StatefulSet) string {
+	return fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0))
+}
+
+func (g statefulSetGates) validate(o podspec.Options, s, old *appsv1.StatefulSet) field.ErrorList {
+	if old == nil {
+		return validateStatefulSetSpec(o, s, nil, g.recreate)
+	}
+	recreate := g.recreate || old.Spec.UpdateStrategy.Type == appsv1.RecreateStatefulSetStrategyType
+	return validateStatefulSetSpec(o, s, old, recreate)
 }
 
 func statefulSetWarnings(_ context.Context, s, old *appsv1.StatefulSet) []string {

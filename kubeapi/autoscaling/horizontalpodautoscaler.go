@@ -1,7 +1,6 @@
 package autoscaling
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,13 +9,11 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -33,45 +30,21 @@ func autoscalerKind(least int32, counted bool) kind.Kind[*autoscaler] {
 			MetadataOnUpdate: kind.MetadataChange, LateDefaults: true,
 			Versions: []kind.Version[*autoscaler]{former},
 		},
-		Names: kind.Names{
-			Plural:     "horizontalpodautoscalers",
-			ShortNames: []string{"hpa"}, Categories: []string{"all"},
-		},
+		Names: kind.Names{Plural: "horizontalpodautoscalers", ShortNames: []string{"hpa"}, Categories: []string{"all"}},
 		Write: kind.Write[*autoscaler]{
 			Default:          defaultAutoscaler,
 			CountsGeneration: counted,
-			Validate:         func(_ context.Context, a *autoscaler) field.ErrorList { return validate(a, least) },
-			ValidateUpdate:   func(_ context.Context, a, _ *autoscaler) field.ErrorList { return validate(a, least) },
+			Validate:         kind.Whole(func(a *autoscaler) field.ErrorList { return validate(a, least) }),
 
 			AllowUnconditionalUpdate: true,
 		},
-		Show: kind.Show[*autoscaler]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Text("Reference", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "scaleTargetRef")),
-				show.Text("Targets", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "metrics")),
-				show.Text("MinPods", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "minReplicas")),
-				show.Text("MaxPods", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "maxReplicas")),
-				show.Text("Replicas", show.Doc(autoscalingv2.HorizontalPodAutoscalerStatus{}, "currentReplicas")),
-				show.Age(),
-			},
-			Cells: func(a *autoscaler, since func(metav1.Time) string) []any {
-				return []any{a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name, targets(a), minimum(a),
-					int64(a.Spec.MaxReplicas), int64(a.Status.CurrentReplicas), since(a.CreationTimestamp)}
-			},
-		},
-		Status: &kind.StatusSubresource[*autoscaler]{
-			ValidateUpdate: func(_ context.Context, a, _ *autoscaler) field.ErrorList {
-				path := field.NewPath("status")
-				errs := check.NonNegative(int64(a.Status.CurrentReplicas), path.Child("currentReplicas"))
-				errs = append(errs, check.NonNegative(int64(a.Status.DesiredReplicas), path.Child("desiredReplicas"))...)
-				for i := range a.Status.Conditions {
-					errs = append(errs, check.NonNegativePtr(a.Status.Conditions[i].ObservedGeneration,
-						path.Child("conditions").Index(i).Child("observedGeneration"))...)
-				}
-				return errs
-			},
-		},
+		Show: kind.Show[*autoscaler]{Columns: show.Columns(
+			show.Cell("Reference", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "scaleTargetRef"), reference),
+			show.Cell("Targets", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "metrics"), targets),
+			show.Cell("MinPods", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "minReplicas"), minimum),
+			show.AsText(show.Field("MaxPods", "spec.maxReplicas")),
+			show.AsText(show.Field("Replicas", "status.currentReplicas")))},
+		Status: &kind.StatusSubresource[*autoscaler]{ValidateUpdate: kind.Whole(validateStatus)},
 	}
 }
 
@@ -143,6 +116,10 @@ func withDefaults(r, defaults *autoscalingv2.HPAScalingRules) *autoscalingv2.HPA
 
 // maxShown is how many metrics a row of the table shows.
 const maxShown = 2
+
+func reference(a *autoscaler) string {
+	return a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name
+}
 
 func targets(a *autoscaler) string {
 	if len(a.Spec.Metrics) == 0 {

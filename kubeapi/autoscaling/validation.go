@@ -19,6 +19,17 @@ const (
 )
 
 // validate validates an autoscaler, whose minReplicas are at least least.
+func validateStatus(a *autoscaler) field.ErrorList {
+	path := field.NewPath("status")
+	errs := check.NonNegative(int64(a.Status.CurrentReplicas), path.Child("currentReplicas"))
+	errs = append(errs, check.NonNegative(int64(a.Status.DesiredReplicas), path.Child("desiredReplicas"))...)
+	for i := range a.Status.Conditions {
+		errs = append(errs, check.NonNegativePtr(a.Status.Conditions[i].ObservedGeneration,
+			path.Child("conditions").Index(i).Child("observedGeneration"))...)
+	}
+	return errs
+}
+
 func validate(a *autoscaler, least int32) field.ErrorList {
 	s, path := &a.Spec, field.NewPath("spec")
 	var errs field.ErrorList

@@ -32,41 +32,19 @@ func cronJobKind(o podspec.Options) kind.Kind[*batchv1.CronJob] {
 		Hub: gvk("CronJob"), Namespaced: true,
 		Representation: kind.Typed[*batchv1.CronJob]{Former: kind.SameFields[*batchv1.CronJob]("CronJob",
 			"batch/v1beta1"), MetadataOnUpdate: kind.MetadataChange, MetadataOnStatus: kind.MetadataOnce},
-		Names: kind.Names{
-			Plural:     "cronjobs",
-			ShortNames: []string{"cj"}, Categories: []string{"all"},
-		},
+		Names: kind.Names{Plural: "cronjobs", ShortNames: []string{"cj"}, Categories: []string{"all"}},
 		Write: kind.Write[*batchv1.CronJob]{
 			Default:          defaultCronJob,
-			CountsGeneration: true,
-			Validate: func(_ context.Context, c *batchv1.CronJob) field.ErrorList {
-				errs := validateCronJobSpec(o, &c.Spec, nil, field.NewPath("spec"))
-				if len(c.Name) > maxCronJobName {
-					errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name,
-						fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
-				}
-				return errs
-			},
-			ValidateUpdate: func(_ context.Context, c, old *batchv1.CronJob) field.ErrorList {
-				return validateCronJobSpec(o.Ratchet(&old.Spec.JobTemplate.Spec.Template.Spec), &c.Spec, &old.Spec,
-					field.NewPath("spec"))
-			},
-			Warnings:                 cronJobWarnings,
-			AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			Validate: workload.Validate(o, validateCronJob),
+			Warnings: cronJobWarnings,
 		},
 		Show: kind.Show[*batchv1.CronJob]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Text("Schedule", show.Doc(batchv1.CronJobSpec{}, "schedule")),
+			Columns: workload.Columns[*batchv1.CronJob]([]kind.Column{show.Field("Schedule", "spec.schedule"),
 				show.Text("Timezone", show.Doc(batchv1.CronJobSpec{}, "timeZone")),
-				show.Bool("Suspend", show.Doc(batchv1.CronJobSpec{}, "suspend")),
-				show.Int("Active", show.Doc(batchv1.CronJobStatus{}, "active")),
+				show.Bool("Suspend", show.Doc(batchv1.CronJobSpec{}, "suspend")), show.Field("Active", "status.active"),
 				show.Text("Last Schedule", show.Doc(batchv1.CronJobStatus{}, "lastScheduleTime")),
-				show.Age(),
-				show.Wide(show.Text("Containers", "Names of each container in the template.")),
-				show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
-				show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
-			},
+			}, show.Field("Selector", "spec.jobTemplate.spec.selector")),
 			Cells: cronJobCells,
 		},
 		Status: &kind.StatusSubresource[*batchv1.CronJob]{},
@@ -83,6 +61,19 @@ func defaultCronJob(c *batchv1.CronJob) {
 	defaults.Set(&s.Suspend, false)
 	defaults.Set(&s.SuccessfulJobsHistoryLimit, 3)
 	defaults.Set(&s.FailedJobsHistoryLimit, 1)
+}
+
+func validateCronJob(o podspec.Options, c, old *batchv1.CronJob) field.ErrorList {
+	path := field.NewPath("spec")
+	if old != nil {
+		return validateCronJobSpec(o, &c.Spec, &old.Spec, path)
+	}
+	errs := validateCronJobSpec(o, &c.Spec, nil, path)
+	if len(c.Name) > maxCronJobName {
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name,
+			fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
+	}
+	return errs
 }
 
 func validateCronJobSpec(o podspec.Options, s, old *batchv1.CronJobSpec, path *field.Path) field.ErrorList {
@@ -153,8 +144,11 @@ func validateTimeZone(zone string, path *field.Path) field.ErrorList {
 }
 
 func cronJobWarnings(_ context.Context, c, old *batchv1.CronJob) []string {
-	warnings := workload.Warnings(c, old, &c.Spec.JobTemplate.Spec.Template, field.NewPath("spec", "jobTemplate", "spec",
-		"template"))
+	warnings := workload.TemplateWarnings(c, old, &c.Spec.JobTemplate.Spec.Template,
+		field.NewPath("spec", "jobTemplate", "spec", "template"))
+	if old == nil {
+		warnings = append(workload.NameWarnings(c.Name), warnings...)
+	}
 	if old != nil && strings.Contains(c.Spec.Schedule, "TZ") {
 		warnings = append(warnings, "spec.schedule: "+zoneInSchedule)
 	}
@@ -175,8 +169,5 @@ func cronJobCells(c *batchv1.CronJob, since func(metav1.Time) string) []any {
 	case *c.Spec.Suspend:
 		suspend = "True"
 	}
-	job := &c.Spec.JobTemplate.Spec
-	names, images := show.Containers(job.Template.Spec.Containers)
-	return []any{c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, since(c.CreationTimestamp),
-		names, images, show.Selector(job.Selector)}
+	return []any{zone, suspend, last}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -39,49 +38,24 @@ func jobKind(o podspec.Options) kind.Kind[*batchv1.Job] {
 		Names: kind.Names{Plural: "jobs", Categories: []string{"all"}},
 		Write: kind.Write[*batchv1.Job]{
 			Default:                  defaultJob,
-			AllowUnconditionalUpdate: true,
-			PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
-				labelled := len(j.Spec.Template.Labels) > 0
-				generateSelector(j)
-				if len(j.Labels) == 0 && labelled {
-					j.Labels = maps.Clone(j.Spec.Template.Labels)
-				}
-			},
-			CountsGeneration: true,
-			Validate:         func(_ context.Context, j *batchv1.Job) field.ErrorList { return validateJob(o, j) },
-			ValidateUpdate: func(_ context.Context, j,
-				old *batchv1.Job) field.ErrorList {
-				return validateJobUpdate(o, j, old)
-			},
-			Warnings: jobWarnings,
+			AllowUnconditionalUpdate: true, CountsGeneration: true,
+			PrepareForCreate: prepareJob,
+			Validate:         workload.Validate(o, validateJob),
+			Warnings:         jobWarnings,
 		},
-		Delete: kind.Delete[*batchv1.Job]{
-			Warnings:          warnOfOrphans,
-			GarbageCollection: kind.OrphanDependents,
-		},
+		Delete: kind.Delete[*batchv1.Job]{Warnings: warnOfOrphans, GarbageCollection: kind.OrphanDependents},
 		Show: kind.Show[*batchv1.Job]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Text("Status", "Status of the job."),
-				show.Text("Completions", show.Doc(batchv1.JobStatus{}, "succeeded")),
-				show.Text("Duration", "Time required to complete the job."),
-				show.Age(),
-				show.Wide(show.Text("Containers", "Names of each container in the template.")),
-				show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
-				show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
-			},
-			Cells: jobCells,
+			Columns: workload.Columns[*batchv1.Job]([]kind.Column{show.Cell("Status", "Status of the job.", jobState),
+				show.Cell("Completions", show.Doc(batchv1.JobStatus{}, "succeeded"), jobCompletions),
+				show.Text("Duration", "Time required to complete the job.")}, show.Field("Selector", "spec.selector")),
+			Cells: jobDuration,
 		},
 		Select: kind.Select[*batchv1.Job]{
-			Fields: []kind.SelectableField[*batchv1.Job]{
-				{Path: "status.successful", Reads: []string{"status.succeeded"},
-					Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
-			},
+			Fields: []kind.SelectableField[*batchv1.Job]{{Path: "status.successful",
+				Reads: []string{"status.succeeded"}}},
 			Unknown: "field label %q not supported for Job",
 		},
-		Status: &kind.StatusSubresource[*batchv1.Job]{
-			ValidateUpdate: validateJobStatusUpdate,
-		},
+		Status: &kind.StatusSubresource[*batchv1.Job]{ValidateUpdate: validateJobStatusUpdate},
 	}
 }
 
@@ -177,18 +151,23 @@ func jobWarnings(_ context.Context, j, old *batchv1.Job) []string {
 	return append(warnings, podwarnings.Template(&j.Spec.Template, path)...)
 }
 
-func jobCells(j *batchv1.Job, since func(metav1.Time) string) []any {
-	var took string
+func jobDuration(j *batchv1.Job, since func(metav1.Time) string) []any {
 	switch s := &j.Status; {
 	case s.StartTime == nil:
+		return []any{""}
 	case s.CompletionTime == nil:
-		took = since(*s.StartTime)
+		return []any{since(*s.StartTime)}
 	default:
-		took = duration.HumanDuration(s.CompletionTime.Sub(s.StartTime.Time))
+		return []any{duration.HumanDuration(s.CompletionTime.Sub(s.StartTime.Time))}
 	}
-	names, images := show.Containers(j.Spec.Template.Spec.Containers)
-	return []any{j.Name, jobState(j), jobCompletions(j), took, since(j.CreationTimestamp), names, images,
-		show.Selector(j.Spec.Selector)}
+}
+
+func prepareJob(_ context.Context, j *batchv1.Job) {
+	labelled := len(j.Spec.Template.Labels) > 0
+	generateSelector(j)
+	if len(j.Labels) == 0 && labelled {
+		j.Labels = maps.Clone(j.Spec.Template.Labels)
+	}
 }
 
 func jobState(j *batchv1.Job) string {

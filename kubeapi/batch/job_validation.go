@@ -35,7 +35,10 @@ func indexed(s *batchv1.JobSpec) bool {
 	return s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion
 }
 
-func validateJob(o podspec.Options, j *batchv1.Job) field.ErrorList {
+func validateJob(o podspec.Options, j, old *batchv1.Job) field.ErrorList {
+	if old != nil {
+		return validateJobUpdate(o, j, old)
+	}
 	errs := validateGeneratedSelector(j)
 	errs = append(errs, validateJobSpec(o, &j.Spec, field.NewPath("spec"))...)
 	if n := ptr.Deref(j.Spec.Completions, 0); indexed(&j.Spec) && n > 0 {
@@ -201,7 +204,7 @@ func validateJobUpdate(opts podspec.Options, j, old *batchv1.Job) field.ErrorLis
 	s, o := &j.Spec, &old.Spec
 	// kube-apiserver validates the spec of a job that changes twice, and reports
 	// each fault twice in the causes.
-	spec := validateJobSpec(opts.Ratchet(&o.Template.Spec), s, path)
+	spec := validateJobSpec(opts, s, path)
 	errs := slices.Concat(spec, spec)
 	errs = append(errs, validateCompletionsUpdate(s, o, path)...)
 	errs = append(errs, check.Immutable(s.Selector, o.Selector, path.Child("selector"))...)

@@ -21,34 +21,25 @@ func signingRequestKind(issued *requestMetrics) kind.Kind[*csr] {
 	return kind.Kind[*csr]{
 		Hub:            v1.WithKind("CertificateSigningRequest"),
 		Representation: kind.Typed[*csr]{Former: formerRequests(), MetadataOnStatus: kind.MetadataWhole},
-		Names: kind.Names{
-			Plural:     "certificatesigningrequests",
-			ShortNames: []string{"csr"},
-		},
+		Names:          kind.Names{Plural: "certificatesigningrequests", ShortNames: []string{"csr"}},
 		Write: kind.Write[*csr]{
 			ValidateName:             func(string, bool) []string { return nil },
 			PrepareForCreate:         prepareCreate,
 			Preserves:                []string{"spec"},
-			Validate:                 func(_ context.Context, r *csr) field.ErrorList { return validate(r) },
-			ValidateUpdate:           func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
+			Validate:                 kind.OnCreate(validate, validateUpdate),
 			AllowUnconditionalUpdate: true,
 		},
 		Show: kind.Show[*csr]{
 			Columns: []kind.Column{
-				show.Name(),
-				show.Age(),
-				show.Text("SignerName", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "signerName")),
+				show.Name(), show.Age(), show.Text("SignerName",
+					show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "signerName")),
 				show.Text("Requestor", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "request")),
 				show.Text("RequestedDuration", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "expirationSeconds")),
 				show.Text("Condition", show.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions")),
 			},
 			Cells: cells,
 		},
-		Select: kind.Select[*csr]{
-			Fields: []kind.SelectableField[*csr]{
-				{Path: "spec.signerName", Get: func(r *csr) string { return r.Spec.SignerName }},
-			},
-		},
+		Select: kind.Select[*csr]{Fields: kind.Fields[*csr]("spec.signerName")},
 		Status: &kind.StatusSubresource[*csr]{
 			PrepareForUpdate: prepareStatus,
 			BeginUpdate:      countIssued(issued),
@@ -57,10 +48,9 @@ func signingRequestKind(issued *requestMetrics) kind.Kind[*csr] {
 		},
 		// Approvers write conditions and nothing else.
 		Subresources: map[string]*kind.UpdateSubresource[*csr]{"approval": {
-			Preserves:        []string{"spec", "status.certificate"},
-			PrepareForUpdate: func(_ context.Context, r, old *csr) { stamp(r, old) },
-			ValidateUpdate:   func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
-			NoTable:          true,
+			Preserves: []string{"spec", "status.certificate"}, PrepareForUpdate: stamp,
+			ValidateUpdate: func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
+			NoTable:        true,
 		}},
 	}
 }
@@ -81,11 +71,11 @@ func prepareCreate(ctx context.Context, r *csr) {
 }
 
 // prepareStatus lets signers write what they do; approval stays as it is.
-func prepareStatus(_ context.Context, r, old *csr) {
+func prepareStatus(ctx context.Context, r, old *csr) {
 	for _, t := range approvals() {
 		keepConditions(r, old, t)
 	}
-	stamp(r, old)
+	stamp(ctx, r, old)
 }
 
 // keepConditions leaves the conditions of a type as they were, where there are as many.
@@ -106,7 +96,7 @@ func keepConditions(r, old *csr, t certificatesv1.RequestConditionType) {
 }
 
 // stamp fills in the times of conditions.
-func stamp(r, old *csr) {
+func stamp(_ context.Context, r, old *csr) {
 	now := metav1.NewTime(time.Now())
 	for i := range r.Status.Conditions {
 		c := &r.Status.Conditions[i]

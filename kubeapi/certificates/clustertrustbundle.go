@@ -1,7 +1,6 @@
 package certificates
 
 import (
-	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
@@ -32,26 +30,12 @@ func trustBundleKind() kind.Kind[*certificatesv1.ClusterTrustBundle] {
 		Names: kind.Names{Plural: "clustertrustbundles"},
 		Write: kind.Write[bundle]{
 			ValidateName: func(string, bool) []string { return nil }, // depends on the signer
-			Validate:     func(_ context.Context, b bundle) field.ErrorList { return validateBundle(b) },
-			ValidateUpdate: func(_ context.Context, b, old bundle) field.ErrorList {
-				return append(validateBundle(b), check.Immutable(b.Spec.SignerName, old.Spec.SignerName,
-					field.NewPath("spec", "signerName"))...)
-			},
+			Validate:     kind.Whole(validateBundle),
+			Immutable:    []string{"spec.signerName"},
 		},
-		Show: kind.Show[bundle]{
-			Columns: []kind.Column{show.Name(),
-				show.Text("SignerName", show.Doc(certificatesv1.ClusterTrustBundleSpec{}, "signerName"))},
-			Cells: func(b bundle, _ func(metav1.Time) string) []any {
-				signer := b.Spec.SignerName
-				if signer == "" {
-					signer = "<none>"
-				}
-				return []any{b.Name, signer}
-			},
-		},
-		Select: kind.Select[bundle]{Fields: []kind.SelectableField[bundle]{
-			{Path: "spec.signerName", Get: func(b bundle) string { return b.Spec.SignerName }},
-		}},
+		Show: kind.Show[bundle]{Columns: []kind.Column{show.Name(),
+			show.Cell("SignerName", show.Doc(certificatesv1.ClusterTrustBundleSpec{}, "signerName"), signer)}},
+		Select: kind.Select[bundle]{Fields: kind.Fields[bundle]("spec.signerName")},
 	}
 }
 
@@ -71,6 +55,8 @@ func bundleName(signer, name string, prefix bool) []string {
 	}
 	return validation.NameIsDNSSubdomain(rest, prefix)
 }
+
+func signer(b *certificatesv1.ClusterTrustBundle) string { return show.OrNone(b.Spec.SignerName) }
 
 func validateBundle(b *certificatesv1.ClusterTrustBundle) field.ErrorList {
 	var errs field.ErrorList

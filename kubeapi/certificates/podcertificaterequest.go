@@ -1,16 +1,12 @@
 package certificates
 
 import (
-	"context"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
 )
@@ -36,38 +32,21 @@ func podRequestKind() kind.Kind[*podRequest] {
 		}},
 		Names: kind.Names{Plural: "podcertificaterequests"},
 		Write: kind.Write[*podRequest]{
-			Default:  func(r *podRequest) { defaults.Set(&r.Spec.MaxExpirationSeconds, dayOfSeconds) },
-			Validate: func(_ context.Context, r *podRequest) field.ErrorList { return validatePodRequest(r) },
-			ValidateUpdate: func(_ context.Context, r, old *podRequest) field.ErrorList {
-				return check.Immutable(r.Spec, old.Spec, field.NewPath("spec"))
-			},
+			Default:   func(r *podRequest) { defaults.Set(&r.Spec.MaxExpirationSeconds, dayOfSeconds) },
+			Validate:  kind.OnCreate(validatePodRequest),
+			Immutable: []string{"spec"},
 		},
-		Show: kind.Show[*podRequest]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("PodName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "podName")),
-				show.Text("ServiceAccountName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "serviceAccountName")),
-				show.Text("NodeName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "nodeName")),
-				show.Text("SignerName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "signerName")),
-				show.Text("State", "Is the request Pending, Issued, Denied, or Failed?"),
-				show.Text("UnverifiedUserAnnotations",
-					show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "unverifiedUserAnnotations")),
-			},
-			Cells: func(r *podRequest, _ func(metav1.Time) string) []any {
-				return []any{r.Name, r.Spec.PodName, r.Spec.ServiceAccountName, string(r.Spec.NodeName), r.Spec.SignerName,
-					podRequestState(r), show.Labels(r.Spec.UnverifiedUserAnnotations)}
-			},
-		},
-		Select: kind.Select[*podRequest]{AnyNamespace: true, Fields: []kind.SelectableField[*podRequest]{
-			{Path: "spec.signerName", Get: func(r *podRequest) string { return r.Spec.SignerName }},
-			{Path: "spec.podName", Get: func(r *podRequest) string { return r.Spec.PodName }},
-			{Path: "spec.nodeName", Get: func(r *podRequest) string { return string(r.Spec.NodeName) }},
+		Show: kind.Show[*podRequest]{Columns: []kind.Column{
+			show.Name(), show.Field("PodName", "spec.podName"),
+			show.Field("ServiceAccountName", "spec.serviceAccountName"),
+			show.Field("NodeName", "spec.nodeName"), show.Field("SignerName", "spec.signerName"),
+			show.Cell("State", "Is the request Pending, Issued, Denied, or Failed?", podRequestState),
+			show.Field("UnverifiedUserAnnotations", "spec.unverifiedUserAnnotations"),
 		}},
-		Status: &kind.StatusSubresource[*podRequest]{
-			Metadata: kind.ClientMetadata,
-			ValidateUpdate: func(_ context.Context, r, old *podRequest) field.ErrorList {
-				return validatePodRequestStatus(r, old)
-			},
-		},
+		Select: kind.Select[*podRequest]{AnyNamespace: true,
+			Fields: kind.Fields[*podRequest]("spec.signerName", "spec.podName", "spec.nodeName")},
+		Status: &kind.StatusSubresource[*podRequest]{Metadata: kind.ClientMetadata,
+			ValidateUpdate: validatePodRequestStatus},
 	}
 }
 

@@ -1,6 +1,7 @@
 package certificates
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -173,7 +174,7 @@ func proves(key any, uid, signature []byte) bool {
 }
 
 // validatePodRequestStatus allows one transition, to one of the final conditions with all that belongs to it.
-func validatePodRequestStatus(r, old *podRequest) field.ErrorList {
+func validatePodRequestStatus(_ context.Context, r, old *podRequest) field.ErrorList {
 	path := field.NewPath("status")
 	if errs := validatePodRequestConditions(r.Status.Conditions, path.Child("conditions")); len(errs) > 0 {
 		return errs

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -40,6 +41,29 @@ func (d Declared[T]) Add(ctx context.Context, errs field.ErrorList) field.ErrorL
 		return slices.ContainsFunc(found, func(d *field.Error) bool { return d.Type == e.Type && d.Field == e.Field })
 	})
 	return append(errs, found...)
+}
+
+// Markers validates objects by validate, and their field of a name (Spec or Status) by the rules that its markers
+// declare.
+func Markers[T, P any](name string, rules Rules[P],
+	validate func(ctx context.Context, obj, old *T) field.ErrorList) func(ctx context.Context, obj,
+	old *T) field.ErrorList {
+	d := Declared[P]{Rules: rules, Path: field.NewPath(strings.ToLower(name))}
+	if name == "Status" {
+		d.Subresources = []string{"status"}
+	}
+	part := func(obj *T) *P { return reflect.ValueOf(obj).Elem().FieldByName(name).Addr().Interface().(*P) }
+	return func(ctx context.Context, obj, old *T) field.ErrorList {
+		d := d
+		if d.Object = part(obj); old != nil {
+			d.Old = part(old)
+		}
+		var errs field.ErrorList
+		if validate != nil {
+			errs = validate(ctx, obj, old)
+		}
+		return d.Add(ctx, errs)
+	}
 }
 
 // sortEntries orders errors about the entries of a map by their keys; they come in no order.

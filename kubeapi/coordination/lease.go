@@ -1,13 +1,10 @@
 package coordination
 
 import (
-	"context"
 	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
@@ -23,21 +20,14 @@ func leaseKind() kind.Kind[*coordinationv1.Lease] {
 		Names: kind.Names{Plural: "leases"},
 		Write: kind.Write[lease]{
 			AllowCreateOnUpdate: true,
-			Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
-			ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
+			Validate:            kind.Whole(validateLease),
 		},
-		Show: kind.Show[lease]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Holder", show.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), show.Age(),
-			},
-			Cells: func(l lease, since func(metav1.Time) string) []any {
-				return []any{l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), since(l.CreationTimestamp)}
-			},
-		},
+		Show: kind.Show[lease]{Columns: show.Columns(show.Field("Holder", "spec.holderIdentity"))},
 	}
 }
 
-func validateLease(s *coordinationv1.LeaseSpec) field.ErrorList {
+func validateLease(l *coordinationv1.Lease) field.ErrorList {
+	s := &l.Spec
 	var errs field.ErrorList
 	path := field.NewPath("spec")
 	if d := s.LeaseDurationSeconds; d != nil && *d <= 0 {

@@ -1,23 +1,18 @@
 package coordination
 
 import (
-	"context"
-
 	"github.com/blang/semver/v4"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
 func candidateKind() kind.Kind[*coordinationv1beta1.LeaseCandidate] {
 	type candidate = *coordinationv1beta1.LeaseCandidate
-	doc := func(name string) string { return show.Doc(coordinationv1beta1.LeaseCandidateSpec{}, name) }
 	return kind.Kind[candidate]{
 		Hub: coordinationv1beta1.SchemeGroupVersion.WithKind("LeaseCandidate"), Namespaced: true,
 		Representation: kind.Typed[candidate]{Versions: kind.SameFields[candidate]("LeaseCandidate",
@@ -26,29 +21,18 @@ func candidateKind() kind.Kind[*coordinationv1beta1.LeaseCandidate] {
 		Write: kind.Write[candidate]{
 			AllowCreateOnUpdate: true,
 			ValidateName:        func(name string, _ bool) []string { return utilvalidation.IsConfigMapKey(name) },
-			Validate:            func(_ context.Context, c candidate) field.ErrorList { return validateCandidate(&c.Spec) },
-			ValidateUpdate: func(_ context.Context, c, old candidate) field.ErrorList {
-				return append(validateCandidate(&c.Spec), check.Immutable(c.Spec.LeaseName, old.Spec.LeaseName,
-					field.NewPath("spec", "leaseName"))...)
-			},
+			Validate:            kind.Whole(validateCandidate),
+			Immutable:           []string{"spec.leaseName"},
 		},
-		Show: kind.Show[candidate]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("LeaseName", doc("leaseName")), show.Text("BinaryVersion", doc("binaryVersion")),
-				show.Text("EmulationVersion", doc("emulationVersion")), show.Text("Strategy", doc("strategy")), show.Age(),
-			},
-			Cells: func(c candidate, since func(metav1.Time) string) []any {
-				return []any{c.Name, c.Spec.LeaseName, c.Spec.BinaryVersion, c.Spec.EmulationVersion, string(c.Spec.Strategy),
-					since(c.CreationTimestamp)}
-			},
-		},
-		Select: kind.Select[candidate]{Fields: []kind.SelectableField[candidate]{
-			{Path: "spec.leaseName", Get: func(c candidate) string { return c.Spec.LeaseName }},
-		}},
+		Show: kind.Show[candidate]{Columns: show.Columns(
+			show.Field("LeaseName", "spec.leaseName"), show.Field("BinaryVersion", "spec.binaryVersion"),
+			show.Field("EmulationVersion", "spec.emulationVersion"), show.Field("Strategy", "spec.strategy"))},
+		Select: kind.Select[candidate]{Fields: kind.Fields[candidate]("spec.leaseName")},
 	}
 }
 
-func validateCandidate(s *coordinationv1beta1.LeaseCandidateSpec) field.ErrorList {
+func validateCandidate(c *coordinationv1beta1.LeaseCandidate) field.ErrorList {
+	s := &c.Spec
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if s.LeaseName == "" {

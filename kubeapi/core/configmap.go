@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -21,29 +20,23 @@ func configMapKind() kind.Kind[*corev1.ConfigMap] {
 		Names: kind.Names{Plural: "configmaps", ShortNames: []string{"cm"}},
 		Write: kind.Write[*corev1.ConfigMap]{
 			AllowUnconditionalUpdate: true,
-			Validate: func(_ context.Context,
-				c *corev1.ConfigMap) field.ErrorList {
-				return validateConfigMap(c)
-			},
-			ValidateUpdate: func(_ context.Context, c, old *corev1.ConfigMap) field.ErrorList {
-				errs := immutableFlag(c.Immutable, old.Immutable, map[string]bool{
-					"data":       equality.Semantic.DeepEqual(c.Data, old.Data),
-					"binaryData": reflect.DeepEqual(c.BinaryData, old.BinaryData), // an empty map is a change
-				}, "data", "binaryData")
-				return append(errs, validateConfigMap(c)...)
-			},
+			Validate:                 validateConfigMap,
 		},
 		Show: kind.Show[*corev1.ConfigMap]{
-			Columns: []kind.Column{show.Name(), show.Text("Data", show.Doc(corev1.ConfigMap{}, "data")), show.Age()},
-			Cells: func(c *corev1.ConfigMap, since func(metav1.Time) string) []any {
-				return []any{c.Name, int64(len(c.Data) + len(c.BinaryData)), since(c.CreationTimestamp)}
-			},
-		},
+			Columns: show.Columns(show.AsText(show.Cell("Data", show.Doc(corev1.ConfigMap{}, "data"), countData)))},
 	}
 }
 
-func validateConfigMap(c *corev1.ConfigMap) field.ErrorList {
+func countData(c *corev1.ConfigMap) int64 { return int64(len(c.Data) + len(c.BinaryData)) }
+
+func validateConfigMap(_ context.Context, c, old *corev1.ConfigMap) field.ErrorList {
 	var errs field.ErrorList
+	if old != nil {
+		errs = immutableFlag(c.Immutable, old.Immutable, map[string]bool{
+			"data":       equality.Semantic.DeepEqual(c.Data, old.Data),
+			"binaryData": reflect.DeepEqual(c.BinaryData, old.BinaryData), // an empty map is a change
+		}, "data", "binaryData")
+	}
 	size := 0
 	for _, k := range sets.List(sets.KeySet(c.Data)) {
 		errs = append(errs, configKey(k, field.NewPath("data"))...)

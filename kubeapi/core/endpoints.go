@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -24,8 +23,7 @@ func endpointsKind(a check.Addresses) kind.Kind[*corev1.Endpoints] {
 		Prefix: "services/endpoints",
 		Names:  kind.Names{Plural: "endpoints", ShortNames: []string{"ep"}},
 		Write: kind.Write[*corev1.Endpoints]{
-			AllowCreateOnUpdate:      true,
-			AllowUnconditionalUpdate: true,
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 			Default: func(e *corev1.Endpoints) {
 				for i := range e.Subsets {
 					for j := range e.Subsets[i].Ports {
@@ -35,26 +33,17 @@ func endpointsKind(a check.Addresses) kind.Kind[*corev1.Endpoints] {
 					}
 				}
 			},
-			Validate: func(_ context.Context, e *corev1.Endpoints) field.ErrorList { return validateEndpoints(e, a) },
-			ValidateUpdate: func(_ context.Context, e, _ *corev1.Endpoints) field.ErrorList {
-				return validateEndpoints(e, a)
-			},
-			Warnings: func(_ context.Context, e, _ *corev1.Endpoints) []string { return endpointsWarnings(e) },
+			Validate: kind.Whole(func(e *corev1.Endpoints) field.ErrorList { return validateEndpoints(e, a) }),
+			Warnings: endpointsWarnings,
 		},
 		Show: kind.Show[*corev1.Endpoints]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Endpoints", show.Doc(corev1.Endpoints{}, "subsets")), show.Age(),
-			},
-			Cells: func(e *corev1.Endpoints, since func(metav1.Time) string) []any {
-				return []any{e.Name, endpointsCell(e), since(e.CreationTimestamp)}
-			},
-		},
+			Columns: show.Columns(show.Cell("Endpoints", show.Doc(corev1.Endpoints{}, "subsets"), endpointsCell))},
 		Deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 	}
 }
 
 // endpointsWarnings are about addresses that have other forms than other clients may expect.
-func endpointsWarnings(e *corev1.Endpoints) []string {
+func endpointsWarnings(_ context.Context, e, _ *corev1.Endpoints) []string {
 	var w []string
 	addresses := func(all []corev1.EndpointAddress, list *field.Path) {
 		for i := range all {

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
@@ -18,18 +17,14 @@ func limitRangeKind() kind.Kind[*corev1.LimitRange] {
 		Representation: kind.Typed[*corev1.LimitRange]{MetadataOnUpdate: kind.MetadataCreate},
 		Names:          kind.Names{Plural: "limitranges", ShortNames: []string{"limits"}},
 		Write: kind.Write[*corev1.LimitRange]{
-			AllowCreateOnUpdate:      true,
-			AllowUnconditionalUpdate: true,
-			Default:                  defaultLimitRange,
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+			Default: defaultLimitRange,
 			PrepareForCreate: func(_ context.Context, l *corev1.LimitRange) {
 				if l.Name == "" && l.GenerateName == "" {
 					l.Name = string(uuid.NewUUID())
 				}
 			},
-			Validate: func(_ context.Context, l *corev1.LimitRange) field.ErrorList { return validateLimitRange(l) },
-			ValidateUpdate: func(_ context.Context, l, _ *corev1.LimitRange) field.ErrorList {
-				return validateLimitRange(l)
-			},
+			Validate: kind.Whole(validateLimitRange),
 		},
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
@@ -29,14 +28,11 @@ func namespaceKind() kind.Kind[*corev1.Namespace] {
 					n.Status.Phase = corev1.NamespaceActive
 				}
 			},
-			PrepareForCreate: func(_ context.Context, n *corev1.Namespace) { prepareNamespace(n) },
+			PrepareForCreate: prepareNamespace,
 			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) {
-				n.Spec.Finalizers, n.Status = old.Spec.Finalizers, old.Status
+				n.Spec.Finalizers = old.Spec.Finalizers
 			},
-			Validate: func(_ context.Context, n *corev1.Namespace) field.ErrorList {
-				path := field.NewPath("spec", "finalizers")
-				return namespaceFinalizers(n, func(int) *field.Path { return path })
-			},
+			Validate: kind.OnCreate(validateNewNamespace),
 		},
 		Delete: kind.Delete[*corev1.Namespace]{
 			ReturnsObject: true,
@@ -48,20 +44,10 @@ func namespaceKind() kind.Kind[*corev1.Namespace] {
 			Hold:           func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 },
 		},
 		Show: kind.Show[*corev1.Namespace]{
-			Columns: []kind.Column{show.Name(), show.Text("Status", "The status of the namespace"), show.Age()},
-			Cells: func(n *corev1.Namespace, since func(metav1.Time) string) []any {
-				return []any{n.Name, string(n.Status.Phase), since(n.CreationTimestamp)}
-			},
-		},
-		Select: kind.Select[*corev1.Namespace]{
-			Fields: []kind.SelectableField[*corev1.Namespace]{
-				{Path: "status.phase", Get: func(n *corev1.Namespace) string { return string(n.Status.Phase) }},
-			},
-		},
-		Without: []string{"deletecollection"},
-		Status: &kind.StatusSubresource[*corev1.Namespace]{
-			ValidateUpdate: func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespacePhase(n) },
-		},
+			Columns: show.Columns(show.Field("Status", "status.phase", "The status of the namespace"))},
+		Select:       kind.Select[*corev1.Namespace]{Fields: kind.Fields[*corev1.Namespace]("status.phase")},
+		Without:      []string{"deletecollection"},
+		Status:       &kind.StatusSubresource[*corev1.Namespace]{ValidateUpdate: kind.Whole(namespacePhase)},
 		Subresources: map[string]*kind.StatusSubresource[*corev1.Namespace]{"finalize": finalizeNamespace()},
 	}
 }
@@ -79,7 +65,7 @@ func finalizeNamespace() *kind.StatusSubresource[*corev1.Namespace] {
 }
 
 // prepareNamespace has a new namespace hold what is in it, once it is deleted.
-func prepareNamespace(n *corev1.Namespace) {
+func prepareNamespace(_ context.Context, n *corev1.Namespace) {
 	labelWithName(n) // a generated name is known only now
 	n.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
 	if !slices.Contains(n.Spec.Finalizers, corev1.FinalizerKubernetes) {
@@ -96,6 +82,11 @@ func labelWithName(n *corev1.Namespace) {
 		n.Labels = map[string]string{}
 	}
 	n.Labels[corev1.LabelMetadataName] = n.Name
+}
+
+func validateNewNamespace(n *corev1.Namespace) field.ErrorList {
+	path := field.NewPath("spec", "finalizers")
+	return namespaceFinalizers(n, func(int) *field.Path { return path })
 }
 
 // namespaceFinalizers validates spec.finalizers. path is where an error of each is reported: of a new namespace

@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -32,35 +31,28 @@ func nodeKind(a check.Addresses) kind.Kind[*corev1.Node] {
 				defaultPodCIDRs(&n.Spec)
 			},
 			Status:           kind.StatusOnCreate,
-			PrepareForCreate: func(_ context.Context, n node) { dropKubeletConfig(n, nil) },
-			PrepareForUpdate: func(_ context.Context, n, old node) { dropKubeletConfig(n, old) },
-			Validate:         func(_ context.Context, n node) field.ErrorList { return validateNode(n, a) },
-			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
-				return append(validateNode(n, a), validateNodeUpdate(n, old)...)
-			},
+			PrepareForCreate: func(ctx context.Context, n node) { dropKubeletConfig(ctx, n, nil) },
+			PrepareForUpdate: dropKubeletConfig,
+			Validate: kind.Whole(func(n node) field.ErrorList { return validateNode(n, a) },
+				validateNodeUpdate),
 			Warnings: nodeWarnings,
 		},
-		Show: kind.Show[node]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Status", "The status of the node"), show.Text("Roles", "The roles of the node"), show.Age(),
-				show.Text("Version", show.Doc(corev1.NodeSystemInfo{}, "kubeletVersion")),
-				show.Wide(show.Text("Internal-IP", show.Doc(corev1.NodeStatus{}, "addresses"))),
-				show.Wide(show.Text("External-IP", show.Doc(corev1.NodeStatus{}, "addresses"))),
-				show.Wide(show.Text("OS-Image", show.Doc(corev1.NodeSystemInfo{}, "osImage"))),
-				show.Wide(show.Text("Kernel-Version", show.Doc(corev1.NodeSystemInfo{}, "kernelVersion"))),
-				show.Wide(show.Text("Container-Runtime", show.Doc(corev1.NodeSystemInfo{}, "containerRuntimeVersion"))),
-			},
+		Show: kind.Show[node]{Columns: append(show.Columns(
+			show.Cell("Status", "The status of the node", nodeStatus),
+			show.Cell("Roles", "The roles of the node", nodeRoles)),
+			show.Field("Version", "status.nodeInfo.kubeletVersion"),
+			show.Wide(show.Text("Internal-IP", show.Doc(corev1.NodeStatus{}, "addresses"))),
+			show.Wide(show.Text("External-IP", show.Doc(corev1.NodeStatus{}, "addresses"))),
+			show.Wide(show.Text("OS-Image", show.Doc(corev1.NodeSystemInfo{}, "osImage"))),
+			show.Wide(show.Text("Kernel-Version", show.Doc(corev1.NodeSystemInfo{}, "kernelVersion"))),
+			show.Wide(show.Text("Container-Runtime", show.Doc(corev1.NodeSystemInfo{}, "containerRuntimeVersion")))),
 			Cells: nodeCells,
 		},
 		// What can be allocated is the capacity unless the kubelet reports it.
 		Representation: kind.Typed[node]{OnRead: kind.OnRead[node]{Fields: []string{"status.allocatable"}}},
-		Select: kind.Select[node]{
-			Fields: []kind.SelectableField[node]{
-				{Path: "spec.unschedulable", Get: func(n node) string { return fmt.Sprint(n.Spec.Unschedulable) }},
-			},
-		},
+		Select:         kind.Select[node]{Fields: kind.Fields[node]("spec.unschedulable")},
 		Status: &kind.StatusSubresource[node]{
-			PrepareForUpdate: func(_ context.Context, n, old node) { dropKubeletConfig(n, old) },
+			PrepareForUpdate: dropKubeletConfig,
 			ValidateUpdate:   func(_ context.Context, n, old node) field.ErrorList { return validateNodeUpdate(n, old) },
 		},
 	}
@@ -68,7 +60,7 @@ func nodeKind(a check.Addresses) kind.Kind[*corev1.Node] {
 
 // dropKubeletConfig removes the configuration of kubelets by objects, a feature
 // that is gone, unless the node had it before.
-func dropKubeletConfig(n, old *corev1.Node) {
+func dropKubeletConfig(_ context.Context, n, old *corev1.Node) {
 	if old == nil || old.Spec.ConfigSource == nil {
 		n.Spec.ConfigSource = nil
 	}

@@ -9,9 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-func nodeCells(n *corev1.Node, since func(metav1.Time) string) []any {
+func nodeCells(n *corev1.Node, _ func(metav1.Time) string) []any {
 	return []any{
-		n.Name, nodeStatus(n), nodeRoles(n), since(n.CreationTimestamp), n.Status.NodeInfo.KubeletVersion,
 		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP), orUnknown(n.Status.NodeInfo.OSImage),
 		nodeKernel(n), orUnknown(n.Status.NodeInfo.ContainerRuntimeVersion),
 	}

@@ -25,37 +25,41 @@ func persistentVolumeKind(movable bool) kind.Kind[*corev1.PersistentVolume] {
 		Write: kind.Write[pv]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultVolume,
-			PrepareForCreate: func(_ context.Context, v pv) {
-				v.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: now()}
+			PrepareForCreate:         prepareVolume,
+			Validate: func(_ context.Context, v, old pv) field.ErrorList {
+				if old == nil {
+					return validateVolume(v)
+				}
+				return validateVolumeUpdate(movable, v, old)
 			},
-			Validate:       func(_ context.Context, v pv) field.ErrorList { return validateVolume(v) },
-			ValidateUpdate: func(_ context.Context, v, old pv) field.ErrorList { return validateVolumeUpdate(movable, v, old) },
-			Warnings:       func(_ context.Context, v, _ pv) []string { return podwarnings.PersistentVolume(v) },
+			Warnings: func(_ context.Context, v, _ pv) []string { return podwarnings.PersistentVolume(v) },
 		},
 		Delete: kind.Delete[pv]{ReturnsObject: true},
 		Show: kind.Show[pv]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Capacity", show.Doc(corev1.PersistentVolumeSpec{}, "capacity")),
+			Columns: append(show.Columns(
+				show.Text("Capacity", show.Doc(corev1.PersistentVolumeSpec{}, "capacity")),
 				show.Text("Access Modes", show.Doc(corev1.PersistentVolumeSpec{}, "accessModes")),
-				show.Text("Reclaim Policy", show.Doc(corev1.PersistentVolumeSpec{}, "persistentVolumeReclaimPolicy")),
+				show.Field("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
 				show.Text("Status", show.Doc(corev1.PersistentVolumeStatus{}, "phase")),
 				show.Text("Claim", show.Doc(corev1.PersistentVolumeSpec{}, "claimRef")),
 				show.Text("StorageClass", "StorageClass of the pv"),
 				show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pv"),
-				show.Text("Reason", show.Doc(corev1.PersistentVolumeStatus{}, "reason")), show.Age(),
-				show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeSpec{}, "volumeMode"))),
-			},
+				show.Field("Reason", "status.reason")),
+				show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeSpec{}, "volumeMode")))),
 			Cells: volumeCells,
 		},
-		Status: &kind.StatusSubresource[pv]{
-			PrepareForUpdate: func(_ context.Context, v, old pv) { keepTransition(&v.Status, &old.Status) },
-		},
+		Status: &kind.StatusSubresource[pv]{PrepareForUpdate: keepTransition},
 	}
+}
+
+func prepareVolume(_ context.Context, v *corev1.PersistentVolume) {
+	v.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: now()}
 }
 
 // keepTransition keeps the time at which a volume came to its phase, or notes it where the
 // writer of another phase does not.
-func keepTransition(s, old *corev1.PersistentVolumeStatus) {
+func keepTransition(_ context.Context, v, stored *corev1.PersistentVolume) {
+	s, old := &v.Status, &stored.Status
 	at := s.LastPhaseTransitionTime
 	switch {
 	case s.Phase == old.Phase && at == nil:
@@ -79,7 +83,7 @@ func defaultVolume(v *corev1.PersistentVolume) {
 	podspec.DefaultPersistentVolumeSource(&v.Spec.PersistentVolumeSource)
 }
 
-func volumeCells(v *corev1.PersistentVolume, since func(metav1.Time) string) []any {
+func volumeCells(v *corev1.PersistentVolume, _ func(metav1.Time) string) []any {
 	claim := ""
 	if r := v.Spec.ClaimRef; r != nil {
 		claim = r.Namespace + "/" + r.Name
@@ -90,10 +94,9 @@ func volumeCells(v *corev1.PersistentVolume, since func(metav1.Time) string) []a
 	}
 	capacity := v.Spec.Capacity[corev1.ResourceStorage]
 	return []any{
-		v.Name, capacity.String(), accessModes(v.Spec.AccessModes), string(v.Spec.PersistentVolumeReclaimPolicy),
-		phase, claim,
-		classOf(v.Annotations, v.Spec.StorageClassName), orUnset(v.Spec.VolumeAttributesClassName), v.Status.Reason,
-		since(v.CreationTimestamp), volumeMode(v.Spec.VolumeMode),
+		capacity.String(), accessModes(v.Spec.AccessModes), phase, claim,
+		classOf(v.Annotations, v.Spec.StorageClassName),
+		orUnset(v.Spec.VolumeAttributesClassName), volumeMode(v.Spec.VolumeMode),
 	}
 }
 

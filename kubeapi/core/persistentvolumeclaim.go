@@ -12,14 +12,12 @@ import (
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/podspec/podwarnings"
-	"triplane.dev/kubeapi/podspec/volume"
 	"triplane.dev/kubeapi/show"
 )
 
 // persistentVolumeClaimKind declares persistent volume claims.
 func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 	type pvc = *corev1.PersistentVolumeClaim
-	spec := field.NewPath("spec")
 	return kind.Kind[pvc]{
 		Hub: gvk("PersistentVolumeClaim"), Namespaced: true,
 		Representation: kind.Typed[pvc]{LateDefaults: true,
@@ -40,30 +38,21 @@ func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 			},
 			Warnings:         claimWarnings,
 			PrepareForUpdate: func(_ context.Context, c, old pvc) { bothDataSources(&c.Spec, old.Spec.DataSource) },
-			Validate: func(_ context.Context, c pvc) field.ErrorList {
-				return volume.ClaimSpec(&c.Spec,
-					nil, spec)
-			},
-			ValidateUpdate: func(_ context.Context, c, old pvc) field.ErrorList {
-				return append(volume.ClaimSpec(&c.Spec, &old.Spec, spec), claimKept(c, old, spec)...)
-			},
+			Validate:         validateClaim,
 		},
 		Delete: kind.Delete[pvc]{ReturnsObject: true},
 		Show: kind.Show[pvc]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Status", show.Doc(corev1.PersistentVolumeClaimStatus{}, "phase")),
-				show.Text("Volume", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeName")),
+			Columns: append(show.Columns(
+				show.Text("Status", show.Doc(corev1.PersistentVolumeClaimStatus{}, "phase")),
+				show.Field("Volume", "spec.volumeName"),
 				show.Text("Capacity", show.Doc(corev1.PersistentVolumeClaimStatus{}, "capacity")),
 				show.Text("Access Modes", show.Doc(corev1.PersistentVolumeClaimStatus{}, "accessModes")),
 				show.Text("StorageClass", "StorageClass of the pvc"),
-				show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pvc"), show.Age(),
-				show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeMode"))),
-			},
+				show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pvc")),
+				show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeMode")))),
 			Cells: claimCells,
 		},
-		Status: &kind.StatusSubresource[pvc]{
-			ValidateUpdate: func(_ context.Context, c, _ pvc) field.ErrorList { return validateClaimStatus(c) },
-		},
+		Status: &kind.StatusSubresource[pvc]{ValidateUpdate: kind.Whole(validateClaimStatus)},
 	}
 }
 

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -20,6 +21,14 @@ var resizeStates = []corev1.ClaimResourceStatus{
 	corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
 	corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible,
 	corev1.PersistentVolumeClaimNodeResizePending,
+}
+
+func validateClaim(_ context.Context, c, old *corev1.PersistentVolumeClaim) field.ErrorList {
+	spec := field.NewPath("spec")
+	if old == nil {
+		return volume.ClaimSpec(&c.Spec, nil, spec)
+	}
+	return append(volume.ClaimSpec(&c.Spec, &old.Spec, spec), claimKept(c, old, spec)...)
 }
 
 func validateClaimStatus(c *corev1.PersistentVolumeClaim) field.ErrorList {

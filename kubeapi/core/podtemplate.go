@@ -2,9 +2,9 @@ package core
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
@@ -22,31 +22,23 @@ func podTemplateKind(o podspec.Options) kind.Kind[*corev1.PodTemplate] {
 		Representation: kind.Typed[*corev1.PodTemplate]{MetadataOnUpdate: kind.MetadataChange},
 		Names:          kind.Names{Plural: "podtemplates"},
 		Write: kind.Write[*corev1.PodTemplate]{
-			AllowUnconditionalUpdate: true,
-			Default:                  func(t *corev1.PodTemplate) { podspec.Default(&t.Template) },
-			CountsGeneration:         true,
-			Changed:                  func(t, old *corev1.PodTemplate) bool { return check.Differs(&t.Template, &old.Template) },
-			Validate: func(_ context.Context, t *corev1.PodTemplate) field.ErrorList {
-				return podvalidation.Template(o, &t.Template, field.NewPath("template"))
-			},
-			ValidateUpdate: func(_ context.Context, t, old *corev1.PodTemplate) field.ErrorList {
-				return podvalidation.Template(o.Ratchet(&old.Template.Spec), &t.Template, field.NewPath("template"))
-			},
-			Warnings: func(_ context.Context, t, old *corev1.PodTemplate) []string {
-				return workload.TemplateWarnings(t, old, &t.Template, field.NewPath("template"))
-			},
+			AllowUnconditionalUpdate: true, CountsGeneration: true,
+			Default:  func(t *corev1.PodTemplate) { podspec.Default(&t.Template) },
+			Changed:  func(t, old *corev1.PodTemplate) bool { return check.Differs(&t.Template, &old.Template) },
+			Validate: workload.Validate(o, validatePodTemplate),
+			Warnings: podTemplateWarnings,
 		},
 		Delete: kind.Delete[*corev1.PodTemplate]{ReturnsObject: true},
-		Show: kind.Show[*corev1.PodTemplate]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Containers", "Names of each container in the template."),
-				show.Text("Images", "Images referenced by each container in the template."),
-				show.Text("Pod Labels", "The labels for the pod template."),
-			},
-			Cells: func(t *corev1.PodTemplate, _ func(metav1.Time) string) []any {
-				names, images := show.Containers(t.Template.Spec.Containers)
-				return []any{t.Name, names, images, show.Labels(t.Template.Labels)}
-			},
-		},
+		Show: kind.Show[*corev1.PodTemplate]{Columns: slices.Concat([]kind.Column{show.Name()},
+			workload.Containers[*corev1.PodTemplate](),
+			[]kind.Column{show.Field("Pod Labels", "template.metadata.labels", "The labels for the pod template.")})},
 	}
+}
+
+func validatePodTemplate(o podspec.Options, t, _ *corev1.PodTemplate) field.ErrorList {
+	return podvalidation.Template(o, &t.Template, field.NewPath("template"))
+}
+
+func podTemplateWarnings(_ context.Context, t, old *corev1.PodTemplate) []string {
+	return workload.TemplateWarnings(t, old, &t.Template, field.NewPath("template"))
 }

@@ -2,10 +2,8 @@ package core
 
 import (
 	"context"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -27,59 +25,22 @@ func replicationControllerKind(o podspec.Options) kind.Kind[*corev1.ReplicationC
 		Hub: gvk("ReplicationController"), Namespaced: true, Prefix: "controllers",
 		Representation: kind.Typed[rc]{MetadataOnUpdate: kind.MetadataChange,
 			OnRead: kind.OnRead[rc]{Fields: []string{"metadata.labels"}}}, // which come from the template
-		Names: kind.Names{
-			Plural:     "replicationcontrollers",
-			ShortNames: []string{"rc"}, Categories: []string{"all"},
-		},
+		Names: kind.Names{Plural: "replicationcontrollers", ShortNames: []string{"rc"}, Categories: []string{"all"}},
 		Write: kind.Write[rc]{
 			ValidateName:             check.SubdomainName,
-			AllowUnconditionalUpdate: true,
-			Default:                  defaultReplicationController,
-			CountsGeneration:         true,
-			Validate:                 func(_ context.Context, r rc) field.ErrorList { return validateRC(o, r) },
-			ValidateUpdate: func(_ context.Context, r, old rc) field.ErrorList {
-				if t := old.Spec.Template; t != nil {
-					return validateRC(o.Ratchet(&t.Spec), r)
-				}
-				return validateRC(o, r)
-			},
+			AllowUnconditionalUpdate: true, CountsGeneration: true,
+			Default:  defaultReplicationController,
+			Validate: workload.Validate(o, validateRC),
 			Warnings: rcWarnings,
 		},
 		Delete: kind.Delete[rc]{GarbageCollection: kind.OrphanDependents},
-		Show: kind.Show[rc]{
-			Columns: workload.Columns(show.Doc(corev1.ReplicationControllerSpec{}, "selector"),
-				show.Name(), show.Int("Desired", show.Doc(corev1.ReplicationControllerSpec{}, "replicas")),
-				show.Int("Current", show.Doc(corev1.ReplicationControllerStatus{}, "replicas")),
-				show.Int("Ready", show.Doc(corev1.ReplicationControllerStatus{}, "readyReplicas")), show.Age(),
-			),
-			Cells: func(r rc, since func(metav1.Time) string) []any {
-				names, images := "", ""
-				if r.Spec.Template != nil {
-					names, images = show.Containers(r.Spec.Template.Spec.Containers)
-				}
-				return []any{
-					r.Name, int64(ptr.Deref(r.Spec.Replicas, 0)), int64(r.Status.Replicas), int64(r.Status.ReadyReplicas),
-					since(r.CreationTimestamp), names, images, show.Labels(r.Spec.Selector),
-				}
-			},
-		},
-		Select: kind.Select[rc]{
-			Fields: []kind.SelectableField[rc]{
-				{Path: "status.replicas", Get: func(r rc) string { return strconv.Itoa(int(r.Status.Replicas)) }},
-			},
-		},
-		Status: &kind.StatusSubresource[rc]{
-			ValidateUpdate: func(_ context.Context, r, _ rc) field.ErrorList { return rcStatus(&r.Status) },
-		},
-		Scale: &kind.ScaleSubresource[rc]{
-			Get: func(r rc) (*kind.Scale, error) {
-				return &kind.Scale{
-					Replicas: ptr.Deref(r.Spec.Replicas, 0), StatusReplicas: r.Status.Replicas,
-					Selector: labels.SelectorFromSet(r.Spec.Selector).String(),
-				}, nil
-			},
-			Set: func(r rc, n int32) error { r.Spec.Replicas = &n; return nil },
-		},
+		Show: kind.Show[rc]{Columns: workload.Columns[rc]([]kind.Column{
+			show.Field("Desired", "spec.replicas"), show.Field("Current", "status.replicas"),
+			show.Field("Ready", "status.readyReplicas"),
+		}, show.Field("Selector", "spec.selector"))},
+		Select: kind.Select[rc]{Fields: kind.Fields[rc]("status.replicas")},
+		Status: &kind.StatusSubresource[rc]{ValidateUpdate: rcStatus},
+		Scale:  kind.ScaleOf[rc](),
 	}
 }
 
@@ -108,10 +69,14 @@ func rcWarnings(_ context.Context, r, old *corev1.ReplicationController) []strin
 	if template == nil {
 		template = &corev1.PodTemplateSpec{}
 	}
-	return workload.Warnings(r, old, template, field.NewPath("spec", "template"))
+	warnings := workload.TemplateWarnings(r, old, template, field.NewPath("spec", "template"))
+	if old == nil {
+		warnings = append(workload.NameWarnings(r.Name), warnings...)
+	}
+	return warnings
 }
 
-func validateRC(o podspec.Options, r *corev1.ReplicationController) field.ErrorList {
+func validateRC(o podspec.Options, r, _ *corev1.ReplicationController) field.ErrorList {
 	path, s := field.NewPath("spec"), &r.Spec
 	errs := check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))
 	if len(s.Selector) == 0 {
@@ -129,8 +94,8 @@ func validateRC(o podspec.Options, r *corev1.ReplicationController) field.ErrorL
 	return append(errs, workload.AlwaysRestarted(s.Template, "ReplicationController", t)...)
 }
 
-func rcStatus(s *corev1.ReplicationControllerStatus) field.ErrorList {
-	path := field.NewPath("status")
+func rcStatus(_ context.Context, r, _ *corev1.ReplicationController) field.ErrorList {
+	s, path := &r.Status, field.NewPath("status")
 	errs := workload.Counts(path,
 		workload.Count("replicas", s.Replicas), workload.Count("fullyLabeledReplicas", s.FullyLabeledReplicas),
 		workload.Count("readyReplicas", s.ReadyReplicas), workload.Count("availableReplicas", s.AvailableReplicas),

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/podspec"
@@ -29,35 +28,22 @@ func resourceQuotaKind() kind.Kind[*corev1.ResourceQuota] {
 				podspec.RoundResources(q.Status.Hard)
 				podspec.RoundResources(q.Status.Used)
 			},
-			Validate: func(_ context.Context, q *corev1.ResourceQuota) field.ErrorList { return quotaSpec(&q.Spec) },
-			ValidateUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) field.ErrorList {
-				return append(quotaSpec(&q.Spec), quotaScopesKept(q, old)...)
-			},
+			Validate: kind.Whole(quotaSpec, quotaScopesKept),
 			Warnings: quotaWarnings,
 		},
 		Delete: kind.Delete[*corev1.ResourceQuota]{ReturnsObject: true},
 		Show: kind.Show[*corev1.ResourceQuota]{
-			Columns: []kind.Column{
-				show.Name(),
+			Columns: show.Columns(
 				show.Text("Request", "Request represents a minimum amount of cpu/memory that a container may consume."),
-				show.Text("Limit", "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."),
-				show.Age(),
-			},
-			Cells: func(q *corev1.ResourceQuota, since func(metav1.Time) string) []any {
-				requests, limits := quotaCells(q)
-				return []any{q.Name, requests, limits, since(q.CreationTimestamp)}
-			},
+				show.Text("Limit",
+					"Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.")),
+			Cells: quotaCells,
 		},
-		Status: &kind.StatusSubresource[*corev1.ResourceQuota]{
-			ValidateUpdate: func(_ context.Context, q,
-				_ *corev1.ResourceQuota) field.ErrorList {
-				return quotaStatus(&q.Status)
-			},
-		},
+		Status: &kind.StatusSubresource[*corev1.ResourceQuota]{ValidateUpdate: kind.Whole(quotaStatus)},
 	}
 }
 
-func quotaCells(q *corev1.ResourceQuota) (requests, limits string) {
+func quotaCells(q *corev1.ResourceQuota, _ func(metav1.Time) string) []any {
 	var r, l []string
 	for _, name := range sortedNames(q.Status.Hard) {
 		used, hard := q.Status.Used[name], q.Status.Hard[name]
@@ -68,7 +54,7 @@ func quotaCells(q *corev1.ResourceQuota) (requests, limits string) {
 			r = append(r, text)
 		}
 	}
-	return strings.Join(r, ", "), strings.Join(l, ", ")
+	return []any{strings.Join(r, ", "), strings.Join(l, ", ")}
 }
 
 func sortedNames(l corev1.ResourceList) []corev1.ResourceName {

@@ -26,13 +26,14 @@ func quotaAmounts(l corev1.ResourceList, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func quotaStatus(s *corev1.ResourceQuotaStatus) field.ErrorList {
+func quotaStatus(q *corev1.ResourceQuota) field.ErrorList {
+	s := &q.Status
 	errs := quotaAmounts(s.Hard, field.NewPath("status", "hard"))
 	return append(errs, quotaAmounts(s.Used, field.NewPath("status", "used"))...)
 }
 
-func quotaSpec(s *corev1.ResourceQuotaSpec) field.ErrorList {
-	path := field.NewPath("spec")
+func quotaSpec(q *corev1.ResourceQuota) field.ErrorList {
+	s, path := &q.Spec, field.NewPath("spec")
 	errs := quotaAmounts(s.Hard, path.Child("hard"))
 	errs = append(errs, quotaScopes(s, path.Child("scopes"))...)
 	if s.ScopeSelector != nil {

@@ -3,14 +3,10 @@ package core
 import (
 	"context"
 	"crypto/tls"
-	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -28,30 +24,12 @@ func secretKind() kind.Kind[*corev1.Secret] {
 					s.Type = old.Type
 				}
 			},
-			Validate: func(_ context.Context, s *corev1.Secret) field.ErrorList { return validateSecret(s) },
-			ValidateUpdate: func(_ context.Context, s, old *corev1.Secret) field.ErrorList {
-				errs := check.Immutable(s.Type, old.Type, field.NewPath("type"))
-				errs = append(errs, immutableFlag(s.Immutable, old.Immutable, map[string]bool{
-					"data": reflect.DeepEqual(s.Data, old.Data), // an empty map is a change
-				}, "data")...)
-				return append(errs, validateSecret(s)...)
-			},
-			Warnings: func(_ context.Context, s, _ *corev1.Secret) []string { return secretWarnings(s) },
+			Validate: validateSecret,
+			Warnings: secretWarnings,
 		},
 		Show: kind.Show[*corev1.Secret]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Type", show.Doc(corev1.Secret{}, "type")),
-				show.Text("Data", show.Doc(corev1.Secret{}, "data")), show.Age(),
-			},
-			Cells: func(s *corev1.Secret, since func(metav1.Time) string) []any {
-				return []any{s.Name, string(s.Type), int64(len(s.Data)), since(s.CreationTimestamp)}
-			},
-		},
-		Select: kind.Select[*corev1.Secret]{
-			Fields: []kind.SelectableField[*corev1.Secret]{
-				{Path: "type", Get: func(s *corev1.Secret) string { return string(s.Type) }},
-			},
-		},
+			Columns: show.Columns(show.Field("Type", "type"), show.AsText(show.Field("Data", "data")))},
+		Select: kind.Select[*corev1.Secret]{Fields: kind.Fields[*corev1.Secret]("type")},
 	}
 }
 
@@ -60,7 +38,7 @@ func secretKind() kind.Kind[*corev1.Secret] {
 const maxKeyText = 16 << 10
 
 // secretWarnings warns of a certificate and a key that do not belong together.
-func secretWarnings(s *corev1.Secret) []string {
+func secretWarnings(_ context.Context, s, _ *corev1.Secret) []string {
 	if s.Type != corev1.SecretTypeTLS || len(s.Data[corev1.TLSPrivateKeyKey]) > maxKeyText {
 		return nil
 	}

@@ -1,15 +1,25 @@
 package core
 
 import (
+	"context"
 	"encoding/json"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane.dev/kubeapi/check"
 )
 
-func validateSecret(s *corev1.Secret) field.ErrorList {
+func validateSecret(_ context.Context, s, old *corev1.Secret) field.ErrorList {
 	var errs field.ErrorList
+	if old != nil {
+		errs = check.Immutable(s.Type, old.Type, field.NewPath("type"))
+		errs = append(errs, immutableFlag(s.Immutable, old.Immutable, map[string]bool{
+			"data": reflect.DeepEqual(s.Data, old.Data), // an empty map is a change
+		}, "data")...)
+	}
 	data := field.NewPath("data")
 	size := 0
 	for _, k := range sets.List(sets.KeySet(s.Data)) {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/show"
@@ -19,7 +18,7 @@ func enforcesMountable(s *corev1.ServiceAccount) bool {
 }
 
 // bareSecretNames leaves of an account's secrets what counts, their names.
-func bareSecretNames(s *corev1.ServiceAccount) {
+func bareSecretNames(_ context.Context, s *corev1.ServiceAccount) {
 	for i := range s.Secrets {
 		s.Secrets[i] = corev1.ObjectReference{Name: s.Secrets[i].Name}
 	}
@@ -31,8 +30,10 @@ func serviceAccountKind() kind.Kind[*corev1.ServiceAccount] {
 		Hub: gvk("ServiceAccount"), Namespaced: true,
 		Names: kind.Names{Plural: "serviceaccounts", ShortNames: []string{"sa"}},
 		Write: kind.Write[*corev1.ServiceAccount]{
-			PrepareForCreate:         func(_ context.Context, s *corev1.ServiceAccount) { bareSecretNames(s) },
-			PrepareForUpdate:         func(_ context.Context, s, _ *corev1.ServiceAccount) { bareSecretNames(s) },
+			PrepareForCreate: bareSecretNames,
+			PrepareForUpdate: func(ctx context.Context, s, _ *corev1.ServiceAccount) {
+				bareSecretNames(ctx, s)
+			},
 			AllowUnconditionalUpdate: true,
 			Warnings: func(_ context.Context, s, old *corev1.ServiceAccount) []string {
 				if enforcesMountable(s) && (old == nil || !enforcesMountable(old)) {
@@ -43,11 +44,6 @@ func serviceAccountKind() kind.Kind[*corev1.ServiceAccount] {
 			},
 		},
 		Delete: kind.Delete[*corev1.ServiceAccount]{ReturnsObject: true},
-		Show: kind.Show[*corev1.ServiceAccount]{
-			Columns: []kind.Column{show.Name(), show.Age()},
-			Cells: func(s *corev1.ServiceAccount, since func(metav1.Time) string) []any {
-				return []any{s.Name, since(s.CreationTimestamp)}
-			},
-		},
+		Show:   kind.Show[*corev1.ServiceAccount]{Columns: show.Columns()},
 	}
 }

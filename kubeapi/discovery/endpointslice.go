@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -34,23 +33,15 @@ func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 		Write: kind.Write[slice]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSlice,
-			PrepareForCreate: func(_ context.Context, s slice) {
-				dropTopology(s, nil)
-				s.Generation = 1
-			},
-			PrepareForUpdate: func(_ context.Context, s, old slice) {
-				now, before := s.DeepCopy(), old.DeepCopy()
-				now.TypeMeta, now.ObjectMeta, before.ObjectMeta = old.TypeMeta, old.ObjectMeta, old.ObjectMeta
-				if check.Differs(now, before) || check.Differs(s.Labels, old.Labels) {
-					s.Generation = old.Generation + 1
+			PrepareForCreate:         prepareForCreate,
+			PrepareForUpdate:         prepareForUpdate,
+			Validate: func(_ context.Context, s, old slice) field.ErrorList {
+				if old == nil {
+					return validateSlice(s, nil, ips)
 				}
-				dropTopology(s, old) // a try to set it counts as a change
+				return validateSlice(s, old.Endpoints, ips)
 			},
-			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil, ips) },
-			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
-				return append(validateSlice(s, old.Endpoints, ips), check.Fixed(s.AddressType, old.AddressType,
-					field.NewPath("addressType"))...)
-			},
+			Fixed: []string{"addressType"},
 			Warnings: func(_ context.Context, s, _ slice) []string {
 				if s.AddressType == discoveryv1.AddressTypeFQDN {
 					return []string{"spec.addressType: FQDN endpoints are deprecated"}
@@ -61,17 +52,9 @@ func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 				return nil
 			},
 		},
-		Show: kind.Show[slice]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("AddressType", show.Doc(discoveryv1.EndpointSlice{}, "addressType")),
-				show.Text("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports")),
-				show.Text("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints")), show.Age(),
-			},
-			Cells: func(s slice, since func(metav1.Time) string) []any {
-				return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints),
-					since(s.CreationTimestamp)}
-			},
-		},
+		Show: kind.Show[slice]{Columns: show.Columns(show.Field("AddressType", "addressType"),
+			show.Cell("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports"), portsCell),
+			show.Cell("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints"), endpointsCell))},
 	}
 }
 
@@ -262,7 +245,8 @@ func slicePorts(ports []discoveryv1.EndpointPort, list *field.Path) field.ErrorL
 
 const shown = 3
 
-func portsCell(ports []discoveryv1.EndpointPort) string {
+func portsCell(s slice) string {
+	ports := s.Ports
 	if len(ports) == 0 {
 		return "<unset>"
 	}
@@ -281,7 +265,8 @@ func portsCell(ports []discoveryv1.EndpointPort) string {
 	return cmp.Or(more(out, len(ports)), "<unset>")
 }
 
-func endpointsCell(endpoints []discoveryv1.Endpoint) string {
+func endpointsCell(s slice) string {
+	endpoints := s.Endpoints
 	if len(endpoints) == 0 {
 		return "<unset>"
 	}
@@ -303,4 +288,18 @@ func more(list []string, total int) string {
 		return fmt.Sprintf("%s + %d more...", text, total-shown)
 	}
 	return text
+}
+
+func prepareForCreate(_ context.Context, s slice) {
+	dropTopology(s, nil)
+	s.Generation = 1
+}
+
+func prepareForUpdate(_ context.Context, s, old slice) {
+	now, before := s.DeepCopy(), old.DeepCopy()
+	now.TypeMeta, now.ObjectMeta, before.ObjectMeta = old.TypeMeta, old.ObjectMeta, old.ObjectMeta
+	if check.Differs(now, before) || check.Differs(s.Labels, old.Labels) {
+		s.Generation = old.Generation + 1
+	}
+	dropTopology(s, old) // a try to set it counts as a change
 }

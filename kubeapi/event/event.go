@@ -1,7 +1,7 @@
 package event
 
 import (
-	"context"
+	"cmp"
 	"strings"
 	"time"
 
@@ -24,22 +24,14 @@ func Kind(ttl time.Duration) kind.Kind[*corev1.Event] {
 		Uncached:       true,
 		Names:          kind.Names{Plural: "events", ShortNames: []string{"ev"}},
 		Write: kind.Write[event]{
-			AllowCreateOnUpdate:      true,
-			AllowUnconditionalUpdate: true,
-			Validate: func(_ context.Context, e event) field.ErrorList {
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+			Validate: kind.Whole(func(e event) field.ErrorList {
 				return Validate(e,
 					"reportingComponent")
-			},
-			ValidateUpdate: func(_ context.Context, e, _ event) field.ErrorList {
-				return Validate(e,
-					"reportingComponent")
-			},
+			}),
 		},
 		Delete: kind.Delete[event]{GarbageCollection: kind.Unsupported},
-		Show: kind.Show[event]{
-			Columns: columns(),
-			Cells:   cells,
-		},
+		Show:   kind.Show[event]{Columns: columns(), Cells: cells},
 		Select: kind.Select[event]{Fields: selectableFields()},
 	}
 }
@@ -99,26 +91,11 @@ func eventSource(e *corev1.Event) string {
 
 // selectableFields are the selectable fields of events in the core group's names.
 func selectableFields() []kind.SelectableField[*corev1.Event] {
-	type event = *corev1.Event
-	f := func(path string, get func(e event) string) kind.SelectableField[event] {
-		return kind.SelectableField[event]{Path: path, Get: get}
-	}
-	return []kind.SelectableField[event]{
-		f("involvedObject.kind", func(e event) string { return e.InvolvedObject.Kind }),
-		f("involvedObject.namespace", func(e event) string { return e.InvolvedObject.Namespace }),
-		f("involvedObject.name", func(e event) string { return e.InvolvedObject.Name }),
-		f("involvedObject.uid", func(e event) string { return string(e.InvolvedObject.UID) }),
-		f("involvedObject.apiVersion", func(e event) string { return e.InvolvedObject.APIVersion }),
-		f("involvedObject.resourceVersion", func(e event) string { return e.InvolvedObject.ResourceVersion }),
-		f("involvedObject.fieldPath", func(e event) string { return e.InvolvedObject.FieldPath }),
-		f("reason", func(e event) string { return e.Reason }),
-		f("reportingComponent", func(e event) string { return e.ReportingController }),
-		{Path: "source", Reads: []string{"source.component", "reportingComponent"}, Get: func(e event) string {
-			if e.Source.Component != "" {
-				return e.Source.Component
-			}
-			return e.ReportingController
-		}},
-		f("type", func(e event) string { return e.Type }),
-	}
+	fields := kind.Fields[*corev1.Event]("involvedObject.kind", "involvedObject.namespace", "involvedObject.name",
+		"involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",
+		"reason", "reportingComponent", "type")
+	return append(fields, kind.SelectableField[*corev1.Event]{Path: "source",
+		Reads: []string{"source.component", "reportingComponent"}, Get: selectedSource})
 }
+
+func selectedSource(e *corev1.Event) string { return cmp.Or(e.Source.Component, e.ReportingController) }

@@ -27,11 +27,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 func eventKind(ttl time.Duration) kind.Kind[*corev1.Event] {
 	k := event.Kind(ttl)
 	k.Prefix = "events"
-	k.Write.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
-	k.Write.ValidateUpdate = func(_ context.Context, e,
-		old *corev1.Event) field.ErrorList {
-		return validateUpdate(e, old)
-	}
+	k.Write.Validate = validate
 	k.Select.Labels = map[string]string{"reason": "reason", "reportingController": "reportingComponent", "type": "type"}
 	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
 		k.Select.Labels["regarding."+f] = "involvedObject." + f
@@ -46,7 +42,10 @@ func invalid(path, message string) *field.Error {
 	return field.Invalid(field.NewPath(path), "", message)
 }
 
-func validate(e *corev1.Event) field.ErrorList {
+func validate(_ context.Context, e, old *corev1.Event) field.ErrorList {
+	if old != nil {
+		return validateUpdate(e, old)
+	}
 	errs := event.Validate(e, "reportingController")
 	if e.EventTime.IsZero() {
 		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))

@@ -15,12 +15,12 @@ func TestDeclared(t *testing.T) {
 
 func TestDefaultsOfTheServerAreValid(t *testing.T) {
 	for _, s := range flowcontrol.DefaultSchemas() {
-		if errs := flowSchemaKind().Write.Validate(context.Background(), s); len(errs) > 0 {
+		if errs := flowSchemaKind().Write.Validate(context.Background(), s, nil); len(errs) > 0 {
 			t.Errorf("%s: %v", s.Name, errs)
 		}
 	}
 	for _, l := range flowcontrol.DefaultLevels() {
-		if errs := priorityLevelKind().Write.Validate(context.Background(), l); len(errs) > 0 {
+		if errs := priorityLevelKind().Write.Validate(context.Background(), l, nil); len(errs) > 0 {
 			t.Errorf("%s: %v", l.Name, errs)
 		}
 	}

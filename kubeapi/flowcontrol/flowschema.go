@@ -2,13 +2,11 @@ package flowcontrol
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -29,55 +27,22 @@ func flowSchemaKind() kind.Kind[*flowv1.FlowSchema] {
 			MetadataOnStatus: kind.MetadataOnce},
 		Names: kind.Names{Plural: "flowschemas"},
 		Write: kind.Write[*flowv1.FlowSchema]{
-			Default: func(f *flowv1.FlowSchema) {
-				if f.Spec.MatchingPrecedence == 0 {
-					f.Spec.MatchingPrecedence = 1000
-				}
-			},
-			CountsGeneration: true,
-			Validate:         func(_ context.Context, f *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
-			ValidateUpdate: func(_ context.Context, f,
-				_ *flowv1.FlowSchema) field.ErrorList {
-				return validateFlow(f)
-			},
-			AllowUnconditionalUpdate: true,
+			Default:          defaultFlow,
+			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			Validate: kind.Whole(validateFlow),
 		},
 		Show: kind.Show[*flowv1.FlowSchema]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Text("PriorityLevel", show.Doc(flowv1.PriorityLevelConfigurationReference{}, "name")),
-				show.Text("MatchingPrecedence", show.Doc(flowv1.FlowSchemaSpec{}, "matchingPrecedence")),
-				show.Text("DistinguisherMethod", show.Doc(flowv1.FlowSchemaSpec{}, "distinguisherMethod")),
-				show.Age(),
-				show.Text("MissingPL", "references a broken or non-existent PriorityLevelConfiguration"),
-			},
-			Cells: func(f *flowv1.FlowSchema, since func(metav1.Time) string) []any {
-				method, missing := "<none>", "?"
-				if m := f.Spec.DistinguisherMethod; m != nil {
-					method = string(m.Type)
-				}
-				for _, c := range f.Status.Conditions {
-					if c.Type == flowv1.FlowSchemaConditionDangling {
-						missing = string(c.Status)
-					}
-				}
-				return []any{f.Name, f.Spec.PriorityLevelConfiguration.Name, int64(f.Spec.MatchingPrecedence), method,
-					since(f.CreationTimestamp), missing}
-			},
+			Columns: append(show.Columns(show.Field("PriorityLevel", "spec.priorityLevelConfiguration.name"),
+				show.AsText(show.Field("MatchingPrecedence", "spec.matchingPrecedence")),
+				show.Cell("DistinguisherMethod", show.Doc(flowv1.FlowSchemaSpec{}, "distinguisherMethod"),
+					distinguisher)),
+				show.Cell("MissingPL", "references a broken or non-existent PriorityLevelConfiguration", missingLevel)),
 			Compare: func(a, b *flowv1.FlowSchema) int {
 				return cmp.Or(cmp.Compare(a.Spec.MatchingPrecedence, b.Spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
 			},
 		},
-		Status: &kind.StatusSubresource[*flowv1.FlowSchema]{
-			Metadata: kind.WholeMetadata,
-			ValidateUpdate: func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList {
-				types := make([]string, len(f.Status.Conditions))
-				for i, c := range f.Status.Conditions {
-					types[i] = string(c.Type)
-				}
-				return check.ConditionsUnique(types, field.NewPath("status", "conditions"))
-			},
-		},
+		Status: &kind.StatusSubresource[*flowv1.FlowSchema]{Metadata: kind.WholeMetadata,
+			ValidateUpdate: kind.Whole(validateFlowStatus)},
 	}
 }
 
@@ -287,4 +252,33 @@ func urlFault(u string) string {
 		return "wildcard can only do suffix matching"
 	}
 	return ""
+}
+
+func defaultFlow(f *flowv1.FlowSchema) {
+	f.Spec.MatchingPrecedence = cmp.Or(f.Spec.MatchingPrecedence, 1000)
+}
+
+func distinguisher(f *flowv1.FlowSchema) string {
+	if m := f.Spec.DistinguisherMethod; m != nil {
+		return string(m.Type)
+	}
+	return show.None
+}
+
+func missingLevel(f *flowv1.FlowSchema) string {
+	missing := "?"
+	for _, c := range f.Status.Conditions {
+		if c.Type == flowv1.FlowSchemaConditionDangling {
+			missing = string(c.Status)
+		}
+	}
+	return missing
+}
+
+func validateFlowStatus(o *flowv1.FlowSchema) field.ErrorList {
+	types := make([]string, len(o.Status.Conditions))
+	for i := range types {
+		types[i] = string(o.Status.Conditions[i].Type)
+	}
+	return check.ConditionsUnique(types, field.NewPath("status", "conditions"))
 }

@@ -1,7 +1,6 @@
 package flowcontrol
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -32,39 +31,25 @@ func priorityLevelKind() kind.Kind[*flowv1.PriorityLevelConfiguration] {
 			MetadataOnStatus: kind.MetadataOnce},
 		Names: kind.Names{Plural: "prioritylevelconfigurations"},
 		Write: kind.Write[*level]{
-			Default:                  defaultLevel,
-			CountsGeneration:         true,
-			Validate:                 func(_ context.Context, l *level) field.ErrorList { return validateLevel(l) },
-			ValidateUpdate:           func(_ context.Context, l, _ *level) field.ErrorList { return validateLevel(l) },
-			AllowUnconditionalUpdate: true,
+			Default:          defaultLevel,
+			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			Validate: kind.Whole(validateLevel),
 		},
 		Show: kind.Show[*level]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Text("Type", show.Doc(flowv1.PriorityLevelConfigurationSpec{}, "type")),
+			Columns: show.Columns(show.AsText(show.Field("Type", "spec.type")),
 				show.Text("NominalConcurrencyShares", show.Doc(flowv1.LimitedPriorityLevelConfiguration{},
 					"nominalConcurrencyShares")),
 				show.Text("Queues", show.Doc(flowv1.QueuingConfiguration{}, "queues")),
 				show.Text("HandSize", show.Doc(flowv1.QueuingConfiguration{}, "handSize")),
-				show.Text("QueueLengthLimit", show.Doc(flowv1.QueuingConfiguration{}, "queueLengthLimit")),
-				show.Age(),
-			},
+				show.Text("QueueLengthLimit", show.Doc(flowv1.QueuingConfiguration{}, "queueLengthLimit"))),
 			Cells: levelCells,
 		},
-		Status: &kind.StatusSubresource[*level]{
-			Metadata: kind.WholeMetadata,
-			ValidateUpdate: func(_ context.Context, l, _ *level) field.ErrorList {
-				types := make([]string, len(l.Status.Conditions))
-				for i, c := range l.Status.Conditions {
-					types[i] = string(c.Type)
-				}
-				return check.ConditionsUnique(types, field.NewPath("status", "conditions"))
-			},
-		},
+		Status: &kind.StatusSubresource[*level]{Metadata: kind.WholeMetadata,
+			ValidateUpdate: kind.Whole(validateLevelStatus)},
 	}
 }
 
-func levelCells(l *flowv1.PriorityLevelConfiguration, since func(metav1.Time) string) []any {
+func levelCells(l *flowv1.PriorityLevelConfiguration, _ func(metav1.Time) string) []any {
 	none := "<none>"
 	var shares, queues, hand, length any = none, none, none, none
 	if x := l.Spec.Limited; x != nil {
@@ -73,7 +58,7 @@ func levelCells(l *flowv1.PriorityLevelConfiguration, since func(metav1.Time) st
 			queues, hand, length = int64(q.Queues), int64(q.HandSize), int64(q.QueueLengthLimit)
 		}
 	}
-	return []any{l.Name, string(l.Spec.Type), shares, queues, hand, length, since(l.CreationTimestamp)}
+	return []any{shares, queues, hand, length}
 }
 
 func defaultLevel(l *flowv1.PriorityLevelConfiguration) {
@@ -247,4 +232,12 @@ func validateQueuing(q *flowv1.QueuingConfiguration, path *field.Path) field.Err
 // entropy is how many bits dealing a hand from a deck takes.
 func entropy(deck, hand int32) int {
 	return int(math.Ceil(math.Log2(float64(deck)) * float64(hand)))
+}
+
+func validateLevelStatus(o *flowv1.PriorityLevelConfiguration) field.ErrorList {
+	types := make([]string, len(o.Status.Conditions))
+	for i := range types {
+		types[i] = string(o.Status.Conditions[i].Type)
+	}
+	return check.ConditionsUnique(types, field.NewPath("status", "conditions"))
 }

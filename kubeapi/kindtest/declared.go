@@ -48,11 +48,8 @@ func Declared[T kind.Object](t *testing.T, declared kind.Kind[T], want string) {
 	if got := Describe(k); got != want {
 		t.Errorf("declared %q, want %q", got, want)
 	}
-	if k.Show.Cells == nil {
-		return
-	}
 	now := func(metav1.Time) string { return "0s" }
-	if cells := k.Show.Cells(k.New(), now); len(cells) < len(k.Show.Columns) {
+	if cells := k.Show.TableCells(k.New(), now); len(cells) < len(k.Show.Columns) {
 		t.Errorf("%s: %d cells for %d columns", k.Names.Plural, len(cells), len(k.Show.Columns))
 	}
 }
@@ -91,7 +88,9 @@ func Update[T kind.Object](t *testing.T, declared kind.Kind[T], obj, old T) {
 // Refused validates a new object and compares the errors, in order.
 func Refused[T kind.Object](t *testing.T, k kind.Kind[T], text string, want ...string) {
 	t.Helper()
-	compare(t, k.Write.Validate(context.Background(), New(t, k, text)), want)
+	c := complete(t, k)
+	var none T
+	compare(t, c.Validate(context.Background(), New(t, k, text), none), want)
 }
 
 // UpdateRefused validates the change from one object to another.
@@ -99,7 +98,8 @@ func UpdateRefused[T kind.Object](t *testing.T, k kind.Kind[T], before, after st
 	t.Helper()
 	old, obj := New(t, k, before), New(t, k, after)
 	Update(t, k, obj, old)
-	compare(t, k.Write.ValidateUpdate(context.Background(), obj, old), want)
+	c := complete(t, k)
+	compare(t, c.Validate(context.Background(), obj, old), want)
 }
 
 func compare(t *testing.T, errs field.ErrorList, want []string) {

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,11 +10,9 @@ import (
 	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -29,38 +26,28 @@ func evictionKind() kind.Kind[*lifecyclev1alpha1.Eviction] {
 		Names:          kind.Names{Plural: "evictions"},
 		Write: kind.Write[eviction]{
 			CountsGeneration: true,
-			Validate: func(_ context.Context, e eviction) field.ErrorList {
-				return validateTarget(e.Spec.Target.Pod, field.NewPath("spec", "target"))
-			},
-			ValidateUpdate: func(_ context.Context, e, old eviction) field.ErrorList {
-				return check.Fixed(e.Spec.Target, old.Spec.Target, field.NewPath("spec", "target"))
-			},
+			Validate:         kind.OnCreate(validateEviction),
+			Fixed:            []string{"spec.target"},
 		},
 		Show: kind.Show[eviction]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Target", target), show.Text("Target Type", target),
+			Columns: append(show.Columns(show.Text("Target", target), show.Text("Target Type", target),
 				show.Text("Status", show.Doc(status, "conditions")),
 				show.Text("Active Responder", show.Doc(lifecyclev1alpha1.TargetResponder{}, "state")),
 				show.Text("Responder Status", show.Doc(responder, "")),
 				show.Text("Responder Expected Finish", show.Doc(responder, "expectedCompletionTime")),
-				show.Text("Requesters", show.Doc(status, "requesters")), show.Age(),
+				show.Text("Requesters", show.Doc(status, "requesters"))),
 				show.Wide(show.Text("Responder Heartbeat", show.Doc(responder, "heartbeatTime"))),
-				show.Wide(show.Text("Responder Status Message", show.Doc(responder, "message"))),
-			},
-			Cells: func(e eviction, since func(metav1.Time) string) []any { return evictionCells(e, since, time.Now()) },
+				show.Wide(show.Text("Responder Status Message", show.Doc(responder, "message")))),
+			Cells: evictionCells,
 		},
-		Status: &kind.StatusSubresource[eviction]{
-			Metadata: kind.ClientMetadata,
-			ValidateUpdate: func(_ context.Context, e, old eviction) field.ErrorList {
-				return validateEvictionStatus(&e.Status, &old.Status)
-			},
-		},
+		Status: &kind.StatusSubresource[eviction]{Metadata: kind.ClientMetadata,
+			ValidateUpdate: validateEvictionStatus},
 	}
 }
 
 const unset = "<unset>"
 
-func evictionCells(e *lifecyclev1alpha1.Eviction, since func(metav1.Time) string, now time.Time) []any {
+func evictionCells(e *lifecyclev1alpha1.Eviction, since func(metav1.Time) string) []any {
 	pod := ""
 	if e.Spec.Target.Pod != nil {
 		pod = e.Spec.Target.Pod.Name
@@ -68,10 +55,9 @@ func evictionCells(e *lifecyclev1alpha1.Eviction, since func(metav1.Time) string
 	s := &e.Status
 	name, place := active(s.TargetResponders)
 	r := ptr.Deref(find(s.Responders, responderName, name), lifecyclev1alpha1.ResponderStatus{})
-	return []any{e.Name, pod, "Pod", state(s.Conditions, s.ObservedGeneration),
+	return []any{pod, "Pod", state(s.Conditions, s.ObservedGeneration),
 		fmt.Sprintf("%s (%d/%d)", cmp.Or(name, unset), place, len(s.TargetResponders)),
-		responderState(&r, since), finish(r.ExpectedCompletionTime, now), requesters(s.Requesters),
-		since(e.CreationTimestamp),
+		responderState(&r, since), finish(r.ExpectedCompletionTime, time.Now()), requesters(s.Requesters),
 		ago(r.HeartbeatTime, since), cmp.Or(ptr.Deref(r.Message, ""), unset)}
 }
 

@@ -23,27 +23,18 @@ func evictionRequestKind() kind.Kind[*lifecyclev1alpha1.EvictionRequest] {
 		Names:          kind.Names{Plural: "evictionrequests"},
 		Write: kind.Write[request]{
 			CountsGeneration: true,
-			Validate:         func(_ context.Context, r request) field.ErrorList { return validateRequest(&r.Spec, nil) },
-			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
-				return validateRequest(&r.Spec,
-					&old.Spec)
-			},
-		},
-		Show: kind.Show[request]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Target", show.Doc(spec, "target")), show.Text("Target Type", show.Doc(spec, "target")),
-				show.Text("Status", show.Doc(lifecyclev1alpha1.EvictionRequestStatus{}, "conditions")),
-				show.Text("Requester", show.Doc(spec, "requester")), show.Text("Intent", show.Doc(spec, "intent")), show.Age(),
-			},
-			Cells: func(r request, since func(metav1.Time) string) []any {
-				pod := ""
-				if r.Spec.Target.Pod != nil {
-					pod = r.Spec.Target.Pod.Name
+			Validate: func(_ context.Context, r, old request) field.ErrorList {
+				if old == nil {
+					return validateRequest(&r.Spec, nil)
 				}
-				return []any{r.Name, pod, "Pod", state(r.Status.Conditions, r.Status.ObservedGeneration), r.Spec.Requester,
-					string(r.Spec.Intent), since(r.CreationTimestamp)}
+				return validateRequest(&r.Spec, &old.Spec)
 			},
 		},
+		Show: kind.Show[request]{Columns: show.Columns(
+			show.Cell("Target", show.Doc(spec, "target"), targetPod),
+			show.Cell("Target Type", show.Doc(spec, "target"), targetType),
+			show.Cell("Status", show.Doc(lifecyclev1alpha1.EvictionRequestStatus{}, "conditions"), requestState),
+			show.Field("Requester", "spec.requester"), show.Field("Intent", "spec.intent"))},
 		Status: &kind.StatusSubresource[request]{
 			Metadata: kind.ClientMetadata,
 			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
@@ -110,4 +101,17 @@ func validateIntent[T ~string](intent T, path *field.Path) field.ErrorList {
 	}
 	return check.OneOf(intent, path, T(lifecyclev1alpha1.EvictionRequestIntentEviction),
 		T(lifecyclev1alpha1.EvictionRequestIntentWithdrawn))
+}
+
+func targetPod(r *lifecyclev1alpha1.EvictionRequest) string {
+	if r.Spec.Target.Pod == nil {
+		return ""
+	}
+	return r.Spec.Target.Pod.Name
+}
+
+func targetType(*lifecyclev1alpha1.EvictionRequest) string { return "Pod" }
+
+func requestState(r *lifecyclev1alpha1.EvictionRequest) string {
+	return state(r.Status.Conditions, r.Status.ObservedGeneration)
 }

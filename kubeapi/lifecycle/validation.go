@@ -82,7 +82,12 @@ func validateProgress(conditions []metav1.Condition, observed, before *int64) fi
 }
 
 // validateEvictionStatus validates what the controller and the responders report.
-func validateEvictionStatus(s, old *lifecyclev1alpha1.EvictionStatus) field.ErrorList {
+func validateEviction(e *lifecyclev1alpha1.Eviction) field.ErrorList {
+	return validateTarget(e.Spec.Target.Pod, field.NewPath("spec", "target"))
+}
+
+func validateEvictionStatus(_ context.Context, e, stored *lifecyclev1alpha1.Eviction) field.ErrorList {
+	s, old := &e.Status, &stored.Status
 	path := field.NewPath("status")
 	errs := validateKeys(s, old, path)
 	errs = append(errs, validateProgress(s.Conditions, s.ObservedGeneration, old.ObservedGeneration)...)

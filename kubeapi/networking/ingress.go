@@ -28,30 +28,16 @@ func ingressKind(a check.Addresses) kind.Kind[*networkingv1.Ingress] {
 		Representation: kind.Typed[*networkingv1.Ingress]{Former: formerIngresses()},
 		Names:          kind.Names{Plural: "ingresses", ShortNames: []string{"ing"}},
 		Write: kind.Write[*networkingv1.Ingress]{
-			CountsGeneration: true,
-			Validate: func(_ context.Context,
-				i *networkingv1.Ingress) field.ErrorList {
-				return validateNewIngress(i)
-			},
-			ValidateUpdate: func(_ context.Context, i,
-				_ *networkingv1.Ingress) field.ErrorList {
-				return validateIngress(i)
-			},
-			Warnings: func(_ context.Context, i,
-				old *networkingv1.Ingress) []string {
-				return ingressWarnings(i, old)
-			},
-			AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			Validate: validateIngress,
+			Warnings: ingressWarnings,
 		},
 		Show: kind.Show[*networkingv1.Ingress]{
-			Columns: []kind.Column{
-				show.Name(),
+			Columns: show.Columns(
 				show.Text("Class", "The name of the IngressClass resource that should be used for additional configuration"),
 				show.Text("Hosts", "Hosts that incoming requests are matched against before the ingress rule"),
 				show.Text("Address", "Address is a list containing ingress points for the load-balancer"),
-				show.Text("Ports", "Ports of TLS configurations that open"),
-				show.Age(),
-			},
+				show.Text("Ports", "Ports of TLS configurations that open")),
 			Cells: ingressCells,
 		},
 		Status: &kind.StatusSubresource[*networkingv1.Ingress]{
@@ -59,26 +45,24 @@ func ingressKind(a check.Addresses) kind.Kind[*networkingv1.Ingress] {
 				return validateLoadBalancer(&i.Status.LoadBalancer, &old.Status.LoadBalancer, a,
 					field.NewPath("status", "loadBalancer"))
 			},
-			Warnings: func(_ context.Context, i, _ *networkingv1.Ingress) []string {
-				return addressWarnings(&i.Status.LoadBalancer)
-			},
+			Warnings: addressWarnings,
 		},
 	}
 }
 
-func ingressCells(i *networkingv1.Ingress, since func(metav1.Time) string) []any {
+func ingressCells(i *networkingv1.Ingress, _ func(metav1.Time) string) []any {
 	ports := "80"
 	if len(i.Spec.TLS) > 0 {
 		ports = "80, 443"
 	}
 	return []any{
-		i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules),
-		ingressAddresses(&i.Status.LoadBalancer), ports, since(i.CreationTimestamp),
+		ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules),
+		ingressAddresses(&i.Status.LoadBalancer), ports,
 	}
 }
 
 // ingressWarnings warn of a new ingress that names its class as it was done before the field.
-func ingressWarnings(i, old *networkingv1.Ingress) []string {
+func ingressWarnings(_ context.Context, i, old *networkingv1.Ingress) []string {
 	if _, ok := i.Annotations[classAnnotation]; ok && old == nil && i.Spec.IngressClassName == nil {
 		return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead",
 			classAnnotation)}
@@ -87,7 +71,8 @@ func ingressWarnings(i, old *networkingv1.Ingress) []string {
 }
 
 // addressWarnings warn of addresses that are not in canonical form.
-func addressWarnings(s *networkingv1.IngressLoadBalancerStatus) []string {
+func addressWarnings(_ context.Context, i, _ *networkingv1.Ingress) []string {
+	s := &i.Status.LoadBalancer
 	var warnings []string
 	for k := range s.Ingress {
 		if ip := s.Ingress[k].IP; ip != "" {
@@ -131,8 +116,11 @@ func ingressAddresses(s *networkingv1.IngressLoadBalancerStatus) string {
 }
 
 // validateNewIngress wants the annotation and the field to name the same class.
-func validateNewIngress(i *networkingv1.Ingress) field.ErrorList {
-	errs := validateIngress(i)
+func validateIngress(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList {
+	if old != nil {
+		return validateIngressSpec(i)
+	}
+	errs := validateIngressSpec(i)
 	if class, ok := i.Annotations[classAnnotation]; ok && i.Spec.IngressClassName != nil &&
 		class != *i.Spec.IngressClassName {
 		errs = append(errs, field.Invalid(field.NewPath("annotations").Child(classAnnotation), class,
@@ -141,7 +129,7 @@ func validateNewIngress(i *networkingv1.Ingress) field.ErrorList {
 	return errs
 }
 
-func validateIngress(i *networkingv1.Ingress) field.ErrorList {
+func validateIngressSpec(i *networkingv1.Ingress) field.ErrorList {
 	s, path := &i.Spec, field.NewPath("spec")
 	var errs field.ErrorList
 	if len(s.Rules) == 0 && s.DefaultBackend == nil {

@@ -4,13 +4,12 @@ import (
 	"context"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -23,44 +22,40 @@ func ingressClassKind() kind.Kind[*networkingv1.IngressClass] {
 			"IngressClass", "networking.k8s.io/v1beta1")},
 		Names: kind.Names{Plural: "ingressclasses"},
 		Write: kind.Write[*networkingv1.IngressClass]{
-			Default: func(c *networkingv1.IngressClass) {
-				if p := c.Spec.Parameters; p != nil && p.Scope == nil {
-					p.Scope = ptr.To(networkingv1.IngressClassParametersReferenceScopeCluster)
-				}
-			},
-			CountsGeneration: true,
-			Validate:         func(_ context.Context, c *networkingv1.IngressClass) field.ErrorList { return validateClass(c) },
-			ValidateUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) field.ErrorList {
-				return append(check.Immutable(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller")),
-					validateClass(c)...)
-			},
-			AllowUnconditionalUpdate: true,
+			Default:          defaultClass,
+			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			Validate: validateClass,
 		},
-		Show: kind.Show[*networkingv1.IngressClass]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Text("Controller", "Controller that is responsible for handling this class"),
-				show.Text("Parameters", "A reference to a resource with additional parameters"),
-				show.Age(),
-			},
-			Cells: func(c *networkingv1.IngressClass, since func(metav1.Time) string) []any {
-				params := "<none>"
-				if p := c.Spec.Parameters; p != nil {
-					params = p.Kind
-					if p.APIGroup != nil {
-						params += "." + *p.APIGroup
-					}
-					params += "/" + p.Name
-				}
-				return []any{c.Name, c.Spec.Controller, params, since(c.CreationTimestamp)}
-			},
-		},
+		Show: kind.Show[*networkingv1.IngressClass]{Columns: show.Columns(
+			show.Field("Controller", "spec.controller", "Controller that is responsible for handling this class"),
+			show.Cell("Parameters", "A reference to a resource with additional parameters", classParameters))},
 	}
 }
 
-func validateClass(c *networkingv1.IngressClass) field.ErrorList {
+func defaultClass(c *networkingv1.IngressClass) {
+	if p := c.Spec.Parameters; p != nil {
+		defaults.Set(&p.Scope, networkingv1.IngressClassParametersReferenceScopeCluster)
+	}
+}
+
+func classParameters(c *networkingv1.IngressClass) string {
+	p := c.Spec.Parameters
+	if p == nil {
+		return show.None
+	}
+	params := p.Kind
+	if p.APIGroup != nil {
+		params += "." + *p.APIGroup
+	}
+	return params + "/" + p.Name
+}
+
+func validateClass(_ context.Context, c, old *networkingv1.IngressClass) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
+	if old != nil {
+		errs = check.Immutable(c.Spec.Controller, old.Spec.Controller, path.Child("controller"))
+	}
 	if len(c.Spec.Controller) > maxController {
 		errs = append(errs, field.TooLong(path.Child("controller"), "", maxController))
 	}

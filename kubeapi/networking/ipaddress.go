@@ -1,7 +1,6 @@
 package networking
 
 import (
-	"context"
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -21,28 +20,16 @@ func ipAddressKind() kind.Kind[*networkingv1.IPAddress] {
 			"IPAddress", "networking.k8s.io/v1beta1")},
 		Names: kind.Names{Plural: "ipaddresses", ShortNames: []string{"ip"}},
 		Write: kind.Write[*networkingv1.IPAddress]{
-			ValidateName: func(name string, _ bool) []string {
-				var msgs []string
-				for _, e := range validation.IsValidIP(nil, name) {
-					msgs = append(msgs, e.Detail)
-				}
-				return msgs
-			},
+			ValidateName: validIP,
 			// An address with a suffix is not an address.
-			GenerateName: func(prefix string) string { return prefix },
-			Validate: func(_ context.Context, a *networkingv1.IPAddress) field.ErrorList {
-				return validateParent(a.Spec.ParentRef, field.NewPath("spec", "parentRef"))
-			},
-			ValidateUpdate: func(_ context.Context, a, old *networkingv1.IPAddress) field.ErrorList {
-				path := field.NewPath("spec", "parentRef")
-				return append(validateParent(a.Spec.ParentRef, path), check.Fixed(a.Spec.ParentRef, old.Spec.ParentRef, path)...)
-			},
+			GenerateName:             func(prefix string) string { return prefix },
+			Validate:                 kind.Whole(validateAddress),
+			Fixed:                    []string{"spec.parentRef"},
 			AllowUnconditionalUpdate: true,
 		},
 		Show: kind.Show[*networkingv1.IPAddress]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("ParentRef", show.Doc(networkingv1.IPAddressSpec{}, "parentRef")),
-			},
+			Columns: []kind.Column{show.Name(), show.Text("ParentRef",
+				show.Doc(networkingv1.IPAddressSpec{}, "parentRef"))},
 			Cells: func(a *networkingv1.IPAddress, since func(metav1.Time) string) []any {
 				return []any{a.Name, parentText(a.Spec.ParentRef), since(a.CreationTimestamp)}
 			},
@@ -65,7 +52,16 @@ func parentText(p *networkingv1.ParentReference) string {
 	return strings.Join(append(parts, p.Name), "/")
 }
 
-func validateParent(p *networkingv1.ParentReference, path *field.Path) field.ErrorList {
+func validIP(name string, _ bool) []string {
+	var msgs []string
+	for _, e := range validation.IsValidIP(nil, name) {
+		msgs = append(msgs, e.Detail)
+	}
+	return msgs
+}
+
+func validateAddress(a *networkingv1.IPAddress) field.ErrorList {
+	p, path := a.Spec.ParentRef, field.NewPath("spec", "parentRef")
 	if p == nil {
 		return field.ErrorList{field.Required(path, "")}
 	}

@@ -80,10 +80,10 @@ func TestManyRanges(t *testing.T) {
 	begun := time.Now()
 	old, now := policy("010.0.0.0/8", "10.%d.%d.%d/32"), policy("010.0.0.0/8", "010.%d.%d.%d/32")
 	k := networkPolicyKind(check.Addresses{})
-	if errs := k.Write.ValidateUpdate(t.Context(), old, old); len(errs) != 0 {
+	if errs := k.Write.Validate(t.Context(), old, old); len(errs) != 0 {
 		t.Errorf("what was stored is refused: %v", errs[0])
 	}
-	if errs := k.Write.ValidateUpdate(t.Context(), now, old); len(errs) != 100_000 {
+	if errs := k.Write.Validate(t.Context(), now, old); len(errs) != 100_000 {
 		t.Errorf("%d errors", len(errs))
 	}
 	if took := time.Since(begun); took > 20*time.Second {

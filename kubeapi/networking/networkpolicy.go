@@ -32,26 +32,19 @@ func networkPolicyKind(a check.Addresses) kind.Kind[*networkingv1.NetworkPolicy]
 		Names: kind.Names{Plural: "networkpolicies", ShortNames: []string{"netpol"}},
 		Write: kind.Write[*networkingv1.NetworkPolicy]{
 			Default:          defaultPolicy,
-			CountsGeneration: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			// An empty selector requirement list and none are different specs here.
-			Changed:  func(p, old *networkingv1.NetworkPolicy) bool { return !reflect.DeepEqual(p.Spec, old.Spec) },
-			Validate: func(_ context.Context, p *networkingv1.NetworkPolicy) field.ErrorList { return validatePolicy(p, a) },
-			ValidateUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) field.ErrorList {
+			Changed: func(p, old *networkingv1.NetworkPolicy) bool { return !reflect.DeepEqual(p.Spec, old.Spec) },
+			Validate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) field.ErrorList {
+				if old == nil {
+					return validatePolicy(p, a)
+				}
 				return validatePolicy(p, check.Addresses{Loose: a.Loose, Known: cidrsOf(old)})
 			},
-			Warnings: func(_ context.Context, p, _ *networkingv1.NetworkPolicy) []string {
-				return policyWarnings(p)
-			},
-			AllowUnconditionalUpdate: true,
+			Warnings: policyWarnings,
 		},
-		Show: kind.Show[*networkingv1.NetworkPolicy]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Pod-Selector", show.Doc(networkingv1.NetworkPolicySpec{}, "podSelector")), show.Age(),
-			},
-			Cells: func(p *networkingv1.NetworkPolicy, since func(metav1.Time) string) []any {
-				return []any{p.Name, show.Selector(&p.Spec.PodSelector), since(p.CreationTimestamp)}
-			},
-		},
+		Show: kind.Show[*networkingv1.NetworkPolicy]{Columns: show.Columns(show.Field("Pod-Selector",
+			"spec.podSelector"))},
 	}
 }
 
@@ -104,7 +97,7 @@ func cidrsOf(p *networkingv1.NetworkPolicy) sets.Set[string] {
 	return cidrs
 }
 
-func policyWarnings(p *networkingv1.NetworkPolicy) []string {
+func policyWarnings(_ context.Context, p, _ *networkingv1.NetworkPolicy) []string {
 	var warnings []string
 	eachPeer(p, func(peer *networkingv1.NetworkPolicyPeer, path *field.Path) {
 		if peer.IPBlock == nil {

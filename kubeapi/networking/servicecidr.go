@@ -1,12 +1,10 @@
 package networking
 
 import (
-	"context"
 	"net"
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
@@ -34,21 +32,12 @@ func serviceCIDRKind(keepsStatus bool) kind.Kind[*networkingv1.ServiceCIDR] {
 			"ServiceCIDR", "networking.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataChange},
 		Names: kind.Names{Plural: "servicecidrs"},
 		Write: kind.Write[*networkingv1.ServiceCIDR]{
-			Status:   status,
-			Validate: func(_ context.Context, c *networkingv1.ServiceCIDR) field.ErrorList { return validateServiceCIDR(c) },
-			ValidateUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) field.ErrorList {
-				return validateServiceCIDRUpdate(c, old)
-			},
+			Status:                   status,
+			Validate:                 kind.OnCreate(validateServiceCIDR, validateServiceCIDRUpdate),
 			AllowUnconditionalUpdate: true,
 		},
 		Show: kind.Show[*networkingv1.ServiceCIDR]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("CIDRs", show.Doc(networkingv1.ServiceCIDRSpec{}, "cidrs")), show.Age(),
-			},
-			Cells: func(c *networkingv1.ServiceCIDR, since func(metav1.Time) string) []any {
-				return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), since(c.CreationTimestamp)}
-			},
-		},
+			Columns: show.Columns(show.Cell("CIDRs", show.Doc(networkingv1.ServiceCIDRSpec{}, "cidrs"), ranges))},
 		Status: &kind.StatusSubresource[*networkingv1.ServiceCIDR]{Metadata: kind.ClientMetadata},
 	}
 }
@@ -90,3 +79,5 @@ func validateServiceCIDRUpdate(c, old *networkingv1.ServiceCIDR) field.ErrorList
 	}
 	return errs
 }
+
+func ranges(c *networkingv1.ServiceCIDR) string { return strings.Join(c.Spec.CIDRs, ",") }

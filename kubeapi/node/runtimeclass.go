@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -26,21 +25,16 @@ func runtimeClassKind(compared bool) kind.Kind[*nodev1.RuntimeClass] {
 		Representation: kind.Typed[*nodev1.RuntimeClass]{Former: formerClasses(), AnyFinalizer: true},
 		Names:          kind.Names{Plural: "runtimeclasses"},
 		Write: kind.Write[*nodev1.RuntimeClass]{
-			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c, compared) },
-			ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
+			Validate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
+				if old == nil {
+					return validate(c, compared)
+				}
 				fixed := check.Fixed(c.Handler, old.Handler, field.NewPath("handler"))
 				return check.DeclaredLast(append(validate(c, compared), fixed...))
 			},
 			AllowCreateOnUpdate: true,
 		},
-		Show: kind.Show[*nodev1.RuntimeClass]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Handler", ""), show.Age(),
-			},
-			Cells: func(c *nodev1.RuntimeClass, since func(metav1.Time) string) []any {
-				return []any{c.Name, c.Handler, since(c.CreationTimestamp)}
-			},
-		},
+		Show: kind.Show[*nodev1.RuntimeClass]{Columns: show.Columns(show.Cell("Handler", "", handler))},
 	}
 }
 
@@ -88,3 +82,5 @@ func tolerationOf(t corev1.Toleration) toleration {
 	out.TolerationSeconds = nil
 	return out
 }
+
+func handler(c *nodev1.RuntimeClass) string { return c.Handler }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -19,38 +18,20 @@ func disruptionBudgetKind() kind.Kind[*policyv1.PodDisruptionBudget] {
 		Hub: v1.WithKind("PodDisruptionBudget"), Namespaced: true,
 		Representation: kind.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(),
 			MetadataOnUpdate: kind.MetadataOnce, MetadataOnStatus: kind.MetadataOnce},
-		Names: kind.Names{
-			Plural:     "poddisruptionbudgets",
-			ShortNames: []string{"pdb"},
-		},
+		Names: kind.Names{Plural: "poddisruptionbudgets", ShortNames: []string{"pdb"}},
 		Write: kind.Write[*policyv1.PodDisruptionBudget]{
 			CountsGeneration: true,
-			Validate: func(_ context.Context, b *policyv1.PodDisruptionBudget) field.ErrorList {
-				return validateSpec(&b.Spec, false)
-			},
-			ValidateUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) field.ErrorList {
-				return validateSpec(&b.Spec, old.Spec.Selector != nil &&
+			Validate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) field.ErrorList {
+				return validateSpec(&b.Spec, old != nil && old.Spec.Selector != nil &&
 					metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
 			},
 		},
-		Show: kind.Show[*policyv1.PodDisruptionBudget]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Text("Min Available", "The minimum number of pods that must be available."),
-				show.Text("Max Unavailable", "The maximum number of pods that may be unavailable."),
-				show.Int("Allowed Disruptions", "Calculated number of pods that may be disrupted at this time."),
-				show.Age(),
-			},
-			Cells: func(b *policyv1.PodDisruptionBudget, since func(metav1.Time) string) []any {
-				return []any{b.Name, amount(b.Spec.MinAvailable), amount(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed),
-					since(b.CreationTimestamp)}
-			},
-		},
-		Status: &kind.StatusSubresource[*policyv1.PodDisruptionBudget]{
-			ValidateUpdate: func(_ context.Context, b, _ *policyv1.PodDisruptionBudget) field.ErrorList {
-				return validateStatus(&b.Status, field.NewPath("status"))
-			},
-		},
+		Show: kind.Show[*policyv1.PodDisruptionBudget]{Columns: show.Columns(
+			show.Cell("Min Available", "The minimum number of pods that must be available.", minAvailable),
+			show.Cell("Max Unavailable", "The maximum number of pods that may be unavailable.", maxUnavailable),
+			show.Field("Allowed Disruptions", "status.disruptionsAllowed",
+				"Calculated number of pods that may be disrupted at this time."))},
+		Status: &kind.StatusSubresource[*policyv1.PodDisruptionBudget]{ValidateUpdate: kind.Whole(validateStatus)},
 	}
 }
 
@@ -85,7 +66,12 @@ func validateSpec(s *policyv1.PodDisruptionBudgetSpec, allowInvalidValues bool) 
 	return errs
 }
 
-func validateStatus(s *policyv1.PodDisruptionBudgetStatus, path *field.Path) field.ErrorList {
+func minAvailable(b *policyv1.PodDisruptionBudget) string { return amount(b.Spec.MinAvailable) }
+
+func maxUnavailable(b *policyv1.PodDisruptionBudget) string { return amount(b.Spec.MaxUnavailable) }
+
+func validateStatus(b *policyv1.PodDisruptionBudget) field.ErrorList {
+	s, path := &b.Status, field.NewPath("status")
 	errs := metavalidation.ValidateConditions(s.Conditions, path.Child("conditions"))
 	for _, c := range []struct {
 		name  string

@@ -13,26 +13,22 @@ import (
 )
 
 func clusterRoleKind(g *guard) kind.Kind[*rbacv1.ClusterRole] {
+	grants := grants[*rbacv1.ClusterRole]{
+		grant: func(ctx context.Context, r, old *rbacv1.ClusterRole) error {
+			return grantClusterRole(ctx, g, r, aggregates(r) || old != nil && aggregates(old))
+		},
+		same: func(r, old *rbacv1.ClusterRole) bool {
+			return !check.Differs(r.Rules, old.Rules) && !check.Differs(r.AggregationRule, old.AggregationRule)
+		},
+	}
 	return kind.Kind[*rbacv1.ClusterRole]{
 		Hub:            v1.WithKind("ClusterRole"),
 		Representation: kind.Typed[*rbacv1.ClusterRole]{Former: formerClusterRoles()},
 		Names:          kind.Names{Plural: "clusterroles"},
 		Write: kind.Write[*rbacv1.ClusterRole]{
-			ValidateName: check.PathSegmentName,
-			Validate:     func(_ context.Context, r *rbacv1.ClusterRole) field.ErrorList { return validateClusterRole(r) },
-			ValidateUpdate: func(_ context.Context, r, _ *rbacv1.ClusterRole) field.ErrorList {
-				return validateClusterRole(r)
-			},
-			BeginCreate: func(ctx context.Context, r *rbacv1.ClusterRole, _ bool) (func(context.Context, bool), error) {
-				return done, grantClusterRole(ctx, g, r, aggregates(r))
-			},
-			BeginUpdate: func(ctx context.Context, r, old *rbacv1.ClusterRole, _ bool) (func(context.Context, bool), error) {
-				same := !check.Differs(r.Rules, old.Rules) && !check.Differs(r.AggregationRule, old.AggregationRule)
-				if metadataOnly(ctx, r, old, same) {
-					return done, nil
-				}
-				return done, grantClusterRole(ctx, g, r, aggregates(r) || aggregates(old))
-			},
+			ValidateName:        check.PathSegmentName,
+			Validate:            kind.Whole(validateClusterRole),
+			Begin:               grants.begin,
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
@@ -149,8 +150,25 @@ func forbidden(plural, name string, err error) error {
 	return apierrors.NewForbidden(schema.GroupResource{Group: rbacv1.GroupName, Resource: plural}, name, err)
 }
 
-// done is the end of a write that reserved nothing.
-func done(context.Context, bool) {}
+// bound is a kind's Go type of the group.
+type bound interface {
+	comparable
+	kind.Object
+}
+
+// grants authorizes what a write of an object grants. same reports whether an update grants what the object did before.
+type grants[T bound] struct {
+	grant func(ctx context.Context, obj, old T) error
+	same  func(obj, old T) bool
+}
+
+func (g grants[T]) begin(ctx context.Context, obj, old T, _ bool) (func(context.Context, bool), error) {
+	var none T
+	if old != none && metadataOnly(ctx, obj, old, g.same(obj, old)) {
+		return nil, nil
+	}
+	return nil, g.grant(ctx, obj, old)
+}
 
 // metadataOnly reports whether an update changes no more than what garbage
 // collection needs to delete the object. A patch may change nothing at all; what

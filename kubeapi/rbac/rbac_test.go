@@ -48,16 +48,16 @@ func TestEscalation(t *testing.T) {
 		return &rbacv1.Role{Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{""}, Resources: []string{"pods"}}}}
 	}
 	ctx := request.WithUser(context.Background(), &user.Info{Name: "alice", Groups: []string{"devs"}})
-	if _, err := k.Write.BeginCreate(ctx, role("get"), false); err != nil {
+	if _, err := k.Write.Begin(ctx, role("get"), nil, false); err != nil {
 		t.Errorf("what she holds: %v", err)
 	}
-	_, err := k.Write.BeginCreate(ctx, role("get", "delete"), false)
+	_, err := k.Write.Begin(ctx, role("get", "delete"), nil, false)
 	want := "user \"alice\" (groups=[\"devs\"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"delete\"]}"
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
 	master := request.WithUser(ctx, &user.Info{Name: "root", Groups: []string{user.SystemPrivileged}})
-	if _, err := k.Write.BeginCreate(master, role("*"), false); err != nil {
+	if _, err := k.Write.Begin(master, role("*"), nil, false); err != nil {
 		t.Errorf("masters: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package rbac
 
 import (
 	"context"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
@@ -14,65 +15,65 @@ import (
 	"triplane.dev/kubeapi/show"
 )
 
-func roleBindingKind(g *guard) kind.Kind[*rbacv1.RoleBinding] {
-	validate := func(b *rbacv1.RoleBinding) field.ErrorList {
-		return validateBinding(b.RoleRef, b.Subjects, true, "Role", "ClusterRole")
-	}
-	return kind.Kind[*rbacv1.RoleBinding]{
-		Hub: v1.WithKind("RoleBinding"), Namespaced: true,
-		Representation: kind.Typed[*rbacv1.RoleBinding]{Former: formerBindings()},
-		Names:          kind.Names{Plural: "rolebindings"},
-		Write: kind.Write[*rbacv1.RoleBinding]{
-			ValidateName: check.PathSegmentName,
-			Default:      func(b *rbacv1.RoleBinding) { defaultBinding(&b.RoleRef, b.Subjects) },
-			Validate:     func(_ context.Context, b *rbacv1.RoleBinding) field.ErrorList { return validate(b) },
-			ValidateUpdate: func(_ context.Context, b, old *rbacv1.RoleBinding) field.ErrorList {
-				return append(validate(b), validateRoleRefUpdate(b.RoleRef, old.RoleRef)...)
-			},
-			BeginCreate: func(ctx context.Context, b *rbacv1.RoleBinding, _ bool) (func(context.Context, bool), error) {
-				return done, g.grantBinding(ctx, "rolebindings", inNamespace(ctx, b), b.RoleRef)
-			},
-			BeginUpdate: func(ctx context.Context, b, old *rbacv1.RoleBinding, _ bool) (func(context.Context, bool), error) {
-				same := b.RoleRef == old.RoleRef && !check.Differs(b.Subjects, old.Subjects)
-				if metadataOnly(ctx, b, old, same) {
-					return done, nil
-				}
-				return done, g.grantBinding(ctx, "rolebindings", inNamespace(ctx, b), b.RoleRef)
-			},
-			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
-		},
-		Show: kind.Show[*rbacv1.RoleBinding]{
-			Columns: bindingColumns(show.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding"),
-			Cells: func(b *rbacv1.RoleBinding, since func(metav1.Time) string) []any {
-				users, groups, accounts := bindingSubjects(b.Subjects)
-				return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, since(b.CreationTimestamp), users, groups, accounts}
-			},
-		},
-	}
+type binding = *rbacv1.RoleBinding
+
+func roleBindingKind(g *guard) kind.Kind[binding] {
+	k := bindingKind(g, "RoleBinding", func(b binding) binding { return b }, "Role", "ClusterRole")
+	k.Namespaced, k.Representation = true, kind.Typed[binding]{Former: formerBindings()}
+	k.Show.Columns = bindingColumns(show.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding")
+	return k
 }
 
-// inNamespace fills in the namespace of the request where the object has none.
-func inNamespace(ctx context.Context, b *rbacv1.RoleBinding) *rbacv1.RoleBinding {
-	if b.Namespace == "" {
-		b.Namespace = request.NamespaceFrom(ctx)
+func clusterRoleBindingKind(g *guard) kind.Kind[*rbacv1.ClusterRoleBinding] {
+	k := bindingKind(g, "ClusterRoleBinding", func(b *rbacv1.ClusterRoleBinding) binding { return binding(b) },
+		"ClusterRole")
+	k.Representation = kind.Typed[*rbacv1.ClusterRoleBinding]{Former: formerClusterBindings()}
+	k.Show.Columns = bindingColumns(show.Doc(rbacv1beta1.ClusterRoleBinding{}, "roleRef"), "clusterRoleBinding")
+	return k
+}
+
+// bindingKind is what both kinds of bindings have in common. as returns a binding as one in a namespace, which has the
+// same fields; roles are the kinds of roles that it may name.
+func bindingKind[T bound](g *guard, called string, as func(T) binding, roles ...string) kind.Kind[T] {
+	plural, namespaced := strings.ToLower(called)+"s", len(roles) > 1
+	grants := grants[T]{
+		grant: func(ctx context.Context, obj, _ T) error {
+			b := as(obj)
+			if namespaced && b.Namespace == "" {
+				b.Namespace = request.NamespaceFrom(ctx)
+			}
+			return g.grantBinding(ctx, plural, b, b.RoleRef)
+		},
+		same: func(obj, old T) bool {
+			return as(obj).RoleRef == as(old).RoleRef && !check.Differs(as(obj).Subjects, as(old).Subjects)
+		},
 	}
-	return b
+	return kind.Kind[T]{
+		Hub:   v1.WithKind(called),
+		Names: kind.Names{Plural: plural},
+		Write: kind.Write[T]{
+			ValidateName: check.PathSegmentName,
+			Default:      func(b T) { defaultBinding(&as(b).RoleRef, as(b).Subjects) },
+			Validate: kind.Whole(func(b T) field.ErrorList {
+				return validateBinding(as(b).RoleRef, as(b).Subjects, namespaced, roles...)
+			}, func(b, old T) field.ErrorList { return validateRoleRefUpdate(as(b).RoleRef, as(old).RoleRef) }),
+			Begin:               grants.begin,
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+		},
+		Show: kind.Show[T]{Cells: func(b T, _ func(metav1.Time) string) []any { return bindingCells(as(b)) }},
+	}
 }
 
 func bindingColumns(roleDoc, binding string) []kind.Column {
-	return []kind.Column{
-		show.Name(),
-		show.Text("Role", roleDoc),
-		show.Age(),
+	return append(show.Columns(show.Text("Role", roleDoc)),
 		show.Wide(show.Text("Users", "Users in the "+binding)),
 		show.Wide(show.Text("Groups", "Groups in the "+binding)),
-		show.Wide(show.Text("ServiceAccounts", "ServiceAccounts in the "+binding)),
-	}
+		show.Wide(show.Text("ServiceAccounts", "ServiceAccounts in the "+binding)))
 }
 
-func bindingSubjects(subjects []rbacv1.Subject) (users, groups, accounts string) {
+func bindingCells(b binding) []any {
 	var u, g, a []string
-	for _, s := range subjects {
+	for _, s := range b.Subjects {
 		switch s.Kind {
 		case rbacv1.UserKind:
 			u = append(u, s.Name)
@@ -82,5 +83,5 @@ func bindingSubjects(subjects []rbacv1.Subject) (users, groups, accounts string)
 			a = append(a, s.Namespace+"/"+s.Name)
 		}
 	}
-	return joined(u), joined(g), joined(a)
+	return []any{b.RoleRef.Kind + "/" + b.RoleRef.Name, joined(u), joined(g), joined(a)}
 }

@@ -1,11 +1,7 @@
 package resource
 
 import (
-	"context"
-
 	resourcev1 "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
@@ -20,23 +16,11 @@ func deviceClassKind() kind.Kind[*resourcev1.DeviceClass] {
 		Names:          kind.Names{Plural: "deviceclasses"},
 		Write: kind.Write[class]{
 			ValidateName:     check.SubdomainName,
-			CountsGeneration: true,
-			Validate: func(ctx context.Context, c class) field.ErrorList {
-				return check.Declared[resourcev1.DeviceClassSpec]{Rules: resourcev1.Validate_DeviceClassSpec,
-					Path:   field.NewPath("spec"),
-					Object: &c.Spec}.Add(ctx, validateClass(c))
-			},
-			ValidateUpdate: func(ctx context.Context, c, old class) field.ErrorList {
-				return check.Declared[resourcev1.DeviceClassSpec]{Rules: resourcev1.Validate_DeviceClassSpec,
-					Path:   field.NewPath("spec"),
-					Object: &c.Spec, Old: &old.Spec}.Add(ctx, validateClass(c))
-			},
-			AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			Validate: check.Markers("Spec", resourcev1.Validate_DeviceClassSpec,
+				kind.Whole(validateClass)),
 		},
 		Delete: kind.Delete[class]{ReturnsObject: true},
-		Show: kind.Show[class]{
-			Columns: []kind.Column{show.Name(), show.Age()},
-			Cells:   func(c class, since func(metav1.Time) string) []any { return []any{c.Name, since(c.CreationTimestamp)} },
-		},
+		Show:   kind.Show[class]{Columns: show.Columns()},
 	}
 }

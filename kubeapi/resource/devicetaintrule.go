@@ -24,60 +24,38 @@ func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 			Versions: kind.SameFields[rule]("DeviceTaintRule", beta2, alpha3)},
 		Names: kind.Names{Plural: "devicetaintrules"},
 		Write: kind.Write[rule]{
-			Default: func(r rule) {
-				if r.Spec.Taint.TimeAdded == nil {
-					now := metav1.Now().Rfc3339Copy() // as it is stored
-					r.Spec.Taint.TimeAdded = &now
-				}
-			},
+			Default:          defaultTaintRule,
 			CountsGeneration: true,
-			PrepareForUpdate: func(_ context.Context, r, old rule) {
-				renewTimeAdded(&r.Spec.Taint, &old.Spec.Taint)
-			},
-			Validate: func(ctx context.Context, r rule) field.ErrorList {
-				return check.Declared[resourcev1.DeviceTaintRuleSpec]{Rules: resourcev1.Validate_DeviceTaintRuleSpec,
-					Path:   field.NewPath("spec"),
-					Object: &r.Spec}.Add(ctx, validateTaintRule(r))
-			},
-			ValidateUpdate: func(ctx context.Context, r, old rule) field.ErrorList {
-				return check.Declared[resourcev1.DeviceTaintRuleSpec]{Rules: resourcev1.Validate_DeviceTaintRuleSpec,
-					Path:   field.NewPath("spec"),
-					Object: &r.Spec, Old: &old.Spec}.Add(ctx, validateTaintRule(r))
-			},
+			PrepareForUpdate: renewTimeAdded,
+			Validate: check.Markers("Spec", resourcev1.Validate_DeviceTaintRuleSpec,
+				kind.Whole(validateTaintRule)),
 		},
-		Show: kind.Show[rule]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Key", show.Doc(resourcev1.DeviceTaint{}, "key")),
-				show.Text("Value", show.Doc(resourcev1.DeviceTaint{}, "value")),
-				show.Text("Effect", show.Doc(resourcev1.DeviceTaint{}, "effect")),
-				show.Text("TimeAdded", show.Doc(resourcev1.DeviceTaint{}, "timeAdded")),
-				show.Age(),
-			},
-			Cells: func(r rule, since func(metav1.Time) string) []any {
-				added := "<unknown>"
-				if t := r.Spec.Taint.TimeAdded; t != nil {
-					added = since(*t)
-				}
-				return []any{r.Name, r.Spec.Taint.Key, r.Spec.Taint.Value, string(r.Spec.Taint.Effect), added,
-					since(r.CreationTimestamp)}
-			},
-		},
-		Status: &kind.StatusSubresource[rule]{
-			Metadata: kind.ClientMetadata,
-			ValidateUpdate: func(_ context.Context, r, _ rule) field.ErrorList {
-				path := field.NewPath("status", "conditions")
-				if n := len(r.Status.Conditions); n > resourcev1.DeviceTaintRuleStatusMaxConditions {
-					return field.ErrorList{field.TooMany(path, n, resourcev1.DeviceTaintRuleStatusMaxConditions)}
-				}
-				return metavalidation.ValidateConditions(r.Status.Conditions, path)
-			},
-		},
+		Show: kind.Show[rule]{Columns: show.Columns(show.Field("Key", "spec.taint.key"),
+			show.Field("Value", "spec.taint.value"),
+			show.Field("Effect", "spec.taint.effect"), show.Field("TimeAdded", "spec.taint.timeAdded"))},
+		Status: &kind.StatusSubresource[rule]{Metadata: kind.ClientMetadata,
+			ValidateUpdate: kind.Whole(validateTaintRuleStatus)},
 	}
+}
+
+func defaultTaintRule(r *resourcev1.DeviceTaintRule) {
+	if r.Spec.Taint.TimeAdded == nil {
+		r.Spec.Taint.TimeAdded = ptr.To(metav1.Now().Rfc3339Copy()) // as it is stored
+	}
+}
+
+func validateTaintRuleStatus(r *resourcev1.DeviceTaintRule) field.ErrorList {
+	path := field.NewPath("status", "conditions")
+	if n := len(r.Status.Conditions); n > resourcev1.DeviceTaintRuleStatusMaxConditions {
+		return field.ErrorList{field.TooMany(path, n, resourcev1.DeviceTaintRuleStatusMaxConditions)}
+	}
+	return metavalidation.ValidateConditions(r.Status.Conditions, path)
 }
 
 // renewTimeAdded sets the time of a taint whose effect has changed, unless the client gives another time than
 // the taint had.
-func renewTimeAdded(t, old *resourcev1.DeviceTaint) {
+func renewTimeAdded(_ context.Context, r, stored *resourcev1.DeviceTaintRule) {
+	t, old := &r.Spec.Taint, &stored.Spec.Taint
 	if t.Effect != old.Effect && t.TimeAdded.Equal(old.TimeAdded) {
 		t.TimeAdded = ptr.To(metav1.Now())
 	}

@@ -27,11 +27,11 @@ func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 		Names:  kind.Names{Plural: "resourcepoolstatusrequests"},
 		Delete: kind.Delete[request]{ReturnsObject: true},
 		Write: kind.Write[request]{
-			Default:  func(r request) { defaults.Set(&r.Spec.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitDefault) },
-			Validate: func(_ context.Context, r request) field.ErrorList { return validatePoolRequest(&r.Spec) },
-			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
-				return check.Immutable(r.Spec, old.Spec, field.NewPath("spec"))
+			Default: func(r request) {
+				defaults.Set(&r.Spec.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitDefault)
 			},
+			Validate:  kind.OnCreate(validatePoolRequest),
+			Immutable: []string{"spec"},
 		},
 		Show: kind.Show[request]{
 			Columns: []kind.Column{
@@ -47,11 +47,7 @@ func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 			},
 			Cells: poolStatusCells,
 		},
-		Status: &kind.StatusSubresource[request]{
-			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
-				return validatePoolStatus(r.Status, old.Status)
-			},
-		},
+		Status: &kind.StatusSubresource[request]{ValidateUpdate: validatePoolStatus},
 	}
 }
 
@@ -94,8 +90,8 @@ func countDevices(pools []resourcev1alpha3.PoolStatus) []any {
 	return cells
 }
 
-func validatePoolRequest(s *resourcev1alpha3.ResourcePoolStatusRequestSpec) field.ErrorList {
-	path := field.NewPath("spec")
+func validatePoolRequest(r *resourcev1alpha3.ResourcePoolStatusRequest) field.ErrorList {
+	s, path := &r.Spec, field.NewPath("spec")
 	errs := validateDriver(s.Driver, path.Child("driver"))
 	if s.PoolName != nil {
 		errs = append(errs, validatePool(*s.PoolName, path.Child("poolName"))...)
@@ -107,8 +103,8 @@ func validatePoolRequest(s *resourcev1alpha3.ResourcePoolStatusRequestSpec) fiel
 }
 
 // validatePoolStatus validates the answer, which is final.
-func validatePoolStatus(s, old *resourcev1alpha3.ResourcePoolStatusRequestStatus) field.ErrorList {
-	path := field.NewPath("status")
+func validatePoolStatus(_ context.Context, r, stored *resourcev1alpha3.ResourcePoolStatusRequest) field.ErrorList {
+	s, old, path := r.Status, stored.Status, field.NewPath("status")
 	if old != nil {
 		return check.Immutable(s, old, path)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -26,46 +25,30 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) kind.Kind[cla
 		Representation: kind.Typed[claim]{Versions: claimVersions()},
 		Names:          kind.Names{Plural: "resourceclaims"},
 		Write: kind.Write[claim]{
-			Default: func(c claim) {
-				defaultClaim(&c.Spec)
-				if a := c.Status.Allocation; a != nil {
-					for i := range a.Devices.Results {
-						defaultTolerations(a.Devices.Results[i].Tolerations)
-					}
+			Default: defaultWholeClaim,
+			Validate: func(ctx context.Context, c, old claim) field.ErrorList {
+				if old != nil {
+					return nil
 				}
-			},
-			Validate: func(ctx context.Context, c claim) field.ErrorList {
 				path := field.NewPath("spec")
 				errs := append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
 				return check.Declared[resourcev1.ResourceClaimSpec]{Rules: resourcev1.Validate_ResourceClaimSpec, Path: path,
 					Object: &c.Spec}.Add(ctx, errs)
 			},
-			ValidateUpdate: func(_ context.Context, c, old claim) field.ErrorList {
-				return check.Fixed(c.Spec, old.Spec, field.NewPath("spec"))
-			},
+			Fixed:                    []string{"spec"},
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: kind.Delete[claim]{ReturnsObject: true},
-		Show: kind.Show[claim]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("State", "A summary of the current state (allocated, pending, reserved, etc.)."), show.Age(),
-			},
-			Cells: func(c claim, since func(metav1.Time) string) []any {
-				return []any{c.Name, claimState(c), since(c.CreationTimestamp)}
-			},
-		},
+		Show: kind.Show[claim]{Columns: show.Columns(
+			show.Cell("State", "A summary of the current state (allocated, pending, reserved, etc.).", claimState))},
 		Status: &kind.StatusSubresource[claim]{
-			Metadata: kind.ClientMetadata,
-			PrepareForUpdate: func(_ context.Context, c, old claim) {
-				forgetDeallocated(&c.Status, &old.Status)
-			},
-			ValidateUpdate: func(ctx context.Context, c, old claim) field.ErrorList {
-				errs := append(access.validate(ctx, c, old), validateAdminResults(ctx, stores, c, old)...)
-				errs = append(errs, validateClaimStatus(c, old)...)
-				return check.Declared[resourcev1.ResourceClaimStatus]{Rules: resourcev1.Validate_ResourceClaimStatus,
-					Path:   field.NewPath("status"),
-					Object: &c.Status, Old: &old.Status, Subresources: []string{"status"}}.Add(ctx, errs)
-			},
+			Metadata:         kind.ClientMetadata,
+			PrepareForUpdate: forgetDeallocated,
+			ValidateUpdate: check.Markers("Status", resourcev1.Validate_ResourceClaimStatus,
+				func(ctx context.Context, c, old claim) field.ErrorList {
+					errs := append(access.validate(ctx, c, old), validateAdminResults(ctx, stores, c, old)...)
+					return append(errs, validateClaimStatus(c, old)...)
+				}),
 			NoTable: true,
 		},
 	}
@@ -87,6 +70,15 @@ func claimState(c claim) string {
 		}
 	}
 	return strings.Join(states, ",")
+}
+
+func defaultWholeClaim(c claim) {
+	defaultClaim(&c.Spec)
+	if a := c.Status.Allocation; a != nil {
+		for i := range a.Devices.Results {
+			defaultTolerations(a.Devices.Results[i].Tolerations)
+		}
+	}
 }
 
 func defaultClaim(s *resourcev1.ResourceClaimSpec) {

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -155,7 +156,8 @@ func allocatedIn(s *resourcev1.ResourceClaimStatus) map[deviceID]bool {
 }
 
 // forgetDeallocated removes the status of devices that were allocated and no longer are.
-func forgetDeallocated(now, was *resourcev1.ResourceClaimStatus) {
+func forgetDeallocated(_ context.Context, c, old claim) {
+	now, was := &c.Status, &old.Status
 	before, allocated := allocatedIn(was), allocatedIn(now)
 	if len(before) == 0 {
 		return

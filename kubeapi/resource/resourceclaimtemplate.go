@@ -4,7 +4,6 @@ import (
 	"context"
 
 	resourcev1 "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
@@ -21,35 +20,20 @@ func claimTemplateKind(stores *group.Stores) kind.Kind[*resourcev1.ResourceClaim
 		Names:          kind.Names{Plural: "resourceclaimtemplates"},
 		Write: kind.Write[template]{
 			Default: func(t template) { defaultClaim(&t.Spec.Spec) },
-			Validate: func(ctx context.Context, t template) field.ErrorList {
-				// Administrators' access is refused as in the claim that comes of it.
-				errs := validateAdminAccess(ctx, stores, &t.Spec.Spec, field.NewPath("spec"))
-				return declaredTemplate(t, nil).Add(ctx, append(errs, validateTemplate(t)...))
-			},
-			ValidateUpdate: func(ctx context.Context, t, old template) field.ErrorList {
-				errs := append(validateTemplate(t), check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))...)
-				return declaredTemplate(t, old).Add(ctx, errs)
-			},
+			Validate: check.Markers("Spec", resourcev1.Validate_ResourceClaimTemplateSpec,
+				func(ctx context.Context, t, old template) field.ErrorList {
+					path := field.NewPath("spec")
+					if old != nil {
+						return append(validateTemplate(t), check.Immutable(t.Spec, old.Spec, path)...)
+					}
+					// Administrators' access is refused as in the claim that comes of it.
+					return append(validateAdminAccess(ctx, stores, &t.Spec.Spec, path), validateTemplate(t)...)
+				}),
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: kind.Delete[template]{ReturnsObject: true},
-		Show: kind.Show[template]{
-			Columns: []kind.Column{show.Name(), show.Age()},
-			Cells: func(t template, since func(metav1.Time) string) []any {
-				return []any{t.Name, since(t.CreationTimestamp)}
-			},
-		},
+		Show:   kind.Show[template]{Columns: show.Columns()},
 	}
-}
-
-// declaredTemplate is what the markers of the Go types declare about a template that replaces old, nil for a new one.
-func declaredTemplate(t, old *resourcev1.ResourceClaimTemplate) check.Declared[resourcev1.ResourceClaimTemplateSpec] {
-	d := check.Declared[resourcev1.ResourceClaimTemplateSpec]{Rules: resourcev1.Validate_ResourceClaimTemplateSpec,
-		Path: field.NewPath("spec"), Object: &t.Spec}
-	if old != nil {
-		d.Old = &old.Spec
-	}
-	return d
 }
 
 func validateTemplate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {

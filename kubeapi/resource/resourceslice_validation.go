@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func defaultSlice(s *resourcev1.ResourceSlice) {
 }
 
 // validateSlice validates a slice; old is nil for a new one.
-func validateSlice(slice, old *resourcev1.ResourceSlice) field.ErrorList {
+func validateSlice(_ context.Context, slice, old *resourcev1.ResourceSlice) field.ErrorList {
 	s, path := &slice.Spec, field.NewPath("spec")
 	errs := validateDriver(s.Driver, path.Child("driver"))
 	pool := path.Child("pool")

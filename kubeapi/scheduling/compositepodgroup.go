@@ -1,10 +1,7 @@
 package scheduling
 
 import (
-	"context"
-
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -26,34 +23,26 @@ func compositePodGroupKind() kind.Kind[*schedulingv1alpha3.CompositePodGroup] {
 					schedulingv1alpha3.CompositeDisruptionMode{Single: &schedulingv1alpha3.SingleCompositeDisruptionMode{}})
 				defaults.Set(&g.Spec.PreemptionPolicy, schedulingv1alpha3.PreemptLowerPriority)
 			},
-			Validate: func(ctx context.Context, g group) field.ErrorList { return validateComposite(ctx, &g.Spec, nil) },
-			ValidateUpdate: func(ctx context.Context, g, old group) field.ErrorList {
-				return validateComposite(ctx, &g.Spec, &old.Spec)
-			},
+			Validate: check.Markers[schedulingv1alpha3.CompositePodGroup]("Spec",
+				schedulingv1alpha3.Validate_CompositePodGroupSpec, nil),
 		},
-		Show: kind.Show[group]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Policy", show.Doc(schedulingv1alpha3.CompositePodGroupSpec{}, "schedulingPolicy")),
-				show.Text("Workload", workloadColumn), show.Age(),
-			},
-			Cells: func(g group, since func(metav1.Time) string) []any {
-				return []any{g.Name, policyName(g.Spec.SchedulingPolicy.Gang != nil, g.Spec.SchedulingPolicy.Basic != nil),
-					workloadName(g.Spec.WorkloadRef), since(g.CreationTimestamp)}
-			},
-		},
-		Status: &kind.StatusSubresource[group]{
-			Metadata: kind.ClientMetadata,
-			ValidateUpdate: func(ctx context.Context, g, old group) field.ErrorList {
-				path := field.NewPath("status")
-				errs := metavalidation.ValidateConditions(g.Status.Conditions, path.Child("conditions"))
-				return check.Declared[schedulingv1alpha3.CompositePodGroupStatus]{Rules: schedulingv1alpha3.Validate_CompositePodGroupStatus, Path: path,
-					Object: &g.Status, Old: &old.Status, Subresources: []string{"status"}}.Add(ctx, errs)
-			},
-		},
+		Show: kind.Show[group]{Columns: show.Columns(
+			show.Cell("Policy", show.Doc(schedulingv1alpha3.CompositePodGroupSpec{}, "schedulingPolicy"),
+				compositePolicy),
+			show.Cell("Workload", workloadColumn, compositeWorkload))},
+		Status: &kind.StatusSubresource[group]{Metadata: kind.ClientMetadata, ValidateUpdate: check.Markers("Status",
+			schedulingv1alpha3.Validate_CompositePodGroupStatus, kind.Whole(validateCompositeStatus))},
 	}
 }
 
-func validateComposite(ctx context.Context, s, old *schedulingv1alpha3.CompositePodGroupSpec) field.ErrorList {
-	return check.Declared[schedulingv1alpha3.CompositePodGroupSpec]{Rules: schedulingv1alpha3.Validate_CompositePodGroupSpec, Path: field.NewPath("spec"),
-		Object: s, Old: old}.Add(ctx, nil)
+func compositePolicy(g *schedulingv1alpha3.CompositePodGroup) string {
+	return policyName(g.Spec.SchedulingPolicy.Gang != nil, g.Spec.SchedulingPolicy.Basic != nil)
+}
+
+func compositeWorkload(g *schedulingv1alpha3.CompositePodGroup) string {
+	return workloadName(g.Spec.WorkloadRef)
+}
+
+func validateCompositeStatus(g *schedulingv1alpha3.CompositePodGroup) field.ErrorList {
+	return metavalidation.ValidateConditions(g.Status.Conditions, field.NewPath("status", "conditions"))
 }

@@ -1,7 +1,6 @@
 package scheduling
 
 import (
-	"context"
 	"slices"
 
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
@@ -32,32 +31,14 @@ func podGroupKind() kind.Kind[*schedulingv1alpha3.PodGroup] {
 					schedulingv1alpha3.DisruptionMode{Single: &schedulingv1alpha3.SingleDisruptionMode{}})
 				defaults.Set(&g.Spec.PreemptionPolicy, schedulingv1alpha3.PreemptLowerPriority)
 			},
-			Validate: func(ctx context.Context, g group) field.ErrorList { return validatePodGroup(ctx, &g.Spec, nil) },
-			ValidateUpdate: func(ctx context.Context, g, old group) field.ErrorList {
-				return validatePodGroup(ctx, &g.Spec, &old.Spec)
-			},
+			Validate: check.Markers("Spec", schedulingv1alpha3.Validate_PodGroupSpec, kind.Whole(validatePodGroup)),
 		},
-		Show: kind.Show[group]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Policy", show.Doc(schedulingv1alpha3.PodGroupSpec{}, "schedulingPolicy")),
-				show.Text("Workload", workloadColumn), show.Text("Status", "Status of the PodGroup"), show.Age(),
-			},
-			Cells: func(g group, since func(metav1.Time) string) []any {
-				return []any{g.Name, policyName(g.Spec.SchedulingPolicy.Gang != nil, g.Spec.SchedulingPolicy.Basic != nil),
-					workloadName(g.Spec.WorkloadRef), podGroupState(g.Status.Conditions), since(g.CreationTimestamp)}
-			},
-		},
-		Status: &kind.StatusSubresource[group]{
-			Metadata: kind.ClientMetadata,
-			ValidateUpdate: func(ctx context.Context, g, old group) field.ErrorList {
-				path := field.NewPath("status")
-				errs := metavalidation.ValidateConditions(g.Status.Conditions, path.Child("conditions"))
-				errs = append(errs, validateClaimStatuses(g, path.Child("resourceClaimStatuses"))...)
-				return check.Declared[schedulingv1alpha3.PodGroupStatus]{Rules: schedulingv1alpha3.Validate_PodGroupStatus,
-					Path:   path,
-					Object: &g.Status, Old: &old.Status, Subresources: []string{"status"}}.Add(ctx, errs)
-			},
-		},
+		Show: kind.Show[group]{Columns: show.Columns(
+			show.Cell("Policy", show.Doc(schedulingv1alpha3.PodGroupSpec{}, "schedulingPolicy"), podGroupPolicy),
+			show.Cell("Workload", workloadColumn, podGroupWorkload),
+			show.Cell("Status", "Status of the PodGroup", podGroupState))},
+		Status: &kind.StatusSubresource[group]{Metadata: kind.ClientMetadata, ValidateUpdate: check.Markers("Status",
+			schedulingv1alpha3.Validate_PodGroupStatus, kind.Whole(validatePodGroupStatus))},
 	}
 }
 
@@ -81,7 +62,8 @@ func workloadName(ref *schedulingv1alpha3.WorkloadReference) string {
 }
 
 // podGroupState is the reason of a disruption, or whether the group was scheduled.
-func podGroupState(conditions []metav1.Condition) string {
+func podGroupState(g *schedulingv1alpha3.PodGroup) string {
+	conditions := g.Status.Conditions
 	if c := meta.FindStatusCondition(conditions, schedulingv1alpha3.DisruptionTarget); c != nil &&
 		c.Status == metav1.ConditionTrue {
 		return c.Reason
@@ -95,14 +77,24 @@ func podGroupState(conditions []metav1.Condition) string {
 	return "Unschedulable"
 }
 
-func validatePodGroup(ctx context.Context, s, old *schedulingv1alpha3.PodGroupSpec) field.ErrorList {
-	path := field.NewPath("spec")
-	var errs field.ErrorList
-	if s.ParentCompositePodGroupName != nil && s.WorkloadRef == nil {
-		errs = append(errs, field.Required(path.Child("workloadRef"), "must be set when parentCompositePodGroupName is set"))
+func podGroupPolicy(g *schedulingv1alpha3.PodGroup) string {
+	return policyName(g.Spec.SchedulingPolicy.Gang != nil, g.Spec.SchedulingPolicy.Basic != nil)
+}
+
+func podGroupWorkload(g *schedulingv1alpha3.PodGroup) string { return workloadName(g.Spec.WorkloadRef) }
+
+func validatePodGroup(g *schedulingv1alpha3.PodGroup) field.ErrorList {
+	if g.Spec.ParentCompositePodGroupName != nil && g.Spec.WorkloadRef == nil {
+		return field.ErrorList{field.Required(field.NewPath("spec", "workloadRef"),
+			"must be set when parentCompositePodGroupName is set")}
 	}
-	return check.Declared[schedulingv1alpha3.PodGroupSpec]{Rules: schedulingv1alpha3.Validate_PodGroupSpec, Path: path,
-		Object: s, Old: old}.Add(ctx, errs)
+	return nil
+}
+
+func validatePodGroupStatus(g *schedulingv1alpha3.PodGroup) field.ErrorList {
+	path := field.NewPath("status")
+	errs := metavalidation.ValidateConditions(g.Status.Conditions, path.Child("conditions"))
+	return append(errs, validateClaimStatuses(g, path.Child("resourceClaimStatuses"))...)
 }
 
 // validateClaimStatuses requires that the claims of the status are those of the spec.

@@ -8,12 +8,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -47,42 +47,27 @@ func priorityClassKind() kind.Kind[*schedulingv1.PriorityClass] {
 		Hub: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
 		Representation: kind.Typed[*schedulingv1.PriorityClass]{Former: kind.SameFields[*schedulingv1.PriorityClass](
 			"PriorityClass", "scheduling.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataChange},
-		Names: kind.Names{
-			Plural:     "priorityclasses",
-			ShortNames: []string{"pc"},
-		},
+		Names: kind.Names{Plural: "priorityclasses", ShortNames: []string{"pc"}},
 		Write: kind.Write[*schedulingv1.PriorityClass]{
 			Default: func(c *schedulingv1.PriorityClass) {
-				if c.PreemptionPolicy == nil {
-					c.PreemptionPolicy = ptr.To(corev1.PreemptLowerPriority)
-				}
+				defaults.Set(&c.PreemptionPolicy, corev1.PreemptLowerPriority)
 			},
-			PrepareForCreate: func(_ context.Context, c *schedulingv1.PriorityClass) { c.Generation = 1 },
-			Validate:         func(_ context.Context, c *schedulingv1.PriorityClass) field.ErrorList { return validate(c) },
-			ValidateUpdate: func(_ context.Context, c, old *schedulingv1.PriorityClass) field.ErrorList {
-				var errs field.ErrorList
-				if c.Value != old.Value {
-					errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
-				}
-				return append(errs, check.Immutable(c.PreemptionPolicy, old.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
-			},
+			PrepareForCreate:         func(_ context.Context, c *schedulingv1.PriorityClass) { c.Generation = 1 },
+			Validate:                 kind.OnCreate(validate, validateValue),
+			Immutable:                []string{"preemptionPolicy"},
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: kind.Delete[*schedulingv1.PriorityClass]{Protected: protected},
-		Show: kind.Show[*schedulingv1.PriorityClass]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Int("Value", show.Doc(schedulingv1.PriorityClass{}, "value")),
-				show.Bool("Global-Default", show.Doc(schedulingv1.PriorityClass{}, "globalDefault")),
-				show.Age(),
-				show.Text("PreemptionPolicy", show.Doc(schedulingv1.PriorityClass{}, "preemptionPolicy")),
-			},
-			Cells: func(c *schedulingv1.PriorityClass, since func(metav1.Time) string) []any {
-				return []any{c.Name, int64(c.Value), c.GlobalDefault, since(c.CreationTimestamp),
-					string(ptr.Deref(c.PreemptionPolicy, ""))}
-			},
-		},
+		Show: kind.Show[*schedulingv1.PriorityClass]{Columns: append(show.Columns(show.Field("Value", "value"),
+			show.Field("Global-Default", "globalDefault")), show.Field("PreemptionPolicy", "preemptionPolicy"))},
 	}
+}
+
+func validateValue(c, old *schedulingv1.PriorityClass) field.ErrorList {
+	if c.Value == old.Value {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(field.NewPath("value"), "may not be changed in an update.")}
 }
 
 func validate(c *schedulingv1.PriorityClass) field.ErrorList {

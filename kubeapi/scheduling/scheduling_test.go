@@ -11,7 +11,7 @@ func TestPriorityClass(t *testing.T) {
 	k := priorityClassKind()
 	kindtest.Declared(t, k, "priorityclasses priorityclass PriorityClass cluster short=pc")
 	for _, c := range SystemClasses() {
-		if errs := k.Write.Validate(context.Background(), c); len(errs) > 0 {
+		if errs := k.Write.Validate(context.Background(), c, nil); len(errs) > 0 {
 			t.Errorf("%s: %v", c.Name, errs)
 		}
 	}

@@ -1,11 +1,9 @@
 package scheduling
 
 import (
-	"context"
 	"fmt"
 
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
@@ -23,22 +21,14 @@ func workloadKind() kind.Kind[*schedulingv1alpha3.Workload] {
 		Representation: kind.Typed[workload]{Versions: kind.SameFields[workload]("Workload", beta1)},
 		Names:          kind.Names{Plural: "workloads"},
 		Write: kind.Write[workload]{
-			Validate: func(ctx context.Context, w workload) field.ErrorList { return validateWorkload(ctx, &w.Spec, nil) },
-			ValidateUpdate: func(ctx context.Context, w, old workload) field.ErrorList {
-				return validateWorkload(ctx, &w.Spec, &old.Spec)
-			},
+			Validate: check.Markers("Spec", schedulingv1alpha3.Validate_WorkloadSpec, kind.Whole(validateWorkload)),
 		},
-		Show: kind.Show[workload]{
-			Columns: []kind.Column{show.Name(), show.Age()},
-			Cells: func(w workload, since func(metav1.Time) string) []any {
-				return []any{w.Name, since(w.CreationTimestamp)}
-			},
-		},
+		Show: kind.Show[workload]{Columns: show.Columns()},
 	}
 }
 
-func validateWorkload(ctx context.Context, s, old *schedulingv1alpha3.WorkloadSpec) field.ErrorList {
-	path, t := field.NewPath("spec"), newTemplates()
+func validateWorkload(w *schedulingv1alpha3.Workload) field.ErrorList {
+	s, path, t := &w.Spec, field.NewPath("spec"), newTemplates()
 	for i := range s.PodGroupTemplates {
 		t.group(&s.PodGroupTemplates[i], nil)
 	}
@@ -50,8 +40,7 @@ func validateWorkload(ctx context.Context, s, old *schedulingv1alpha3.WorkloadSp
 		}
 		t.errs = append(t.errs, field.Invalid(path, nil, message))
 	}
-	return check.Declared[schedulingv1alpha3.WorkloadSpec]{Rules: schedulingv1alpha3.Validate_WorkloadSpec, Path: path,
-		Object: s, Old: old}.Add(ctx, t.errs)
+	return t.errs
 }
 
 // priority is how a template says which pods come first.

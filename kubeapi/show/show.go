@@ -22,6 +22,35 @@ func Name() kind.Column { return kind.NameColumn() }
 // Age is the column of the time since the object was created.
 func Age() kind.Column { return kind.AgeColumn() }
 
+// Columns are columns between those of the name and the age.
+func Columns(between ...kind.Column) []kind.Column {
+	return append(append([]kind.Column{Name()}, between...), Age())
+}
+
+// Field is the column of a field, with its documentation unless there is another description.
+func Field(name, path string, description ...string) kind.Column {
+	return kind.Column{Name: name, Field: path, Description: strings.Join(description, "")}
+}
+
+// Cell is a column of what a function returns.
+func Cell[T kind.Object, V string | int64 | bool](name, description string, cell func(T) V) kind.Column {
+	c := kind.Column{Name: name, Type: "string", Description: description,
+		Cell: func(obj any, _ func(metav1.Time) string) any { return cell(obj.(T)) }}
+	switch any(*new(V)).(type) {
+	case int64:
+		c.Type = "integer"
+	case bool:
+		c.Type = "boolean"
+	}
+	return c
+}
+
+// AsText makes the column of a number or a truth value one of text.
+func AsText(c kind.Column) kind.Column {
+	c.Type = "string"
+	return c
+}
+
 // Text is a column of text.
 func Text(name, description string) kind.Column {
 	return kind.Column{Name: name, Type: "string", Description: description}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -35,47 +34,19 @@ func csiDriverKind(limits bool) kind.Kind[*storagev1.CSIDriver] {
 					defaults.Set(&d.Spec.PreventPodSchedulingIfMissing, false)
 				}
 			},
-			Validate: onCreate(validateCSIDriver),
-			Changed: func(d, old *storagev1.CSIDriver) bool {
-				s, o := &d.Spec, &old.Spec
-				return check.Differs(s.TokenRequests, o.TokenRequests) || check.Differs(s.RequiresRepublish, o.RequiresRepublish) ||
-					check.Differs(s.SELinuxMount, o.SELinuxMount) || check.Differs(s.PodInfoOnMount, o.PodInfoOnMount) ||
-					check.Differs(s.StorageCapacity, o.StorageCapacity) || check.Differs(s.FSGroupPolicy, o.FSGroupPolicy) ||
-					check.Differs(s.NodeAllocatableUpdatePeriodSeconds, o.NodeAllocatableUpdatePeriodSeconds) ||
-					check.Differs(s.ServiceAccountTokenInSecrets, o.ServiceAccountTokenInSecrets) ||
-					check.Differs(s.PreventPodSchedulingIfMissing, o.PreventPodSchedulingIfMissing)
-			},
-			ValidateUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) field.ErrorList {
-				errs := validateCSIDriver(d)
-				path := field.NewPath("spec")
-				errs = append(errs, check.Immutable(d.Spec.AttachRequired, old.Spec.AttachRequired,
-					path.Child("attachedRequired"))...)
-				return append(errs, check.Immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes,
-					path.Child("volumeLifecycleModes"))...)
-			},
-			Warnings: func(_ context.Context, d, old *storagev1.CSIDriver) []string {
-				if old != nil && !check.Differs(d.Spec.TokenRequests, old.Spec.TokenRequests) {
-					return nil
-				}
-				if len(d.Spec.TokenRequests) > 0 && d.Spec.ServiceAccountTokenInSecrets == nil {
-					return []string{"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"}
-				}
-				return nil
-			},
+			Validate: kind.Whole(validateCSIDriver, validateCSIDriverUpdate),
+			Changed:  csiDriverChanged,
+			Warnings: csiDriverWarnings,
 		},
 		Delete: kind.Delete[*storagev1.CSIDriver]{ReturnsObject: true},
 		Show: kind.Show[*storagev1.CSIDriver]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Bool("AttachRequired", show.Doc(storagev1.CSIDriverSpec{}, "attachRequired")),
-				show.Bool("PodInfoOnMount", show.Doc(storagev1.CSIDriverSpec{}, "podInfoOnMount")),
-				show.Bool("StorageCapacity", show.Doc(storagev1.CSIDriverSpec{}, "storageCapacity")),
-				show.Text("TokenRequests", show.Doc(storagev1.CSIDriverSpec{}, "tokenRequests")),
-				show.Bool("RequiresRepublish", show.Doc(storagev1.CSIDriverSpec{}, "requiresRepublish")),
-				show.Text("Modes", show.Doc(storagev1.CSIDriverSpec{}, "volumeLifecycleModes")),
-				show.Age(),
-			},
-			Cells: csiDriverCells,
+			Columns: show.Columns(show.Cell("AttachRequired", show.Doc(storagev1.CSIDriverSpec{}, "attachRequired"),
+				attachRequired),
+				show.Field("PodInfoOnMount", "spec.podInfoOnMount"),
+				show.Field("StorageCapacity", "spec.storageCapacity"),
+				show.Cell("TokenRequests", show.Doc(storagev1.CSIDriverSpec{}, "tokenRequests"), tokenAudiences),
+				show.Field("RequiresRepublish", "spec.requiresRepublish"),
+				show.Cell("Modes", show.Doc(storagev1.CSIDriverSpec{}, "volumeLifecycleModes"), lifecycleModes)),
 		},
 	}
 }
@@ -160,25 +131,47 @@ func validateTokenRequests(rs []storagev1.TokenRequest, path *field.Path) field.
 	return errs
 }
 
-func csiDriverCells(d *storagev1.CSIDriver, since func(metav1.Time) string) []any {
-	s := &d.Spec
-	modes := make([]string, len(s.VolumeLifecycleModes))
-	for i, m := range s.VolumeLifecycleModes {
+func attachRequired(d *storagev1.CSIDriver) bool { return ptr.Deref(d.Spec.AttachRequired, true) }
+
+func tokenAudiences(d *storagev1.CSIDriver) string {
+	if d.Spec.TokenRequests == nil {
+		return "<unset>"
+	}
+	audiences := make([]string, len(d.Spec.TokenRequests))
+	for i := range audiences {
+		audiences[i] = d.Spec.TokenRequests[i].Audience
+	}
+	return strings.Join(audiences, ",")
+}
+
+func lifecycleModes(d *storagev1.CSIDriver) string {
+	modes := make([]string, len(d.Spec.VolumeLifecycleModes))
+	for i, m := range d.Spec.VolumeLifecycleModes {
 		modes[i] = string(m)
 	}
-	tokens := "<unset>"
-	if s.TokenRequests != nil {
-		audiences := make([]string, len(s.TokenRequests))
-		for i, t := range s.TokenRequests {
-			audiences[i] = t.Audience
-		}
-		tokens = strings.Join(audiences, ",")
+	return show.OrNone(strings.Join(modes, ","))
+}
+
+// csiDriverChanged reports a change of what an update may change.
+func csiDriverChanged(d, old *storagev1.CSIDriver) bool {
+	now, before := d.Spec, old.Spec
+	now.AttachRequired, now.VolumeLifecycleModes = before.AttachRequired, before.VolumeLifecycleModes
+	return check.Differs(now, before)
+}
+
+func csiDriverWarnings(_ context.Context, d, old *storagev1.CSIDriver) []string {
+	if old != nil && !check.Differs(d.Spec.TokenRequests, old.Spec.TokenRequests) {
+		return nil
 	}
-	lifecycle := strings.Join(modes, ",")
-	if len(modes) == 0 {
-		lifecycle = "<none>"
+	if len(d.Spec.TokenRequests) > 0 && d.Spec.ServiceAccountTokenInSecrets == nil {
+		return []string{"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"}
 	}
-	return []any{d.Name, ptr.Deref(s.AttachRequired, true), ptr.Deref(s.PodInfoOnMount, false),
-		ptr.Deref(s.StorageCapacity, false),
-		tokens, ptr.Deref(s.RequiresRepublish, false), lifecycle, since(d.CreationTimestamp)}
+	return nil
+}
+
+func validateCSIDriverUpdate(d, old *storagev1.CSIDriver) field.ErrorList {
+	path := field.NewPath("spec")
+	return append(check.Immutable(d.Spec.AttachRequired, old.Spec.AttachRequired, path.Child("attachedRequired")),
+		check.Immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes,
+			path.Child("volumeLifecycleModes"))...)
 }

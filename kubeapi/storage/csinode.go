@@ -1,11 +1,9 @@
 package storage
 
 import (
-	"context"
 	"fmt"
 
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
@@ -23,24 +21,14 @@ func csiNodeKind() kind.Kind[*storagev1.CSINode] {
 			"storage.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataCreate},
 		Names: kind.Names{Plural: "csinodes"},
 		Write: kind.Write[*storagev1.CSINode]{
-			Validate: onCreate(validateCSINode),
-			ValidateUpdate: func(_ context.Context, n, old *storagev1.CSINode) field.ErrorList {
-				return append(validateCSINode(n), validateDriversUpdate(n, old)...)
-			},
+			Validate: kind.Whole(validateCSINode, validateDriversUpdate),
 		},
 		Delete: kind.Delete[*storagev1.CSINode]{ReturnsObject: true},
-		Show: kind.Show[*storagev1.CSINode]{
-			Columns: []kind.Column{
-				show.Name(), show.Int("Drivers", "Drivers indicates the number of CSI drivers registered on the node"), show.Age(),
-			},
-			Cells: func(n *storagev1.CSINode, since func(metav1.Time) string) []any {
-				return []any{n.Name, int64(len(n.Spec.Drivers)), since(n.CreationTimestamp)}
-			},
-		},
-		Status: &kind.StatusSubresource[*storagev1.CSINode]{
-			Metadata:       kind.ClientMetadata,
-			ValidateUpdate: func(_ context.Context, n, _ *storagev1.CSINode) field.ErrorList { return validateBackends(n) },
-		},
+		Show: kind.Show[*storagev1.CSINode]{Columns: show.Columns(
+			show.Field("Drivers", "spec.drivers",
+				"Drivers indicates the number of CSI drivers registered on the node"))},
+		Status: &kind.StatusSubresource[*storagev1.CSINode]{Metadata: kind.ClientMetadata,
+			ValidateUpdate: kind.Whole(validateBackends)},
 	}
 }
 

@@ -18,18 +18,15 @@ func csiStorageCapacityKind() kind.Kind[*storagev1.CSIStorageCapacity] {
 		Representation: kind.Typed[*storagev1.CSIStorageCapacity]{Former: kind.SameFields[*storagev1.CSIStorageCapacity]("CSIStorageCapacity", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1")},
 		Names:          kind.Names{Plural: "csistoragecapacities"},
 		Write: kind.Write[*storagev1.CSIStorageCapacity]{
-			Validate: onCreate(func(c *storagev1.CSIStorageCapacity) field.ErrorList { return validateCapacity(c, false) }),
-			ValidateUpdate: func(_ context.Context, c, old *storagev1.CSIStorageCapacity) field.ErrorList {
-				errs := validateCapacity(c, old.NodeTopology != nil &&
-					metavalidation.LabelSelectorHasInvalidLabelValue(old.NodeTopology))
-				errs = append(errs, check.Immutable(c.NodeTopology, old.NodeTopology, field.NewPath("nodeTopology"))...)
-				return append(errs, check.Immutable(c.StorageClassName, old.StorageClassName, field.NewPath("storageClassName"))...)
-			},
+			Validate:  validateCapacity,
+			Immutable: []string{"nodeTopology", "storageClassName"},
 		},
 	}
 }
 
-func validateCapacity(c *storagev1.CSIStorageCapacity, allowInvalid bool) field.ErrorList {
+func validateCapacity(_ context.Context, c, old *storagev1.CSIStorageCapacity) field.ErrorList {
+	allowInvalid := old != nil && old.NodeTopology != nil &&
+		metavalidation.LabelSelectorHasInvalidLabelValue(old.NodeTopology)
 	errs := validateSelector(c.NodeTopology, allowInvalid, field.NewPath("nodeTopology"))
 	errs = append(errs, check.Subdomain(c.StorageClassName, field.NewPath("storageClassName"))...)
 	if c.Capacity != nil && c.Capacity.Sign() < 0 {

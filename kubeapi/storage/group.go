@@ -1,8 +1,6 @@
 package storage
 
 import (
-	"context"
-
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -22,11 +20,6 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	group.Add(b, csiDriverKind(d.Gate("VolumeLimitScaling")))
 	group.Add(b, csiStorageCapacityKind())
 	return b.Info()
-}
-
-// onCreate makes a validation that is for new objects and whole updates alike.
-func onCreate[T any](f func(T) field.ErrorList) func(context.Context, T) field.ErrorList {
-	return func(_ context.Context, o T) field.ErrorList { return f(o) }
 }
 
 const (

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/show"
 )
 
@@ -25,46 +25,18 @@ func storageClassKind() kind.Kind[*storagev1.StorageClass] {
 			"StorageClass", "storage.k8s.io/v1beta1")},
 		Names: kind.Names{Plural: "storageclasses", ShortNames: []string{"sc"}},
 		Write: kind.Write[*storagev1.StorageClass]{
-			Default: func(c *storagev1.StorageClass) {
-				if c.ReclaimPolicy == nil {
-					c.ReclaimPolicy = ptr.To(corev1.PersistentVolumeReclaimDelete)
-				}
-				if c.VolumeBindingMode == nil {
-					c.VolumeBindingMode = ptr.To(storagev1.VolumeBindingImmediate)
-				}
-			},
-			Validate: onCreate(validateStorageClass),
-			ValidateUpdate: func(_ context.Context, c, old *storagev1.StorageClass) field.ErrorList {
-				errs := validateStorageClass(c)
-				errs = append(errs, check.Fixed(c.Provisioner, old.Provisioner, field.NewPath("provisioner"))...)
-				errs = append(errs, check.Fixed(c.Parameters, old.Parameters, field.NewPath("parameters"))...)
-				errs = append(errs, check.Fixed(ptr.Deref(c.ReclaimPolicy, ""), ptr.Deref(old.ReclaimPolicy, ""),
-					field.NewPath("reclaimPolicy"))...)
-				return append(errs, check.Fixed(c.VolumeBindingMode, old.VolumeBindingMode, field.NewPath("volumeBindingMode"))...)
-			},
+			Default:                  defaultStorageClass,
+			Validate:                 kind.Whole(validateStorageClass),
+			Fixed:                    []string{"provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"},
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: kind.Delete[*storagev1.StorageClass]{ReturnsObject: true},
-		Show: kind.Show[*storagev1.StorageClass]{
-			Columns: []kind.Column{
-				show.Name(),
-				show.Text("Provisioner", show.Doc(storagev1.StorageClass{}, "provisioner")),
-				show.Text("ReclaimPolicy", show.Doc(storagev1.StorageClass{}, "reclaimPolicy")),
-				show.Text("VolumeBindingMode", show.Doc(storagev1.StorageClass{}, "volumeBindingMode")),
-				show.Text("AllowVolumeExpansion", show.Doc(storagev1.StorageClass{}, "allowVolumeExpansion")),
-				show.Age(),
-			},
-			Cells: func(c *storagev1.StorageClass, since func(metav1.Time) string) []any {
-				name := c.Name
-				if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
-					c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true" {
-					name += " (default)"
-				}
-				return []any{name, c.Provisioner, string(ptr.Deref(c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)),
-					string(ptr.Deref(c.VolumeBindingMode, storagev1.VolumeBindingImmediate)), ptr.Deref(c.AllowVolumeExpansion, false),
-					since(c.CreationTimestamp)}
-			},
-		},
+		Show: kind.Show[*storagev1.StorageClass]{Columns: []kind.Column{
+			nameColumn("storageclass.kubernetes.io", "storageclass.beta.kubernetes.io"),
+			show.Field("Provisioner", "provisioner"), show.Field("ReclaimPolicy", "reclaimPolicy"),
+			show.Field("VolumeBindingMode", "volumeBindingMode"),
+			show.AsText(show.Field("AllowVolumeExpansion", "allowVolumeExpansion")), show.Age(),
+		}},
 	}
 }
 
@@ -134,4 +106,24 @@ func validateTopologyTerm(exprs []corev1.TopologySelectorLabelRequirement,
 		term[e.Key] = values
 	}
 	return term, errs
+}
+
+func defaultStorageClass(c *storagev1.StorageClass) {
+	defaults.Set(&c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
+	defaults.Set(&c.VolumeBindingMode, storagev1.VolumeBindingImmediate)
+}
+
+// nameColumn is the column of names that shows which class an annotation, of one of the groups, makes the default.
+func nameColumn(groups ...string) kind.Column {
+	c := show.Name()
+	c.Cell = func(obj any, _ func(metav1.Time) string) any {
+		o := obj.(metav1.Object)
+		for _, g := range groups {
+			if o.GetAnnotations()[g+"/is-default-class"] == "true" {
+				return o.GetName() + " (default)"
+			}
+		}
+		return o.GetName()
+	}
+	return c
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
@@ -29,36 +27,17 @@ func volumeAttachmentKind() kind.Kind[*storagev1.VolumeAttachment] {
 			MetadataOnStatus: kind.MetadataCreate},
 		Names: kind.Names{Plural: "volumeattachments"},
 		Write: kind.Write[*storagev1.VolumeAttachment]{
-			Default: defaultAttachment,
-			Validate: onCreate(func(a *storagev1.VolumeAttachment) field.ErrorList {
-				return validateAttachment(a, "")
-			}),
-			ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
-				return append(validateAttachment(a, old.Spec.Attacher), check.Fixed(a.Spec, old.Spec, field.NewPath("spec"))...)
-			},
+			Default:  defaultAttachment,
+			Validate: validateAttachment,
+			Fixed:    []string{"spec"},
 		},
 		Delete: kind.Delete[*storagev1.VolumeAttachment]{ReturnsObject: true},
-		Show: kind.Show[*storagev1.VolumeAttachment]{
-			Columns: []kind.Column{
-				show.Name(),
-				{Name: "Attacher", Type: "string", Format: "name", Description: show.Doc(storagev1.VolumeAttachmentSpec{},
-					"attacher")},
-				show.Text("PV", show.Doc(storagev1.VolumeAttachmentSource{}, "persistentVolumeName")),
-				show.Text("Node", show.Doc(storagev1.VolumeAttachmentSpec{}, "nodeName")),
-				show.Bool("Attached", show.Doc(storagev1.VolumeAttachmentStatus{}, "attached")),
-				show.Age(),
-			},
-			Cells: func(a *storagev1.VolumeAttachment, since func(metav1.Time) string) []any {
-				return []any{a.Name, a.Spec.Attacher, ptr.Deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName,
-					a.Status.Attached, since(a.CreationTimestamp)}
-			},
-		},
-		Status: &kind.StatusSubresource[*storagev1.VolumeAttachment]{
-			Metadata: kind.ClientMetadata,
-			ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
-				return validateAttachment(a, old.Spec.Attacher)
-			},
-		},
+		Show: kind.Show[*storagev1.VolumeAttachment]{Columns: show.Columns(
+			kind.Column{Name: "Attacher", Format: "name", Field: "spec.attacher"},
+			show.Field("PV", "spec.source.persistentVolumeName"), show.Field("Node", "spec.nodeName"),
+			show.Field("Attached", "status.attached"))},
+		Status: &kind.StatusSubresource[*storagev1.VolumeAttachment]{Metadata: kind.ClientMetadata,
+			ValidateUpdate: validateAttachment},
 	}
 }
 
@@ -70,7 +49,11 @@ func defaultAttachment(a *storagev1.VolumeAttachment) {
 }
 
 // validateAttachment validates an attachment whose driver was old, or "" for a new one.
-func validateAttachment(a *storagev1.VolumeAttachment, old string) field.ErrorList {
+func validateAttachment(_ context.Context, a, stored *storagev1.VolumeAttachment) field.ErrorList {
+	old := ""
+	if stored != nil {
+		old = stored.Spec.Attacher
+	}
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if old != "" && a.Spec.Attacher != old { // which may be older than the rule

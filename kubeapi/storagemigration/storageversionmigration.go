@@ -6,7 +6,6 @@ import (
 
 	migrationv1 "k8s.io/api/storagemigration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -28,40 +27,31 @@ func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 		},
 		Names: kind.Names{Plural: "storageversionmigrations"},
 		Write: kind.Write[migration]{
-			Validate: func(_ context.Context, m migration) field.ErrorList { return validateResource(m.Spec.Resource) },
-			ValidateUpdate: func(_ context.Context, m, old migration) field.ErrorList {
-				return append(validateResource(m.Spec.Resource), check.Immutable(m.Spec, old.Spec, field.NewPath("spec"))...)
-			},
+			Validate:  kind.Whole(validateResource),
+			Immutable: []string{"spec"},
 		},
-		Show: kind.Show[migration]{
-			Columns: []kind.Column{show.Text("Name", show.Name().Description),
-				show.Text("Resource", "GroupResource to migrate"), show.Text("Status", "Status of the migration")},
-			Cells: func(m migration, _ func(metav1.Time) string) []any {
-				return []any{m.Name, m.Spec.Resource.String(), state(m.Status.Conditions)}
-			},
-		},
-		Status: &kind.StatusSubresource[migration]{
-			Metadata: kind.ClientMetadata,
-			ValidateUpdate: func(_ context.Context, m, old migration) field.ErrorList {
-				return validateStatus(&m.Status, &old.Status)
-			},
-		},
+		Show: kind.Show[migration]{Columns: []kind.Column{{Name: "Name", Field: "metadata.name"},
+			show.Cell("Resource", "GroupResource to migrate", migrated),
+			show.Cell("Status", "Status of the migration", state)}},
+		Status: &kind.StatusSubresource[migration]{Metadata: kind.ClientMetadata, ValidateUpdate: validateStatus},
 	}
 }
 
 // state returns the first of the final conditions and Running that is true.
-func state(conditions []metav1.Condition) string {
+func migrated(m *migrationv1.StorageVersionMigration) string { return m.Spec.Resource.String() }
+
+func state(m *migrationv1.StorageVersionMigration) string {
 	for _, t := range []migrationv1.MigrationConditionType{
 		migrationv1.MigrationSucceeded, migrationv1.MigrationFailed, migrationv1.MigrationRunning} {
-		if meta.IsStatusConditionTrue(conditions, string(t)) {
+		if meta.IsStatusConditionTrue(m.Status.Conditions, string(t)) {
 			return string(t)
 		}
 	}
 	return "Unknown"
 }
 
-func validateResource(r metav1.GroupResource) field.ErrorList {
-	path := field.NewPath("spec", "resource")
+func validateResource(m *migrationv1.StorageVersionMigration) field.ErrorList {
+	r, path := m.Spec.Resource, field.NewPath("spec", "resource")
 	var errs field.ErrorList
 	if r.Resource == "" {
 		errs = append(errs, field.Required(path.Child("resource"), "resource is required to be set"))
@@ -76,8 +66,8 @@ func validateResource(r metav1.GroupResource) field.ErrorList {
 
 // validateStatus keeps a migration that has ended as it is, and the version that it
 // is for.
-func validateStatus(s, old *migrationv1.StorageVersionMigrationStatus) field.ErrorList {
-	path := field.NewPath("status")
+func validateStatus(_ context.Context, m, stored *migrationv1.StorageVersionMigration) field.ErrorList {
+	s, old, path := &m.Status, &stored.Status, field.NewPath("status")
 	errs := metavalidation.ValidateConditions(s.Conditions, path.Child("conditions"))
 	if s.ResourceVersion != "" {
 		if !resourceVersion.MatchString(s.ResourceVersion) {

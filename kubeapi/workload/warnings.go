@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,13 +19,14 @@ type Object interface {
 }
 
 // Warnings returns warnings about the name of a new object and about its template
-// at path, as TemplateWarnings does. old is nil for a new object.
-func Warnings[T Object](obj, old T, t *corev1.PodTemplateSpec, path *field.Path) []string {
+// at spec.template, as TemplateWarnings does. old is nil for a new object.
+func Warnings[T Object](_ context.Context, obj, old T) []string {
 	var none T
+	warnings := TemplateWarnings(obj, old, Template(obj), field.NewPath("spec", "template"))
 	if old == none {
-		return append(NameWarnings(obj.GetName()), podwarnings.Template(t, path)...)
+		warnings = append(NameWarnings(obj.GetName()), warnings...)
 	}
-	return TemplateWarnings(obj, old, t, path)
+	return warnings
 }
 
 // TemplateWarnings returns warnings about the template of an object that is new

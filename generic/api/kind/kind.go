@@ -115,20 +115,22 @@ type Write[T Object] struct {
 	// DropDisabledLast drops the fields of disabled features after PrepareForUpdate rather than before: what is
 	// dropped counts as a change of the object (ResourceSlices).
 	DropDisabledLast bool
-	// Validate validates a new object, ValidateUpdate a change (it calls Validate
-	// itself where the whole object is validated again). Metadata is validated by
-	// Store beforehand.
-	Validate       func(ctx context.Context, obj T) field.ErrorList
-	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
+	// Validate validates a new object (old is nil) or a change. Metadata is validated by Store beforehand. Whole makes
+	// it of a function that validates objects of both alike.
+	Validate func(ctx context.Context, obj, old T) field.ErrorList
+	// Immutable are the fields that an update may not change, as names in JSON joined with dots. Their errors come
+	// after
+	// those of Validate. Those about Fixed do not show the value, as where markers of the Go type declare the field
+	// immutable.
+	Immutable, Fixed []string
 	// Warnings for the client, on create (old is nil) and update.
 	Warnings func(ctx context.Context, obj, old T) []string
 
-	// BeginCreate and BeginUpdate run before Validate. They reserve what the object needs outside itself (a cluster
-	// IP), or authorize the write. Their error comes before all errors of validation. finish is called with true after
+	// Begin runs before Validate, of which old is. It reserves what the object needs outside itself (a cluster
+	// IP), or authorizes the write. Its error comes before all errors of validation. finish is called with true after
 	// the write succeeded, and with false after it failed, to release the reservation. It is not called if storage did
 	// not respond: the object may exist. With dryRun nothing durable is reserved.
-	BeginCreate func(ctx context.Context, obj T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
-	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
+	Begin func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
 
 	// AllowCreateOnUpdate lets PUT create; AllowUnconditionalUpdate lets PUT
 	// without resourceVersion overwrite.
@@ -162,10 +164,20 @@ type Select[T Object] struct {
 // SelectableField is a field that field selectors may name.
 type SelectableField[T Object] struct {
 	Path string // "spec.nodeName"
-	Get  func(T) string
+	// Get returns the value; nil means that of the field of Reads, or of Path, as text.
+	Get func(T) string
 	// Reads are the fields that Get looks at, as names in JSON joined with dots; nil
 	// means Path. Get may see an object that has no others.
 	Reads []string
+}
+
+// Fields are selectable fields with the values of the fields of the same paths.
+func Fields[T Object](paths ...string) []SelectableField[T] {
+	fields := make([]SelectableField[T], len(paths))
+	for i, path := range paths {
+		fields[i].Path = path
+	}
+	return fields
 }
 
 // UpdateSubresource declares a subresource that reads and updates the whole object under separate rules.
@@ -179,7 +191,7 @@ type UpdateSubresource[T Object] struct {
 	CountsGeneration bool
 	// PrepareForUpdate resets what else the subresource may not change.
 	PrepareForUpdate func(ctx context.Context, obj, old T)
-	// BeginUpdate is as that of Write.
+	// BeginUpdate is as Begin of Write.
 	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
 	// ValidateUpdate validates the change; metadata is validated beforehand.
 	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
@@ -221,6 +233,9 @@ func (k *Kind[T]) Complete(scheme *runtime.Scheme) (*Kind[T], error) {
 	}
 	if c.Names.Singular == "" {
 		c.Names.Singular = strings.ToLower(c.Hub.Kind)
+	}
+	if err := c.Show.complete(c.Hub); err != nil {
+		return nil, err
 	}
 	return &c, c.plans()
 }

@@ -47,6 +47,7 @@ type plan[T Object] struct {
 	first     int64                 // generation of new objects, 0 leaves that which the client sends
 	changed   func(obj, old T) bool // nil does not count the generation
 	reset     []string
+	immutable []immutable // of the main resource
 }
 
 // plans finds in T what the declaration names. c is a copy of the declaration; its subresources are replaced by
@@ -55,7 +56,8 @@ func (c *Kind[T]) plans() error {
 	object := reflect.TypeFor[T]()
 	w := &c.Write
 	if object.Kind() != reflect.Pointer || object == reflect.TypeFor[*unstructured.Unstructured]() {
-		if w.CountsGeneration || w.Changed != nil || len(w.Preserves) > 0 || c.Status.names() {
+		if w.CountsGeneration || w.Changed != nil || c.Status.names() ||
+			len(w.Preserves)+len(w.Immutable)+len(w.Fixed) > 0 {
 			return fmt.Errorf("registry: kind %s has no Go type whose fields its declaration can name", c.Hub)
 		}
 		return nil
@@ -77,6 +79,12 @@ func (c *Kind[T]) plans() error {
 	}
 	c.plan = &main
 	var err error
+	if main.immutable, err = immutables(t, c.Hub, w.Immutable, w.Fixed); err != nil {
+		return err
+	}
+	if c.Select.Fields, err = completeFields(c.Select.Fields, c.Hub); err != nil {
+		return err
+	}
 	if c.Status != nil {
 		// A status is nothing without a spec in some kinds, which preserve nothing then.
 		preserves := []string{"spec"}
@@ -133,28 +141,6 @@ func (c *Kind[T]) fill(p *plan[T], counts bool, preserves, resets []string) erro
 	p.changed = func(obj, old T) bool {
 		now, before := reflect.ValueOf(obj).Elem().FieldByIndex(spec), reflect.ValueOf(old).Elem().FieldByIndex(spec)
 		return !object.Equal(now.Addr().Interface(), before.Addr().Interface())
-	}
-	return nil
-}
-
-// fieldIndex finds a field by its names in JSON, joined with dots. It is nil where there is none, or one behind a
-// pointer.
-func fieldIndex(t reflect.Type, path string) []int {
-	name, rest, deeper := strings.Cut(path, ".")
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag != name {
-			continue
-		}
-		if !deeper {
-			return []int{i}
-		}
-		if inner := fieldIndex(f.Type, rest); inner != nil {
-			return append([]int{i}, inner...)
-		}
 	}
 	return nil
 }

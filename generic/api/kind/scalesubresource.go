@@ -4,18 +4,19 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane.dev/generic/api/codec"
@@ -46,20 +47,43 @@ type Scale struct {
 // object has no replicas yet: reading its scale fails, writing it does not.
 var ErrNoReplicas = errors.New("the object has no replicas")
 
-// ScaleOf declares the scale of a kind. parts returns its wanted replicas, how many there are, and its selector.
-func ScaleOf[T Object](parts func(T) (wanted **int32, present int32, selector *metav1.LabelSelector)) *ScaleSubresource[T] {
+// ScaleOf declares the scale of a kind with the fields spec.replicas, spec.selector and status.replicas. It panics if
+// the
+// kind does not have them.
+func ScaleOf[T Object]() *ScaleSubresource[T] {
+	fieldOf := func(path string) goField {
+		f, ok := findField(reflect.TypeFor[T](), path)
+		if !ok {
+			panic("no field " + path)
+		}
+		return f
+	}
+	wanted, selected, present := fieldOf("spec.replicas"), fieldOf("spec.selector"), fieldOf("status.replicas")
 	return &ScaleSubresource[T]{
 		Get: func(obj T) (*Scale, error) {
-			wanted, present, selector := parts(obj)
+			scale := &Scale{StatusReplicas: int32(present.of(obj).Int())}
+			if n := wanted.of(obj); n.IsValid() {
+				scale.Replicas = int32(n.Int())
+			}
+			var selector *metav1.LabelSelector
+			if s := selected.of(obj); s.IsValid() {
+				switch x := s.Addr().Interface().(type) {
+				case *metav1.LabelSelector:
+					selector = x
+				case *map[string]string:
+					scale.Selector = labels.SelectorFromSet(*x).String()
+					return scale, nil
+				}
+			}
 			s, err := metav1.LabelSelectorAsSelector(selector)
 			if err != nil {
 				return nil, apierrors.NewBadRequest(err.Error())
 			}
-			return &Scale{Replicas: ptr.Deref(*wanted, 0), StatusReplicas: present, Selector: s.String()}, nil
+			scale.Selector = s.String()
+			return scale, nil
 		},
 		Set: func(obj T, n int32) error {
-			wanted, _, _ := parts(obj)
-			*wanted = &n
+			reflect.ValueOf(obj).Elem().FieldByIndex(wanted.index).Set(reflect.ValueOf(&n))
 			return nil
 		},
 	}

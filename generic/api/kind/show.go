@@ -1,9 +1,14 @@
 package kind
 
 import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
@@ -11,7 +16,7 @@ import (
 type Show[T Object] struct {
 	// Columns of the table; nil means Name and Created At.
 	Columns []Column
-	// Cells returns the cells of a row, one for each of Columns. Ages are left to
+	// Cells returns the cells of a row: of each column, or of each that has neither Field nor Cell. Ages are left to
 	// since, whose result may be a part of a cell's text: rows are encoded once and
 	// kept with the object, and an age is of the moment a row is written.
 	Cells func(obj T, since func(metav1.Time) string) []any
@@ -26,16 +31,45 @@ type Show[T Object] struct {
 type Column struct {
 	Name, Type, Format, Description string
 	Priority                        int32
+	// Field is the field that the cells show, by its names in JSON joined with dots. Type and Description may be left
+	// to it. A time is shown as the time since then, a list by its length.
+	Field string
+	// Cell returns the cell of an object of the kind; see Show.Cells for since.
+	Cell func(obj any, since func(metav1.Time) string) any
 }
 
 // NameColumn is the first column of nearly every table.
 func NameColumn() Column {
-	return Column{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]}
+	return Column{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"],
+		Cell: func(obj any, _ func(metav1.Time) string) any { return obj.(metav1.Object).GetName() }}
 }
 
 // AgeColumn is the column of the time since the object was created.
 func AgeColumn() Column {
-	return Column{Name: "Age", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]}
+	return Column{Name: "Age", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"],
+		Cell: func(obj any, since func(metav1.Time) string) any {
+			return since(obj.(metav1.Object).GetCreationTimestamp())
+		}}
+}
+
+// complete finds the fields that columns show.
+func (s *Show[T]) complete(hub schema.GroupVersionKind) error {
+	s.Columns = slices.Clone(s.Columns)
+	for i := range s.Columns {
+		c := &s.Columns[i]
+		if c.Cell == nil && c.Field == "" && s.Cells == nil {
+			return fmt.Errorf("registry: kind %s has columns without cells", hub)
+		}
+		if c.Cell != nil || c.Field == "" {
+			continue
+		}
+		f, ok := findField(reflect.TypeFor[T](), c.Field)
+		if !ok || f.columnType() == "" {
+			return fmt.Errorf("registry: kind %s has no field %s that a column can show", hub, c.Field)
+		}
+		c.Cell, c.Type, c.Description = f.cell, cmp.Or(c.Type, f.columnType()), cmp.Or(c.Description, f.doc)
+	}
+	return nil
 }
 
 const nameDescription = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
@@ -66,7 +100,21 @@ func (s *Show[T]) TableCells(obj T, since func(metav1.Time) string) []any {
 	if s.Columns == nil {
 		return defaultCells(obj)
 	}
-	return s.Cells(obj, since)
+	var own []any
+	if s.Cells != nil {
+		if own = s.Cells(obj, since); len(own) >= len(s.Columns) {
+			return own
+		}
+	}
+	cells := make([]any, len(s.Columns))
+	for i := range s.Columns {
+		if c := &s.Columns[i]; c.Cell != nil {
+			cells[i] = c.Cell(obj, since)
+		} else if len(own) > 0 {
+			cells[i], own = own[0], own[1:]
+		}
+	}
+	return cells
 }
 
 // AgeNow returns how long ago a time was, in kubectl's wording.

@@ -150,6 +150,7 @@ func (finish finishFunc) settle(ctx context.Context, err error) {
 func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.ValidateObjectFunc,
 	dryRun bool) (finishFunc, error) {
 	k := s.kind
+	var none T
 	kind.FillSystemMetadata(obj)
 	if err := k.EnsureNamespace(ctx, obj); err != nil {
 		return nil, err
@@ -164,8 +165,8 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 		errs = k.ValidateMetadata(rules, obj)
 	}
 	finish := finishFunc(finishNothing)
-	if k.Write.BeginCreate != nil {
-		begun, err := k.Write.BeginCreate(ctx, obj, dryRun)
+	if k.Write.Begin != nil {
+		begun, err := k.Write.Begin(ctx, obj, none, dryRun)
 		if err != nil {
 			return nil, err
 		}
@@ -173,9 +174,7 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 			finish = begun
 		}
 	}
-	if k.Write.Validate != nil {
-		errs = append(errs, k.Write.Validate(ctx, obj)...)
-	}
+	errs = append(errs, k.Validate(ctx, obj, none)...)
 	if err := ctx.Err(); err != nil { // which ends validation, too
 		finish(ctx, false)
 		return nil, err
@@ -189,7 +188,6 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 		return nil, s.invalid(k.Hub.GroupKind(), obj.GetName(), errs)
 	}
 	if k.Write.Warnings != nil {
-		var none T
 		addWarnings(ctx, k.Write.Warnings(ctx, obj, none))
 	}
 	if validate != nil {

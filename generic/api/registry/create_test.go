@@ -173,7 +173,8 @@ func TestNullBytesAreStoredEmpty(t *testing.T) {
 func TestReservationsAreGivenBack(t *testing.T) {
 	var finished []bool
 	k := configMapKind()
-	k.Write.BeginCreate = func(context.Context, *corev1.ConfigMap, bool) (func(context.Context, bool), error) {
+	k.Write.Begin = func(context.Context, *corev1.ConfigMap, *corev1.ConfigMap, bool) (func(context.Context, bool),
+		error) {
 		return func(_ context.Context, ok bool) { finished = append(finished, ok) }, nil
 	}
 	s, _ := newStore(t, k)

@@ -36,7 +36,7 @@ func configMapKind() *kind.Kind[*corev1.ConfigMap] {
 			ShortNames: []string{"cm"},
 		},
 		Write: kind.Write[*corev1.ConfigMap]{
-			Validate: func(_ context.Context, c *corev1.ConfigMap) field.ErrorList {
+			Validate: func(_ context.Context, c, _ *corev1.ConfigMap) field.ErrorList {
 				if c.Data["bad"] != "" {
 					return field.ErrorList{field.Invalid(field.NewPath("data", "bad"), c.Data["bad"], "is bad")}
 				}

@@ -39,9 +39,6 @@ func NewStore[T kind.Object](kind *kind.Kind[T], scheme *runtime.Scheme, opts RE
 	if err != nil {
 		return nil, err
 	}
-	if kind.Show.Columns != nil && kind.Show.Cells == nil {
-		return nil, fmt.Errorf("registry: kind %s has columns without cells", kind.Hub)
-	}
 	opts.Uncached = opts.Uncached || kind.Uncached
 	s := &Store[T]{kind: kind, options: opts, shared: lru.New(sharedObjects)}
 	s.prefix = opts.Prefix + "/" + cmp.Or(opts.ResourcePrefix, kind.Prefix, kind.Names.Plural) + "/"

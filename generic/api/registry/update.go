@@ -192,7 +192,7 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 		return nil, err
 	}
 	obj.SetGeneration(old.GetGeneration())
-	begin, validate, warnings := k.Write.BeginUpdate, k.Write.ValidateUpdate, k.Write.Warnings
+	begin, validate, warnings := k.Write.Begin, k.Validate, k.Write.Warnings
 	if u.sub != nil {
 		begin, validate, warnings = u.sub.BeginUpdate, u.sub.ValidateUpdate, u.sub.Warnings
 	}

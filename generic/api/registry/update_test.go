@@ -74,10 +74,8 @@ func TestUnansweredWritesAreNotTriedAgain(t *testing.T) {
 			t.Errorf("finished with %t, although nobody knows", ok)
 		}
 	}
-	k.Write.BeginCreate = func(context.Context, *corev1.ConfigMap, bool) (func(context.Context, bool), error) {
-		return finish, nil
-	}
-	k.Write.BeginUpdate = func(context.Context, *corev1.ConfigMap, *corev1.ConfigMap, bool) (func(context.Context, bool), error) {
+	k.Write.Begin = func(context.Context, *corev1.ConfigMap, *corev1.ConfigMap, bool) (func(context.Context, bool),
+		error) {
 		return finish, nil
 	}
 	s, m := newStore(t, k)

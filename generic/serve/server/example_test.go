@@ -63,7 +63,7 @@ func trees() *kind.Kind[*Tree] {
 		NewList: func() runtime.Object { return &TreeList{} },
 		Names:   kind.Names{Plural: "trees", Singular: "tree"},
 		Write: kind.Write[*Tree]{
-			Validate: func(_ context.Context, t *Tree) field.ErrorList {
+			Validate: func(_ context.Context, t, _ *Tree) field.ErrorList {
 				if t.Height <= 0 {
 					return field.ErrorList{field.Invalid(field.NewPath("height"), t.Height, "must be greater than 0")}
 				}

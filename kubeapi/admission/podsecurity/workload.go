@@ -1,8 +1,6 @@
 package podsecurity
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/pod-security-admission/api"
@@ -10,6 +8,7 @@ import (
 
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/kubeapi/check"
+	templates "triplane.dev/kubeapi/workload"
 )
 
 // workload is an operation on a pod, or on an object with a pod template.
@@ -25,7 +24,7 @@ func workloadOf(a *admission.Attributes) *workload {
 	if pod, ok := a.Object.(*corev1.Pod); ok {
 		return &workload{a, &pod.ObjectMeta, &pod.Spec, true}
 	}
-	if t := templateOf(a.Object); t != nil {
+	if t := templates.Template(a.Object); t != nil {
 		return &workload{a, &t.ObjectMeta, &t.Spec, false}
 	}
 	return nil
@@ -40,27 +39,4 @@ func (w *workload) changes() bool {
 // compare evaluates the workload at a level.
 func (w *workload) compare(e policy.Evaluator, level api.LevelVersion) policy.AggregateCheckResult {
 	return policy.AggregateCheckResults(e.EvaluatePod(level, w.meta, w.spec))
-}
-
-// templateOf returns the pod template of an object, or nil.
-func templateOf(obj any) *corev1.PodTemplateSpec {
-	switch o := obj.(type) {
-	case *corev1.PodTemplate:
-		return &o.Template
-	case *corev1.ReplicationController:
-		return o.Spec.Template
-	case *appsv1.ReplicaSet:
-		return &o.Spec.Template
-	case *appsv1.Deployment:
-		return &o.Spec.Template
-	case *appsv1.DaemonSet:
-		return &o.Spec.Template
-	case *appsv1.StatefulSet:
-		return &o.Spec.Template
-	case *batchv1.Job:
-		return &o.Spec.Template
-	case *batchv1.CronJob:
-		return &o.Spec.JobTemplate.Spec.Template
-	}
-	return nil
 }

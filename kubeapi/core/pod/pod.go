@@ -20,7 +20,7 @@ func Kind(o podspec.Options) kind.Kind[pod] {
 		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true,
 		Names: kind.Names{Plural: "pods", ShortNames: []string{"po"}, Categories: []string{"all"}},
 		Write: kind.Write[pod]{
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: true, CountsGeneration: true,
 			Default: func(p pod) {
 				podspec.DefaultPod(p)
 				if o.EarlyPodResources {
@@ -31,29 +31,17 @@ func Kind(o podspec.Options) kind.Kind[pod] {
 			},
 			PrepareForCreate: func(ctx context.Context, p pod) { prepareForCreate(ctx, o, p) },
 			PrepareForUpdate: prepareForUpdate,
-			CountsGeneration: true,
-			Validate:         func(_ context.Context, p pod) field.ErrorList { return validateNew(o, p) },
-			ValidateUpdate:   func(_ context.Context, p, old pod) field.ErrorList { return validateUpdate(o, p, old) },
-			Warnings: func(_ context.Context, p, old pod) []string {
-				if old != nil {
-					return nil
+			Validate: func(_ context.Context, p, old pod) field.ErrorList {
+				if old == nil {
+					return validateNew(o, p)
 				}
-				return podwarnings.Pod(p)
+				return validateUpdate(o, p, old)
 			},
+			Warnings: warnings,
 		},
-		Delete: kind.Delete[pod]{
-			ReturnsObject: true,
-			CheckGraceful: gracePeriod,
-		},
-		Show: kind.Show[pod]{
-			Columns:       columns(),
-			Cells:         cells,
-			RowConditions: rowConditions,
-		},
-		Select: kind.Select[pod]{
-			Fields: selectableFields(),
-			Index:  "spec.nodeName",
-		},
+		Delete: kind.Delete[pod]{ReturnsObject: true, CheckGraceful: gracePeriod},
+		Show:   kind.Show[pod]{Columns: columns(), Cells: cells, RowConditions: rowConditions},
+		Select: kind.Select[pod]{Fields: selectableFields(), Index: "spec.nodeName"},
 		Status: status(o),
 		Subresources: map[string]*kind.UpdateSubresource[pod]{
 			"ephemeralcontainers": ephemeralContainers(o),
@@ -63,31 +51,27 @@ func Kind(o podspec.Options) kind.Kind[pod] {
 }
 
 func selectableFields() []kind.SelectableField[pod] {
-	f := func(path string, get func(p pod) string) kind.SelectableField[pod] {
-		return kind.SelectableField[pod]{Path: path, Get: get}
-	}
-	return []kind.SelectableField[pod]{
-		f("spec.nodeName", func(p pod) string { return p.Spec.NodeName }),
-		f("spec.restartPolicy", func(p pod) string { return string(p.Spec.RestartPolicy) }),
-		f("spec.schedulerName", func(p pod) string { return p.Spec.SchedulerName }),
-		f("spec.serviceAccountName", func(p pod) string { return p.Spec.ServiceAccountName }),
-		f("spec.hostNetwork", func(p pod) string {
-			if p.Spec.HostNetwork {
-				return "true"
-			}
-			return "false"
-		}),
-		f("status.phase", func(p pod) string { return string(p.Status.Phase) }),
-		{Path: "status.podIP", Reads: []string{"status.podIP", "status.podIPs"}, Get: func(p pod) string {
-			if len(p.Status.PodIPs) > 0 {
-				return p.Status.PodIPs[0].IP
-			}
-			return p.Status.PodIP
-		}},
+	fields := kind.Fields[pod]("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
+		"spec.hostNetwork", "status.phase", "status.nominatedNodeName")
+	return append(fields,
+		kind.SelectableField[pod]{Path: "status.podIP", Reads: []string{"status.podIP", "status.podIPs"},
+			Get: selectedIP},
 		// Selectors may name podIPs, which has no value in them.
-		{Path: "status.podIPs", Get: func(pod) string { return "" }},
-		f("status.nominatedNodeName", func(p pod) string { return p.Status.NominatedNodeName }),
+		kind.SelectableField[pod]{Path: "status.podIPs", Get: func(pod) string { return "" }})
+}
+
+func selectedIP(p pod) string {
+	if len(p.Status.PodIPs) > 0 {
+		return p.Status.PodIPs[0].IP
 	}
+	return p.Status.PodIP
+}
+
+func warnings(_ context.Context, p, old pod) []string {
+	if old != nil {
+		return nil
+	}
+	return podwarnings.Pod(p)
 }
 
 // gracePeriod settles how long a pod may take to end: not at all when no

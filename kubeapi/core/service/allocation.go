@@ -112,27 +112,11 @@ func nodePorts(s service) []int32 {
 	return allocator.NodePorts(s)
 }
 
-func (a *Allocation) beginCreate(ctx context.Context, s service, dryRun bool) (func(context.Context, bool), error) {
-	if err := a.settleFamilies(s, nil); err != nil {
-		return nil, err
-	}
-	t := &taken{a: a, s: s}
-	if err := t.allocate(ctx, nil, dryRun); err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, ok bool) {
-		if !ok && !dryRun {
-			t.giveBack(ctx)
-		}
-	}, nil
-}
-
-func (a *Allocation) beginUpdate(ctx context.Context, s, old service,
-	dryRun bool) (func(context.Context, bool), error) {
+func (a *Allocation) begin(ctx context.Context, s, old service, dryRun bool) (func(context.Context, bool), error) {
 	if err := a.settleFamilies(s, old); err != nil {
 		return nil, err
 	}
-	if len(validateFixed(s, old)) > 0 {
+	if old != nil && len(validateFixed(s, old)) > 0 {
 		return nil, nil // what the caller finds, too
 	}
 	t := &taken{a: a, s: s}
@@ -143,11 +127,13 @@ func (a *Allocation) beginUpdate(ctx context.Context, s, old service,
 		return nil, nil
 	}
 	return func(ctx context.Context, ok bool) {
-		if !ok {
+		switch {
+		case !ok:
 			t.giveBack(ctx)
-			return
+		case old != nil:
+			a.release(ctx, old.Namespace, old.Name, without(realIPs(old), realIPs(s)),
+				without(nodePorts(old), nodePorts(s)))
 		}
-		a.release(ctx, old.Namespace, old.Name, without(realIPs(old), realIPs(s)), without(nodePorts(old), nodePorts(s)))
 	}, nil
 }
 

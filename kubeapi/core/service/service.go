@@ -36,54 +36,50 @@ func Kind(a *Allocation) kind.Kind[service] {
 		Namespaced:     true, Prefix: "services/specs",
 		Names: kind.Names{Plural: "services", ShortNames: []string{"svc"}, Categories: []string{"all"}},
 		Write: kind.Write[service]{
-			ValidateName:             a.options.name(),
-			AllowCreateOnUpdate:      true,
-			AllowUnconditionalUpdate: true,
-			Default:                  setDefaults,
-			PrepareForCreate: func(_ context.Context, s service) {
-				oneAndList(s, nil)
-				forgetInternalTraffic(s)
-			},
-			PrepareForUpdate: func(_ context.Context, s, old service) {
-				oneAndList(s, old)
-				forgetByType(s, old)
-				keepAllocated(s, old)
-				trimToSingle(s, old)
-				forgetInternalTraffic(s)
-			},
-			BeginCreate: a.beginCreate,
-			BeginUpdate: a.beginUpdate,
-			Validate:    func(_ context.Context, s service) field.ErrorList { return validate(a.options, s) },
-			ValidateUpdate: func(_ context.Context, s, old service) field.ErrorList {
-				return append(validateFixed(s, old), validate(a.options, s)...)
-			},
-			Warnings: warnings,
+			ValidateName:        a.options.name(),
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+			Default:          setDefaults,
+			PrepareForCreate: prepareForCreate,
+			PrepareForUpdate: prepareForUpdate,
+			Begin:            a.begin,
+			Validate:         a.options.validate,
+			Warnings:         warnings,
 		},
-		Delete: kind.Delete[service]{
-			ReturnsObject: true,
-			After:         a.afterDelete,
-		},
+		Delete: kind.Delete[service]{ReturnsObject: true, After: a.afterDelete},
 		Show: kind.Show[service]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Type", show.Doc(corev1.ServiceSpec{}, "type")),
-				show.Text("Cluster-IP", show.Doc(corev1.ServiceSpec{}, "clusterIP")),
+			Columns: append(show.Columns(
+				show.Field("Type", "spec.type"), show.Text("Cluster-IP", show.Doc(corev1.ServiceSpec{}, "clusterIP")),
 				show.Text("External-IP", show.Doc(corev1.ServiceSpec{}, "externalIPs")),
-				show.Text("Port(s)", show.Doc(corev1.ServiceSpec{}, "ports")), show.Age(),
-				show.Wide(show.Text("Selector", show.Doc(corev1.ServiceSpec{}, "selector"))),
-			},
+				show.Text("Port(s)", show.Doc(corev1.ServiceSpec{}, "ports"))),
+				show.Wide(show.Field("Selector", "spec.selector"))),
 			Cells: cells,
 		},
-		Select: kind.Select[service]{
-			Fields: []kind.SelectableField[service]{
-				{Path: "spec.clusterIP", Get: func(s service) string { return s.Spec.ClusterIP }},
-				{Path: "spec.type", Get: func(s service) string { return string(s.Spec.Type) }},
-			},
-		},
+		Select: kind.Select[service]{Fields: kind.Fields[service]("spec.clusterIP", "spec.type")},
 		Status: &kind.StatusSubresource[service]{
 			ValidateUpdate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(a.options, s) },
-			Warnings:       func(_ context.Context, s, _ service) []string { return statusWarnings(s) },
+			Warnings:       statusWarnings,
 		},
 	}
+}
+
+func prepareForCreate(_ context.Context, s service) {
+	oneAndList(s, nil)
+	forgetInternalTraffic(s)
+}
+
+func prepareForUpdate(_ context.Context, s, old service) {
+	oneAndList(s, old)
+	forgetByType(s, old)
+	keepAllocated(s, old)
+	trimToSingle(s, old)
+	forgetInternalTraffic(s)
+}
+
+func (o options) validate(_ context.Context, s, old service) field.ErrorList {
+	if old == nil {
+		return validate(o, s)
+	}
+	return append(validateFixed(s, old), validate(o, s)...)
 }
 
 func warnings(_ context.Context, s, _ service) []string {
@@ -140,7 +136,7 @@ func addressWarnings(s service) []string {
 	return w
 }
 
-func statusWarnings(s service) []string {
+func statusWarnings(_ context.Context, s, _ service) []string {
 	var w []string
 	for i := range s.Status.LoadBalancer.Ingress {
 		if ip := s.Status.LoadBalancer.Ingress[i].IP; ip != "" {

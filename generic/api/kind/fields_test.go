@@ -1,0 +1,154 @@
+package kind
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+)
+
+func since(t metav1.Time) string { return "since " + t.UTC().Format(time.Kitchen) }
+
+func TestColumnsOfFields(t *testing.T) {
+	k := deploymentKind()
+	k.Show = Show[*appsv1.Deployment]{
+		Columns: []Column{NameColumn(), {Name: "Replicas", Field: "spec.replicas"}, {Name: "Paused", Field: "spec.paused"},
+			{Name: "Selector", Field: "spec.selector"}, {Name: "Own"}, {Name: "Text", Field: "spec.strategy.type", Type: "any"},
+			{Name: "Conditions", Field: "status.conditions", Description: "How many."},
+			{Name: "Nodes", Field: "spec.template.spec.nodeSelector"}, {Name: "Created", Field: "metadata.creationTimestamp"}},
+		Cells: func(d *appsv1.Deployment, _ func(metav1.Time) string) []any { return []any{d.Namespace} },
+	}
+	c := completed(t, k)
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}}
+	if got, want := c.Show.TableCells(d, since), []any{"d", int64(0), false, "<none>", "ns", "", int64(0), "<none>",
+		"since 12:00AM"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	d.Spec.Replicas, d.Spec.Selector = ptr.To[int32](3), &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+	d.Status.Conditions = make([]appsv1.DeploymentCondition, 2)
+	if got := c.Show.TableCells(d, since); got[1] != int64(3) || got[3] != "a=b" || got[6] != int64(2) {
+		t.Errorf("%v", got)
+	}
+	columns := c.Show.TableColumns()
+	var types []string
+	for i := range columns {
+		types = append(types, columns[i].Type)
+	}
+	if got := strings.Join(types, " "); got != "string integer boolean string  any integer string string" {
+		t.Errorf("types %q", got)
+	}
+	if got := columns[1].Description; got != (appsv1.DeploymentSpec{}).SwaggerDoc()["replicas"] {
+		t.Errorf("description %q", got)
+	}
+	if got := columns[6].Description; got != "How many." {
+		t.Errorf("description %q", got)
+	}
+}
+
+func TestFieldsThatKindsLack(t *testing.T) {
+	for want, change := range map[string]func(*Kind[*appsv1.Deployment]){
+		"no field spec.none that a column": func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Field: "spec.none"}} },
+		"no field spec.strategy that a":    func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Field: "spec.strategy"}} },
+		"columns without cells":            func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Name: "A"}} },
+		"no field spec.a":                  func(k *Kind[*appsv1.Deployment]) { k.Select.Fields = Fields[*appsv1.Deployment]("spec.a") },
+		"no field spec.b":                  func(k *Kind[*appsv1.Deployment]) { k.Write.Fixed = []string{"spec.b"} },
+	} {
+		k := deploymentKind()
+		change(k)
+		if _, err := k.Complete(runtime.NewScheme()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func TestSelectableFieldsOfFields(t *testing.T) {
+	c := completed(t, &Kind[*corev1.Pod]{Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Names: Names{Plural: "pods"},
+		Select: Select[*corev1.Pod]{Fields: append(Fields[*corev1.Pod]("spec.nodeName", "spec.hostNetwork", "spec.priority"),
+			SelectableField[*corev1.Pod]{Path: "named", Reads: []string{"status.phase"}})}})
+	p := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: corev1.PodFailed}}
+	var got []string
+	for _, f := range c.Select.Fields {
+		got = append(got, f.Path+"="+f.Get(p))
+	}
+	p.Spec.Priority = ptr.To[int32](7)
+	got = append(got, c.Select.Fields[2].Get(p))
+	if want := "spec.nodeName=n spec.hostNetwork=false spec.priority= named=Failed 7"; strings.Join(got, " ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestValidationOfChanges(t *testing.T) {
+	says := func(what string) func(*appsv1.Deployment) field.ErrorList {
+		return func(*appsv1.Deployment) field.ErrorList { return field.ErrorList{field.Forbidden(nil, what)} }
+	}
+	changed := func(_, old *appsv1.Deployment) field.ErrorList {
+		return field.ErrorList{field.Forbidden(nil, "changed from "+old.Name)}
+	}
+	for _, c := range []struct {
+		name                  string
+		write                 Write[*appsv1.Deployment]
+		create, same, another string
+	}{
+		{name: "none"},
+		{"whole", Write[*appsv1.Deployment]{Validate: Whole(says("whole"), changed)}, "whole", "whole, changed from old",
+			"whole, changed from old"},
+		{"new", Write[*appsv1.Deployment]{Validate: OnCreate(says("new"), changed)}, "new", "changed from old",
+			"changed from old"},
+		{"immutable", Write[*appsv1.Deployment]{Validate: Whole(says("whole")), Immutable: []string{"spec.replicas"},
+			Fixed: []string{"spec.minReadySeconds"}}, "whole", "whole", "whole, spec.replicas 2, spec.minReadySeconds <nil>"},
+	} {
+		k := deploymentKind()
+		k.Write = c.write
+		done := completed(t, k)
+		text := func(errs field.ErrorList) string {
+			var out []string
+			for _, e := range errs {
+				if out = append(out, e.Detail); e.Type == field.ErrorTypeInvalid {
+					value := e.BadValue
+					if p, ok := value.(*int32); ok {
+						value = *p
+					}
+					out[len(out)-1] = fmt.Sprint(e.Field, " ", value)
+				}
+			}
+			return strings.Join(out, ", ")
+		}
+		old := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "old"}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](1)}}
+		other := old.DeepCopy()
+		other.Spec.Replicas, other.Spec.MinReadySeconds = ptr.To[int32](2), 1
+		for what, got := range map[string][2]string{
+			"creation":         {text(done.Validate(t.Context(), old, nil)), c.create},
+			"update without":   {text(done.Validate(t.Context(), old.DeepCopy(), old)), c.same},
+			"update of fields": {text(done.Validate(t.Context(), other, old)), c.another},
+		} {
+			if got[0] != got[1] {
+				t.Errorf("%s: %s: %q, want %q", c.name, what, got[0], got[1])
+			}
+		}
+	}
+}
+
+func TestScaleOfFields(t *testing.T) {
+	s := ScaleOf[*corev1.ReplicationController]()
+	r := &corev1.ReplicationController{Spec: corev1.ReplicationControllerSpec{Selector: map[string]string{"a": "b"}},
+		Status: corev1.ReplicationControllerStatus{Replicas: 4}}
+	if got, err := s.Get(r); err != nil || *got != (Scale{StatusReplicas: 4, Selector: "a=b"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := s.Set(r, 9); err != nil || *r.Spec.Replicas != 9 {
+		t.Errorf("%v, %v", r.Spec.Replicas, err)
+	}
+	d := ScaleOf[*appsv1.Deployment]()
+	if got, err := d.Get(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2)}}); err != nil ||
+		got.Replicas != 2 || got.Selector != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
