@@ -15,6 +15,7 @@ import (
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/guard/authentication"
 	"triplane.dev/generic/guard/authorization"
+	"triplane.dev/generic/run/coreplugins"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/pki"
 	"triplane.dev/generic/serve/healthz"
@@ -95,7 +96,7 @@ func (b *builder) configure(ctx context.Context) error {
 		}
 	}
 	c.FlowControl = o.ServerRun.FlowControl(objects)
-	return b.admit()
+	return coreplugins.Install(coreplugins.Config{Options: o.Admission, Core: b.core, Own: b.server.Plugins, Server: c})
 }
 
 // authenticate creates the authenticators: the core API server, or the generated CA.

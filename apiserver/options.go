@@ -13,6 +13,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"triplane.dev/generic/run/authoptions"
+	"triplane.dev/generic/run/coreplugins"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/run/storageoptions"
@@ -54,7 +55,7 @@ func NewOptions(s *Server) *Options {
 		Core:           &authoptions.CoreAPI{},
 		Authentication: authoptions.NewDelegatedAuthentication(),
 		Authorization:  authoptions.NewDelegatedAuthorization(),
-		Admission:      options.NewAdmission(pluginNames(s)),
+		Admission:      options.NewAdmission(coreplugins.Names(s.Plugins)),
 		Audit:          options.NewAudit(),
 		Features:       options.NewFeatures(),
 		Egress:         &options.Egress{},

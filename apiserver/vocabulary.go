@@ -6,7 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	restclient "k8s.io/client-go/rest"
 
+	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/storage/object"
@@ -46,6 +48,8 @@ type (
 	Scale = kind.Scale
 	// List is the list type of a kind with the Go type T.
 	List[T any] = kind.ListOf[T]
+	// Informer watches and caches the objects of a kind with the Go type V.
+	Informer[V any] = informers.Typed[V]
 	// AdmissionPlugin is an admission plugin of the server.
 	AdmissionPlugin = admission.Plugin
 )
@@ -74,6 +78,12 @@ func NameColumn() Column { return kind.NameColumn() }
 
 // AgeColumn returns the column of ages, usually the last.
 func AgeColumn() Column { return kind.AgeColumn() }
+
+// NewInformer returns an informer of a resource. config is Running.ClientConfig, HookContext.LoopbackClientConfig,
+// or Needs.Loopback of an admission plugin. RunWithContext starts it.
+func NewInformer[V any](config *restclient.Config, resource schema.GroupVersionResource) (*Informer[V], error) {
+	return informers.NewTyped[V](config, resource)
+}
 
 // DeepCopy returns a deep copy of an object whose type has no generated method:
 //

@@ -1,4 +1,4 @@
-package apiserver
+package informers
 
 import (
 	"context"
@@ -14,17 +14,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Informer watches and caches the objects of a kind with the Go type V. It is safe for concurrent use. Callers
+// Typed is an informer of a resource of any API server, with the Go type V. It is safe for concurrent use. Callers
 // must not change returned objects, which are shared.
-type Informer[V any] struct {
+type Typed[V any] struct {
 	// SharedIndexInformer is client-go's informer, for event handlers and indices.
 	cache.SharedIndexInformer
 }
 
-// NewInformer returns an informer of a resource. config is Running.ClientConfig, HookContext.LoopbackClientConfig,
-// or Needs.Loopback of an admission plugin. RunWithContext starts it.
-func NewInformer[V any](config *restclient.Config, resource schema.GroupVersionResource) (*Informer[V], error) {
-	if _, ok := any(new(V)).(Object); !ok {
+// NewTyped returns an informer of a resource. RunWithContext starts it.
+func NewTyped[V any](config *restclient.Config, resource schema.GroupVersionResource) (*Typed[V], error) {
+	if _, ok := any(new(V)).(interface {
+		metav1.Object
+		runtime.Object
+	}); !ok {
 		return nil, errors.New("an informer needs a kind's Go type") //nolint:err113 // a mistake of the program
 	}
 	config = restclient.CopyConfig(config)
@@ -36,21 +38,20 @@ func NewInformer[V any](config *restclient.Config, resource schema.GroupVersionR
 	}
 	all := client.Resource(resource)
 	follow := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object,
-			error) {
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return all.List(ctx, o)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return all.Watch(ctx, o)
 		},
 	}
-	i := &Informer[V]{cache.NewSharedIndexInformer(follow, nil, 0,
+	i := &Typed[V]{cache.NewSharedIndexInformer(follow, nil, 0,
 		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
-	return i, i.SetTransform(typed[V])
+	return i, i.SetTransform(convert[V])
 }
 
-// typed converts an object to its Go type.
-func typed[V any](obj any) (any, error) {
+// convert converts an object to its Go type.
+func convert[V any](obj any) (any, error) {
 	u, ok := obj.(runtime.Unstructured)
 	if !ok {
 		return obj, nil
@@ -66,7 +67,7 @@ func typed[V any](obj any) (any, error) {
 }
 
 // List returns the objects of a namespace; "" means all namespaces.
-func (i *Informer[V]) List(namespace string) []*V {
+func (i *Typed[V]) List(namespace string) []*V {
 	var out []*V
 	add := func(obj any) {
 		if v, ok := obj.(*V); ok {
@@ -90,7 +91,7 @@ func (i *Informer[V]) List(namespace string) []*V {
 }
 
 // Get returns an object; namespace is "" for cluster-scoped kinds.
-func (i *Informer[V]) Get(namespace, name string) (*V, bool) {
+func (i *Typed[V]) Get(namespace, name string) (*V, bool) {
 	key := cache.ObjectName{Namespace: namespace, Name: name}.String()
 	obj, ok, err := i.GetStore().GetByKey(key)
 	if err != nil || !ok {

@@ -1,4 +1,4 @@
-package apiserver
+package coreplugins
 
 import (
 	"context"
@@ -26,6 +26,7 @@ import (
 	"triplane.dev/generic/guard/admission/configuration"
 	"triplane.dev/generic/guard/admission/configured"
 	"triplane.dev/generic/guard/admission/lifecycle"
+	"triplane.dev/generic/run/options"
 	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
 )
@@ -39,10 +40,11 @@ const (
 	validatingWebhooks = "ValidatingAdmissionWebhook"
 )
 
-// pluginNames returns the names of all plugins in their order, and of those that are enabled by default.
-func pluginNames(s *Server) (known, byDefault []string) {
+// Names returns the names of all plugins in their order, and of those that are enabled by default. own are the
+// server's.
+func Names(own []admission.Plugin) (known, byDefault []string) {
 	known, byDefault = []string{namespaceLifecycle}, []string{namespaceLifecycle}
-	for _, p := range s.Plugins {
+	for _, p := range own {
 		known = append(known, p.Name)
 		if p.OnByDefault {
 			byDefault = append(byDefault, p.Name)
@@ -52,9 +54,20 @@ func pluginNames(s *Server) (known, byDefault []string) {
 	return append(known, followed...), append(byDefault, followed...)
 }
 
+// Config configures the admission of a server.
+type Config struct {
+	Options *options.Admission
+	// Core configures clients of the core API server; nil leaves the server its own plugins.
+	Core *restclient.Config
+	// Own are the server's plugins. They run after NamespaceLifecycle, before webhooks and policies.
+	Own []admission.Plugin
+	// Server is completed with the chain of plugins, and what runs and reports on them.
+	Server *server.Config
+}
+
 // plugins creates the admission plugins of a server.
 type plugins struct {
-	*builder
+	Config
 	// The following read and watch the core API server; nil for a standalone server.
 	discovery  coreclient.DiscoveryInterface
 	live       corev1client.NamespacesGetter
@@ -67,15 +80,15 @@ type plugins struct {
 	metrics    *admission.Metrics
 }
 
-// admit creates the chain of admission plugins. A standalone server has only its own plugins.
-func (b *builder) admit() error {
-	p := &plugins{builder: b, metrics: admission.NewMetrics(b.config.Metrics.Registry)}
-	enabled := b.options.Admission.Enabled()
+// Install creates the chain of admission plugins.
+func Install(c Config) error {
+	p := &plugins{Config: c, metrics: admission.NewMetrics(c.Server.Metrics.Registry)}
+	enabled := c.Options.Enabled()
 	var err error
-	if p.documents, err = configuration.Read(b.options.Admission.ConfigFile, enabled); err != nil {
+	if p.documents, err = configuration.Read(c.Options.ConfigFile, enabled); err != nil {
 		return err
 	}
-	if b.core != nil {
+	if c.Core != nil {
 		if err := p.follow(); err != nil {
 			return err
 		}
@@ -90,15 +103,15 @@ func (b *builder) admit() error {
 			chain = append(chain, admission.Named{Name: name, Plugin: plugin})
 		}
 	}
-	b.config.Admission = admission.NewChain(p.metrics, chain...)
-	b.config.PostStartHooks = append(b.config.PostStartHooks,
+	c.Server.Admission = admission.NewChain(p.metrics, chain...)
+	c.Server.PostStartHooks = append(c.Server.PostStartHooks,
 		server.PostStartHook{Name: "start-apiserver-admission-initializer", Func: p.start})
 	return nil
 }
 
 // follow creates the informers of the core API server.
 func (p *plugins) follow() error {
-	config := restclient.CopyConfig(p.core)
+	config := restclient.CopyConfig(p.Core)
 	var err error
 	if p.discovery, err = coreclient.NewDiscoveryClientForConfig(config); err != nil {
 		return err
@@ -119,10 +132,10 @@ func (p *plugins) follow() error {
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(p.discovery))
 	p.configured = configured.New(configured.Config{
-		Namespaces: p.namespace, Authorizer: p.config.Authorization, Metrics: p.metrics,
+		Namespaces: p.namespace, Authorizer: p.Server.Authorization, Metrics: p.metrics,
 		Params: configured.NewParams(configured.Mapped(mapper), client),
 	})
-	p.config.ReadyChecks = append(p.config.ReadyChecks, healthz.NamedCheck("admission-configurations",
+	p.Server.ReadyChecks = append(p.Server.ReadyChecks, healthz.NamedCheck("admission-configurations",
 		p.configured.Following))
 	return nil
 }
@@ -133,14 +146,14 @@ func (p *plugins) plugin(name string) (admission.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(p.server.Plugins, func(own admission.Plugin) bool { return own.Name == name }); i >= 0 {
-		return p.server.Plugins[i].New(admission.Needs{
-			Core: p.core, Loopback: p.config.LoopbackClientConfig,
-			Authorizer:    p.config.Authorization,
+	if i := slices.IndexFunc(p.Own, func(own admission.Plugin) bool { return own.Name == name }); i >= 0 {
+		return p.Own[i].New(admission.Needs{
+			Core: p.Core, Loopback: p.Server.LoopbackClientConfig,
+			Authorizer:    p.Server.Authorization,
 			Configuration: raw, Go: func(work func(context.Context)) { p.work = append(p.work, work) },
 		})
 	}
-	if p.core == nil {
+	if p.Core == nil {
 		return nil, nil
 	}
 	switch name {
@@ -161,18 +174,18 @@ func (p *plugins) start(hook server.HookContext) error {
 	for _, work := range p.work {
 		hook.Go(work)
 	}
-	if p.core == nil {
+	if p.Core == nil {
 		return nil
 	}
 	mutating := configured.MutatingVersion(p.coreServes)
 	hook.Go(func(ctx context.Context) {
 		p.configured.Follow(ctx, p.remote(), mutating)
 	})
-	if b := p.builder; b.config.FlowControl != nil {
+	if flow := p.Server.FlowControl; flow != nil {
 		schemas := p.informers.InformerFor(&flowcontrolv1.FlowSchema{})
 		levels := p.informers.InformerFor(&flowcontrolv1.PriorityLevelConfiguration{})
-		hook.Go(b.config.FlowControl.Run)
-		hook.Go(func(ctx context.Context) { b.config.FlowControl.Follow(ctx, schemas, levels) })
+		hook.Go(flow.Run)
+		hook.Go(func(ctx context.Context) { flow.Follow(ctx, schemas, levels) })
 	}
 	hook.Go(func(ctx context.Context) {
 		p.informers.StartWithContext(ctx)
