@@ -17,9 +17,8 @@ import (
 	"triplane.dev/generic/guard/authorization"
 	"triplane.dev/generic/run/coreplugins"
 	"triplane.dev/generic/run/host"
-	"triplane.dev/generic/run/pki"
+	"triplane.dev/generic/serve/apigroups"
 	"triplane.dev/generic/serve/healthz"
-	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/generic/serve/server"
 )
 
@@ -27,12 +26,11 @@ import (
 type builder struct {
 	server  *Server
 	options *Options
-	api     *api
+	api     *apigroups.API
 	undo    host.Cleanup
 
 	listener net.Listener
-	serving  secureserving.CertificateFiles
-	files    pki.Files // generated keys and certificates of a standalone server
+	keys     host.Keys
 	store    *host.Store
 	egress   *egress.Selector // nil connects directly
 	config   *server.Config
@@ -79,7 +77,7 @@ func (b *builder) configure(ctx context.Context) error {
 	}
 	c.Tracing = traces
 	b.undo.Add(func() { host.FlushTraces(traces) })
-	if c.Serving, err = o.SecureServing.Serving(b.listener, b.serving); err != nil {
+	if c.Serving, err = o.SecureServing.Serving(b.listener, b.keys.Serving); err != nil {
 		return err
 	}
 	objects, err := b.store.InstallIn(c, o.Etcd)
@@ -88,7 +86,7 @@ func (b *builder) configure(ctx context.Context) error {
 	}
 	c.Metrics.MustRegister(b.egress.Collectors()...)
 	c.ReadyChecks = append(c.ReadyChecks, healthz.NamedCheck("informer-sync", b.store.Following))
-	c.OpenAPI = openapi.NewService(openapi.NewBuilderFor(b.api.schemas, b.api.scheme,
+	c.OpenAPI = openapi.NewService(openapi.NewBuilderFor(b.api.Schemas, b.api.Scheme,
 		cmp.Or(b.server.Title, b.server.Name), c.Version.Major+"."+c.Version.Minor))
 	for _, step := range []func(context.Context) error{b.authenticate, b.authorize} {
 		if err := step(ctx); err != nil {
@@ -103,7 +101,7 @@ func (b *builder) configure(ctx context.Context) error {
 func (b *builder) authenticate(ctx context.Context) error {
 	c := b.config
 	if b.options.Standalone {
-		ca, err := authentication.NewCABundle(b.files.CACert)
+		ca, err := authentication.NewCABundle(b.keys.Files.CACert)
 		if err != nil {
 			return err
 		}
@@ -157,7 +155,7 @@ func (b *builder) install() (*server.GenericAPIServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.api.install(b.server.Name, s); err != nil {
+	if err := b.api.Install(b.server.Name, s); err != nil {
 		return nil, err
 	}
 	if b.server.Install == nil {

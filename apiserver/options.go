@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -159,23 +158,4 @@ func (o *Options) complete() (*Options, error) {
 func (o *Options) needsDataDir() bool {
 	return o.Etcd.Embedded() && !o.Etcd.Memory || o.Standalone || o.SecureServing.CertFile == "" &&
 		o.SecureServing.CertDir == ""
-}
-
-// servingNames returns the names and addresses of a generated serving certificate.
-func (o *Options) servingNames() (names []string, ips []net.IP) {
-	names = []string{"localhost"}
-	if name, err := os.Hostname(); err == nil && name != "" {
-		names = append(names, name)
-	}
-	if h := o.ServerRun.ExternalHost; h != "" && net.ParseIP(h) == nil {
-		names = append(names, h)
-	}
-	ips = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	for _, ip := range []net.IP{o.SecureServing.BindAddress, o.ServerRun.AdvertiseAddress,
-		net.ParseIP(o.ServerRun.ExternalHost)} {
-		if ip != nil && !ip.IsUnspecified() {
-			ips = append(ips, ip)
-		}
-	}
-	return names, ips
 }

@@ -15,8 +15,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 
 	"triplane.dev/generic/run/host"
-	"triplane.dev/generic/run/pki"
-	"triplane.dev/generic/serve/secureserving"
+	"triplane.dev/generic/serve/apigroups"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/internal/worker"
 )
@@ -136,7 +135,7 @@ func start(ctx context.Context, s *Server, given *Options) (_ *Running, err erro
 			b.undo.Run()
 		}
 	}()
-	if b.api, err = newAPI(s.Groups); err != nil {
+	if b.api, err = apigroups.New(s.Groups); err != nil {
 		return nil, err
 	}
 	for _, step := range []func(context.Context) error{b.listen, b.openStore, b.configure} {
@@ -170,32 +169,8 @@ func (b *builder) listen(ctx context.Context) error {
 		return err
 	}
 	b.undo.Add(func() { b.listener.Close() })
-	return b.ensureKeys()
-}
-
-func (b *builder) ensureKeys() (err error) {
-	o, config := b.options, pki.Config{FrontProxy: "front-proxy-client", ECDSA: b.options.SecureServing.ECDSA}
-	config.Names, config.IPs = o.servingNames()
-	dir := filepath.Join(o.DataDir, "pki")
-	b.serving = secureserving.CertificateFiles{CertFile: o.SecureServing.CertFile, KeyFile: o.SecureServing.KeyFile}
-	if o.Standalone {
-		if b.files, err = pki.Ensure(dir, config); err != nil {
-			return err
-		}
-	}
-	switch {
-	case b.serving.CertFile != "":
-		return nil
-	case o.Standalone && o.SecureServing.CertDir == "":
-		b.serving = secureserving.CertificateFiles{CertFile: b.files.ServingCert, KeyFile: b.files.ServingKey}
-		return nil
-	}
-	if o.SecureServing.CertDir != "" {
-		dir = o.SecureServing.CertDir
-	}
-	b.serving = secureserving.CertificateFiles{CertFile: filepath.Join(dir, "apiserver.crt"),
-		KeyFile: filepath.Join(dir, "apiserver.key")}
-	return pki.EnsureServing(b.serving.CertFile, b.serving.KeyFile, config)
+	b.keys, err = host.EnsureKeys(filepath.Join(o.DataDir, "pki"), o.SecureServing, o.ServerRun, o.Standalone)
+	return err
 }
 
 // kubeconfig writes the administrator's kubeconfig of a standalone server.
@@ -203,13 +178,7 @@ func (b *builder) kubeconfig() (string, error) {
 	if !b.options.Standalone {
 		return "", nil
 	}
-	ca := b.serving.CertFile
-	if ca == b.files.ServingCert {
-		ca = b.files.CACert
-	}
 	path := filepath.Join(b.options.DataDir, "admin.kubeconfig")
-	url := "https://" + net.JoinHostPort(host.LocalHost(b.options.SecureServing.BindAddress),
-		strconv.Itoa(host.Port(b.listener)))
-	return path, host.WriteKubeconfig(path, host.Kubeconfig{Name: b.server.Name, URL: url, CAFile: ca,
-		CertFile: b.files.AdminCert, KeyFile: b.files.AdminKey})
+	return path, b.keys.WriteKubeconfig(path, b.server.Name, "https://"+net.JoinHostPort(
+		host.LocalHost(b.options.SecureServing.BindAddress), strconv.Itoa(host.Port(b.listener))))
 }

@@ -10,7 +10,9 @@ import (
 
 	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/guard/admission"
+	"triplane.dev/generic/serve/apigroups"
 	"triplane.dev/generic/storage/object"
 )
 
@@ -48,6 +50,10 @@ type (
 	Scale = kind.Scale
 	// List is the list type of a kind with the Go type T.
 	List[T any] = kind.ListOf[T]
+	// Group is an API group, which is served at /apis/NAME.
+	Group = apigroups.Group
+	// Resource is a resource of a Group. Create it with NewResource or NewStorage.
+	Resource = apigroups.Resource
 	// Informer watches and caches the objects of a kind with the Go type V.
 	Informer[V any] = informers.Typed[V]
 	// AdmissionPlugin is an admission plugin of the server.
@@ -63,6 +69,21 @@ func VersionOf[T Object, V any, P interface {
 	runtime.Object
 }](gvk schema.GroupVersionKind, toHub func(P) (T, error), fromHub func(T) (P, error)) Version[T] {
 	return kind.VersionOf(gvk, toHub, fromHub)
+}
+
+// NewResource serves and stores the objects of a kind. Unset fields of the declaration have the defaults of most
+// kinds: the group, a singular name, constructors of the Go type and its List, and keys below GROUP/PLURAL.
+func NewResource[V any, T interface {
+	*V
+	Object
+}](kind Kind[T]) Resource {
+	return apigroups.NewResource[V](kind)
+}
+
+// NewStorage serves a resource with the program's own functions in a version of the group, for example a computed
+// resource. It needs New and Kind, and a function for each of its verbs. Its objects have only this version.
+func NewStorage(version, name string, resource rest.Resource) Resource {
+	return apigroups.NewStorage(version, name, resource)
 }
 
 // DefaultOf returns the defaulting function of a Version from one that takes its Go type.

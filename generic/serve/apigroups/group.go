@@ -1,4 +1,4 @@
-package apiserver
+package apigroups
 
 import (
 	"errors"
@@ -30,10 +30,11 @@ func (g *Group) serves(gv schema.GroupVersion) bool {
 	return gv.Group == g.Name && slices.Contains(g.Versions, gv.Version)
 }
 
-// api has the groups of a server.
-type api struct {
-	scheme  *runtime.Scheme
-	schemas *models.Source
+// API has the groups of a server.
+type API struct {
+	// Scheme and Schemas have the Go types of all groups.
+	Scheme  *runtime.Scheme
+	Schemas *models.Source
 	groups  []*groupBuilder
 }
 
@@ -47,22 +48,22 @@ type groupBuilder struct {
 	*server.GroupBuilder // while the group is installed
 }
 
-// newAPI registers the Go types of all groups.
-func newAPI(groups []Group) (*api, error) {
-	a := &api{schemas: &models.Source{}}
+// New registers the Go types of all groups.
+func New(groups []Group) (*API, error) {
+	a := &API{Schemas: &models.Source{}}
 	var err error
-	if a.scheme, err = defaultScheme(); err != nil {
+	if a.Scheme, err = defaultScheme(); err != nil {
 		return nil, err
 	}
 	if len(groups) == 0 {
 		return nil, errors.New("a server needs Groups to serve")
 	}
 	for i := range groups {
-		b := &groupBuilder{group: &groups[i], scheme: a.scheme}
+		b := &groupBuilder{group: &groups[i], scheme: a.Scheme}
 		if err := b.registerAll(); err != nil {
 			return nil, fmt.Errorf("API group %q: %w", groups[i].Name, err)
 		}
-		if err := a.schemas.Describe(b.samples...); err != nil {
+		if err := a.Schemas.Describe(b.samples...); err != nil {
 			return nil, err
 		}
 		a.groups = append(a.groups, b)
@@ -91,11 +92,11 @@ func (b *groupBuilder) registerAll() error {
 	return b.scheme.SetVersionPriority(b.versions...)
 }
 
-// install creates the resources of all groups and installs them in a server.
-func (a *api) install(name string, s *server.GenericAPIServer) error {
-	converter := openapi.NewTypeConverter(a.schemas, a.scheme)
+// Install creates the resources of all groups and installs them in a server.
+func (a *API) Install(name string, s *server.GenericAPIServer) error {
+	converter := openapi.NewTypeConverter(a.Schemas, a.Scheme)
 	for _, b := range a.groups {
-		info := server.APIGroupInfo{PrioritizedVersions: b.versions, Scheme: a.scheme, SchemeName: name,
+		info := server.APIGroupInfo{PrioritizedVersions: b.versions, Scheme: a.Scheme, SchemeName: name,
 			TypeConverter: always(converter), PostStartHooks: b.group.PostStartHooks}
 		b.GroupBuilder = server.NewGroupBuilder(info, s.Config().RESTOptionsGetter)
 		for _, r := range b.group.Resources {

@@ -1,4 +1,4 @@
-package apiserver
+package apigroups
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/serve/server"
 )
@@ -26,47 +27,47 @@ type Resource struct {
 // kinds: the group, a singular name, constructors of the Go type and its List, and keys below GROUP/PLURAL.
 func NewResource[V any, T interface {
 	*V
-	Object
-}](kind Kind[T]) Resource {
-	r := Resource{name: kind.Names.Plural}
+	kind.Object
+}](k kind.Kind[T]) Resource {
+	r := Resource{name: k.Names.Plural}
 	r.register = func(b *groupBuilder) error {
-		if kind.New == nil {
-			kind.New = func() T { return new(V) }
+		if k.New == nil {
+			k.New = func() T { return new(V) }
 		}
-		if kind.NewList == nil {
-			kind.NewList = func() runtime.Object { return &List[V]{} }
+		if k.NewList == nil {
+			k.NewList = func() runtime.Object { return &kind.ListOf[V]{} }
 		}
-		if kind.Prefix == "" {
-			kind.Prefix = b.group.Name + "/" + kind.Names.Plural
+		if k.Prefix == "" {
+			k.Prefix = b.group.Name + "/" + k.Names.Plural
 		}
-		return registerKind(b, &kind)
+		return registerKind(b, &k)
 	}
 	r.build = func(b *groupBuilder) error {
-		_, err := server.AddKind(b.GroupBuilder, &kind, b.versions)
+		_, err := server.AddKind(b.GroupBuilder, &k, b.versions)
 		return err
 	}
 	return r
 }
 
 // registerKind adds the Go types of all versions of a kind to the scheme.
-func registerKind[T Object](b *groupBuilder, kind *Kind[T]) error {
-	if kind.Hub.Kind == "" || kind.Names.Plural == "" {
+func registerKind[T kind.Object](b *groupBuilder, k *kind.Kind[T]) error {
+	if k.Hub.Kind == "" || k.Names.Plural == "" {
 		return errors.New("Hub.Kind and Names.Plural cannot be empty")
 	}
-	typed, ok := kind.Representation.(Typed[T])
-	if !ok && kind.Representation != nil {
-		return fmt.Errorf("its Representation is %T, but kinds with Go types need a Typed", kind.Representation)
+	typed, ok := k.Representation.(kind.Typed[T])
+	if !ok && k.Representation != nil {
+		return fmt.Errorf("its Representation is %T, but kinds with Go types need a Typed", k.Representation)
 	}
-	if k := typed.StorageVersion; !k.Empty() && k != kind.Hub &&
-		!slices.ContainsFunc(typed.Versions, func(v Version[T]) bool { return v.Kind == k }) {
-		return fmt.Errorf("its StorageVersion %s is neither Hub nor one of Versions", k)
+	if stored := typed.StorageVersion; !stored.Empty() && stored != k.Hub &&
+		!slices.ContainsFunc(typed.Versions, func(v kind.Version[T]) bool { return v.Kind == stored }) {
+		return fmt.Errorf("its StorageVersion %s is neither Hub nor one of Versions", stored)
 	}
-	served := b.group.serves(kind.Hub.GroupVersion())
-	if err := b.register(kind.Hub, kind.New(), kind.NewList()); err != nil {
+	served := b.group.serves(k.Hub.GroupVersion())
+	if err := b.register(k.Hub, k.New(), k.NewList()); err != nil {
 		return err
 	}
 	for _, v := range slices.Concat(typed.Versions, typed.Former) {
-		obj, list := runtime.Object(kind.New()), kind.NewList()
+		obj, list := runtime.Object(k.New()), k.NewList()
 		if v.New != nil {
 			obj = v.New()
 		}
