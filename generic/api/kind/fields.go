@@ -35,8 +35,9 @@ func findField(t reflect.Type, path string) (goField, bool) {
 		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag != name {
 			continue
 		}
-		f.index, f.t, f.doc = []int{i}, t.Field(i).Type, fieldDoc(t, t.Field(i), name)
+		f.index, f.t = []int{i}, t.Field(i).Type
 		if !deeper {
+			f.doc = fieldDoc(t, t.Field(i), name)
 			return f, true
 		}
 		inner, ok := findField(f.t, rest)
