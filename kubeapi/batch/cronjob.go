@@ -42,7 +42,8 @@ func cronJobKind(o podspec.Options) kind.Kind[*batchv1.CronJob] {
 		Show: kind.Show[*batchv1.CronJob]{
 			Columns: workload.Columns[*batchv1.CronJob]([]kind.Column{show.Field("Schedule", "spec.schedule"),
 				show.Text("Timezone", show.Doc(batchv1.CronJobSpec{}, "timeZone")),
-				show.Bool("Suspend", show.Doc(batchv1.CronJobSpec{}, "suspend")), show.Field("Active", "status.active"),
+				{Name: "Suspend", Type: "boolean", Description: show.Doc(batchv1.CronJobSpec{}, "suspend")},
+				show.Field("Active", "status.active"),
 				show.Text("Last Schedule", show.Doc(batchv1.CronJobStatus{}, "lastScheduleTime")),
 			}, show.Field("Selector", "spec.jobTemplate.spec.selector")),
 			Cells: cronJobCells,

@@ -41,7 +41,7 @@ func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 				show.Text("Allocated", "Number of allocated devices across all pools."),
 				show.Text("Unavailable", "Number of unavailable devices across all pools."),
 				show.Text("Errors", "Number of pools with validation errors."),
-				show.Int("Pools", "Total number of matching pools."),
+				{Name: "Pools", Type: "integer", Description: "Total number of matching pools."},
 				show.Text("Status", "Processing status."),
 				show.Text("Completed", "Time since the observation completed."),
 			},

@@ -3,9 +3,7 @@ package show
 import (
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"triplane.dev/generic/api/kind"
 )
@@ -56,42 +54,10 @@ func Text(name, description string) kind.Column {
 	return kind.Column{Name: name, Type: "string", Description: description}
 }
 
-// Int is a column of whole numbers.
-func Int(name, description string) kind.Column {
-	return kind.Column{Name: name, Type: "integer", Description: description}
-}
-
-// Bool is a column of truth values.
-func Bool(name, description string) kind.Column {
-	return kind.Column{Name: name, Type: "boolean", Description: description}
-}
-
 // Wide makes a column one that "-o wide" alone shows.
 func Wide(c kind.Column) kind.Column {
 	c.Priority = 1
 	return c
-}
-
-// Containers returns the names and the images of containers, comma-separated.
-func Containers(containers []corev1.Container) (names, images string) {
-	n := make([]string, len(containers))
-	i := make([]string, len(containers))
-	for k := range containers {
-		n[k], i[k] = containers[k].Name, containers[k].Image
-	}
-	return strings.Join(n, ","), strings.Join(i, ",")
-}
-
-// Selector shows a label selector as a query, "<none>" if it selects all.
-func Selector(s *metav1.LabelSelector) string { return metav1.FormatLabelSelector(s) }
-
-// Labels shows labels, or a selector that is a map of them; "<none>" if there are
-// none.
-func Labels(m map[string]string) string {
-	if len(m) == 0 {
-		return None
-	}
-	return labels.FormatLabels(m)
 }
 
 // None is how kubectl shows what is not there.

@@ -7,21 +7,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"triplane.dev/kubeapi/show"
 )
 
-func cells(s service, since func(metav1.Time) string) []any {
+func cells(s service, _ func(metav1.Time) string) []any {
 	internal := "<none>"
 	if len(s.Spec.ClusterIPs) > 0 {
 		internal = s.Spec.ClusterIPs[0]
 	} else if s.Spec.ClusterIP != "" {
 		internal = s.Spec.ClusterIP
 	}
-	return []any{
-		s.Name, string(s.Spec.Type), internal, externalIPs(s), portsCell(s.Spec.Ports), since(s.CreationTimestamp),
-		show.Labels(s.Spec.Selector),
-	}
+	return []any{internal, externalIPs(s), portsCell(s.Spec.Ports)}
 }
 
 func externalIPs(s service) string {
