@@ -176,19 +176,21 @@ func (m endingMap) Iterate(do func(key string, v value.Value) bool) bool {
 	return m.IterateUsing(value.HeapAllocator, do)
 }
 
+// IterateUsing has the order of the keys. The library inserts each of them into a sorted list, which moves the entries
+// behind it.
 func (m endingMap) IterateUsing(a value.Allocator, do func(key string, v value.Value) bool) bool {
-	return m.Map.IterateUsing(a, func(key string, v value.Value) bool { return do(key, m.value(v)) })
+	return m.ZipUsing(a, nil, value.LexicalKeyOrder, func(key string, v, _ value.Value) bool { return do(key, v) })
 }
 
 func (m endingMap) Zip(other value.Map, order value.MapTraverseOrder, do func(key string, l, r value.Value) bool) bool {
 	return m.ZipUsing(value.HeapAllocator, other, order, do)
 }
 
-func (m endingMap) ZipUsing(a value.Allocator, other value.Map, order value.MapTraverseOrder,
+// ZipUsing has the order of the keys, as IterateUsing.
+func (m endingMap) ZipUsing(a value.Allocator, other value.Map, _ value.MapTraverseOrder,
 	do func(key string, l, r value.Value) bool) bool {
-	return m.Map.ZipUsing(a, other, order, func(key string, l, r value.Value) bool {
-		return do(key, m.value(l),
-			m.value(r))
+	return m.Map.ZipUsing(a, other, value.LexicalKeyOrder, func(key string, l, r value.Value) bool {
+		return do(key, m.value(l), m.value(r))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	library "k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // largeManager keeps fields of custom resources, and ends with its contexts.
@@ -69,6 +71,29 @@ func TestLargeObjectsAreOwnedAsTheLibrarys(t *testing.T) {
 	_, again := both(t, typed, first, configMap(map[string]string{"k0": "y"}), "n")
 	if !short || !again {
 		t.Error("updates of a large map are left to the library")
+	}
+}
+
+// The library visits the entries of large maps, be they trees or Go maps, in the order of their keys.
+func TestLargeMapsAreOrdered(t *testing.T) {
+	tree, fields := map[string]any{}, map[string]string{}
+	for i := range 1000 {
+		tree[fmt.Sprint("k", i)], fields[fmt.Sprint("k", i)] = "x", "x"
+	}
+	reflected, err := value.NewValueReflect(&fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []value.Value{value.NewValueInterface(tree), reflected} {
+		m := (&ending{ctx: t.Context()}).value(v).AsMap()
+		var iterated, zipped []string
+		m.Iterate(func(key string, _ value.Value) bool { iterated = append(iterated, key); return true })
+		m.Zip(m, value.Unordered, func(key string, _, _ value.Value) bool { zipped = append(zipped, key); return true })
+		for _, keys := range [][]string{iterated, zipped} {
+			if len(keys) != 1000 || !slices.IsSorted(keys) {
+				t.Errorf("%d keys in another order: %.5q", len(keys), keys)
+			}
+		}
 	}
 }
 
