@@ -10,9 +10,10 @@ SOURCES := $(wildcard *.go) $(SERVER) e2e hack
 
 # What differs in these is compiled again, with all of etcd and k8s.io: every target uses the same ones, and so do
 # .ci/run and e2e/parity.sh (make goflags). The race detector needs cgo. Traces of gRPC would link templates. Tables for
-# debuggers are a tenth of what a compiler does, and no program that make builds has them.
+# debuggers are a tenth of what a compiler does, and no program that make builds has them. So is a compiler's garbage
+# collection with the usual GOGC, which the tests have.
 export CGO_ENABLED ?= 0
-export GOFLAGS += -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false
+export GOFLAGS += -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false '-toolexec=env GOGC=400'
 
 .PHONY: run build platforms release rename-module sample-apiserver programs goflags test test-others test-former test-outside envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
 
