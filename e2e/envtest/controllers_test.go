@@ -55,7 +55,7 @@ func createNamespace(t *testing.T, client kubernetes.Interface) {
 // controllersMetric begins the metrics of controllers that run.
 const controllersMetric = `running_managed_controllers{`
 
-// A namespace gets its service account, and ends. The controller that deletes pods of missing nodes does not run.
+// A namespace gets its service account, and ends. Controllers that suites do without do not run.
 func TestControllersRun(t *testing.T) {
 	client := startEnvironment(t, func(*envtest.APIServer) {})
 	createNamespace(t, client)
@@ -63,15 +63,16 @@ func TestControllersRun(t *testing.T) {
 		_, err := client.CoreV1().ServiceAccounts("ending").Get(t.Context(), "default", metav1.GetOptions{})
 		return err
 	})
+	metrics, err := client.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil || !strings.Contains(string(metrics), controllersMetric) ||
+		strings.Contains(string(metrics), `name="pod-garbage-collector-controller"} 1`) ||
+		strings.Contains(string(metrics), `name="garbage-collector-controller"} 1`) {
+		t.Errorf("the metrics of the controllers are others, %v", err)
+	}
 	if err := client.CoreV1().Namespaces().Delete(t.Context(), "ending", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, func() error { return absent(t.Context(), client) })
-	metrics, err := client.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
-	if err != nil || !strings.Contains(string(metrics), controllersMetric) ||
-		strings.Contains(string(metrics), `name="pod-garbage-collector-controller"} 1`) {
-		t.Errorf("the metrics of the controllers are others, %v", err)
-	}
 }
 
 func absent(ctx context.Context, client kubernetes.Interface) error {

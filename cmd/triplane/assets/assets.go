@@ -28,13 +28,24 @@ const (
 // objects, to which tests bind pods.
 const PodCollector = "pod-garbage-collector-controller"
 
-// caPublisher creates config maps. Tests that were written for kube-apiserver in envtest do not expect them in lists.
-const caPublisher = "root-ca-certificate-publisher-controller"
+// Tests that were written for kube-apiserver in envtest do not expect the effects of these controllers: config maps in
+// lists, and the deletion of dependents and of objects with the finalizer foregroundDeletion, which tests remove.
+const (
+	caPublisher      = "root-ca-certificate-publisher-controller"
+	garbageCollector = "garbage-collector-controller"
+)
+
+// simulateFlag simulates workloads.
+const simulateFlag = "--simulate-workloads"
 
 // defaultFlags returns flags that run the controllers. Tests that finalize namespaces themselves, because nothing does
-// in envtest, have the time of the grace period for that.
-func defaultFlags() []string {
-	return []string{"--controllers=*,-" + PodCollector + ",-" + caPublisher, "--namespace-deletion-grace-period=500ms"}
+// in envtest, have the time of the grace period for that. Simulated workloads need the garbage collector.
+func defaultFlags(simulate bool) []string {
+	controllers := "--controllers=*,-" + PodCollector + ",-" + caPublisher
+	if !simulate {
+		controllers += ",-" + garbageCollector
+	}
+	return []string{controllers, "--namespace-deletion-grace-period=500ms"}
 }
 
 // Write creates dir and the three programs in it, replacing existing ones. The directory contains one copy of the
@@ -59,7 +70,10 @@ func Write(dir string, flags []string, out io.Writer) error {
 	if err := link(apiServer, filepath.Join(dir, etcd)); err != nil {
 		return err
 	}
-	flags = withDefaults(defaultFlags(), flags)
+	simulate := slices.ContainsFunc(flags, func(flag string) bool {
+		return flag == simulateFlag || flag == simulateFlag+"=true"
+	})
+	flags = withDefaults(defaultFlags(simulate), flags)
 	if err := durable.WriteFile(filepath.Join(dir, apiServer+flagsSuffix), []byte(strings.Join(flags, "\n")+"\n"),
 		0o644); err != nil {
 		return err

@@ -2,6 +2,7 @@ package assets
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,22 @@ func TestWrite(t *testing.T) {
 		entries, err := os.ReadDir(dir)
 		if want := map[bool]int{false: 3, true: 4}[withKubectl]; err != nil || len(entries) != want {
 			t.Errorf("there are %v, %v", entries, err)
+		}
+	}
+}
+
+// The garbage collector runs where workloads are simulated, or the flags say so.
+func TestGarbageCollectorRuns(t *testing.T) {
+	for given, want := range map[string]bool{
+		"--v=2": false, "--simulate-workloads=false": false, "--simulate-workloads": true, "--simulate-workloads=true": true, "--controllers=*": true,
+	} {
+		dir := t.TempDir()
+		if err := Write(dir, []string{given}, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		flags, err := os.ReadFile(filepath.Join(dir, "kube-apiserver.flags"))
+		if err != nil || bytes.Contains(flags, []byte(",-garbage-collector-controller")) == want {
+			t.Errorf("with %s: %s, %v", given, flags, err)
 		}
 	}
 }
