@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -27,6 +28,7 @@ type Server struct {
 	// Config is the administrator's, for client-go.
 	Config *rest.Config
 
+	probe  *rest.RESTClient
 	args   []string
 	before string // commands of a shell
 	disk   *Disk
@@ -179,11 +181,16 @@ func (s *Server) answers(ctx context.Context, path string) error {
 		config.QPS, config.Burst = -1, 0
 		s.Config = config
 	}
-	client, err := kubernetes.NewForConfig(s.Config)
-	if err != nil {
-		return err
+	if s.probe == nil {
+		config := rest.CopyConfig(s.Config)
+		config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+		client, err := rest.UnversionedRESTClientFor(config)
+		if err != nil {
+			return err
+		}
+		s.probe = client
 	}
-	return client.RESTClient().Get().AbsPath(path).Do(ctx).Error()
+	return s.probe.Get().AbsPath(path).Do(ctx).Error()
 }
 
 // Kubectl runs kubectl as the administrator and returns what it prints. It fails

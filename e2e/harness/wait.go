@@ -9,19 +9,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Eventually repeats a check until it passes, for 40 seconds at most.
+// Eventually repeats a check until it passes, for 40 seconds at most. The pauses grow with the time, since a check may
+// start a program.
 func Eventually(t testing.TB, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(40 * time.Second)
-	for {
+	for began := time.Now(); ; {
 		err := check()
 		if err == nil {
 			return
 		}
-		if time.Now().After(deadline) {
+		waited := time.Since(began)
+		if waited > 40*time.Second {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(min(max(waited/8, 20*time.Millisecond), time.Second))
 	}
 }
 

@@ -22,6 +22,7 @@ func (s *Server) Workspace(t testing.TB, name string) *Server {
 		cluster.Server = s.Kubectl(t, "get", "workspace", name, "-o", "jsonpath={.status.url}")
 	}
 	w := *s
+	w.probe = nil // of another URL
 	w.Kubeconfig = filepath.Join(t.TempDir(), name+".kubeconfig")
 	if err := clientcmd.WriteToFile(*kubeconfig, w.Kubeconfig); err != nil {
 		t.Fatal(err)
