@@ -64,6 +64,8 @@ programs: build ## Build the programs that the end-to-end tests run, into e2e/.b
 
 # The tests of test-others alone.
 OTHERS := triplane.dev/e2e/kine
+# They take longest, so they are the first of e2e.
+LONGEST := triplane.dev/e2e/soak triplane.dev/e2e/attacks
 # Compiles the program of the former release: make test-former. Without the history of Git it is skipped, which -v prints.
 FORMER := triplane.dev/e2e/former
 # Compiles a module outside, with all that it imports: make test-outside.
@@ -75,7 +77,7 @@ OUTSIDE := triplane.dev/e2e/outside
 test: build programs ## Run all tests but test-others.
 	$(call say,test)
 	@E2E_PROGRAMS=built $(GO) test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 15m $(PACKAGES) ./hack/... \
-		$$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS) $(FORMER) $(OUTSIDE)))
+		$(LONGEST) $$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS) $(FORMER) $(OUTSIDE)))
 	$(call say,all tests have passed)
 
 test-others: programs ## Run the tests that compile much that no other does: kine, releases, sample-apiserver, controller-runtime.

@@ -25,6 +25,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: system:unaut
 // would hold all slots of the server with some connections, without credentials,
 // for as long as they are open: everybody else gets 429.
 func TestAnswersThatAreNotTaken(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	s := start(t, "--request-timeout=3s", "--enable-priority-and-fairness=false", "--max-requests-inflight=20")
 	s.KubectlIn(t, anyone, "apply", "-f", "-")
 	for range 40 {
@@ -44,6 +45,7 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 // runs it and may send requests to it, would hold slots of this server with them, and
 // discovery of everybody.
 func TestSlowServers(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	s := start(t, "--request-timeout=3s")
 	s.KubectlIn(t, rights, "apply", "-f", "-")
 	token := s.writer()
@@ -77,6 +79,7 @@ func TestSlowServers(t *testing.T) {
 // and the buffers of what was announced, for as long as the connections are open;
 // and keep the server from shutting down.
 func TestBodiesThatNeverCome(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	s := start(t, "--request-timeout=3s")
 	token := s.writer()
 	const path = "/api/v1/namespaces/default/configmaps"
@@ -106,6 +109,7 @@ func TestBodiesThatNeverCome(t *testing.T) {
 // Half a body at the time of a shutdown. The attacker would make each restart of
 // the server last a request's time.
 func TestHalfBodiesDoNotDelayShutdown(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	s := start(t)
 	token := s.writer()
 	for _, credentials := range []string{"Authorization: Bearer " + token + "\r\n", "Authorization: Bearer wrong\r\n", ""} {

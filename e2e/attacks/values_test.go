@@ -61,10 +61,14 @@ func valuesOf(brackets string, n int, format string) string {
 	return brackets[:1] + b.String()[1:] + brackets[1:]
 }
 
-// inTime sends a request that has five seconds. The answer comes soon after these, or is cut off.
+// inTime sends a request that has two seconds. The response comes soon after these, or is cut off.
 func (s *target) inTime(method, path, kind, body string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.Config.Host+path+"?dryRun=All&timeout=5s&force=true&fieldManager=m", strings.NewReader(body))
+	query := "?dryRun=All&timeout=2s&fieldManager=m"
+	if kind == "application/apply-patch+yaml" {
+		query += "&force=true" // which others may not have
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.Config.Host+path+query, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -95,6 +95,7 @@ func (c client) send(t *testing.T, method, path string, body any) (int, string) 
 // The administrator of a workspace approves her own request for a certificate of the server's administrators. The
 // certificate would be valid in the root and in all workspaces.
 func TestCertificatesFromAWorkspace(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	_, a, _ := startWorkspaces(t)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -222,6 +223,7 @@ func TestReadingAllWorkspaces(t *testing.T) {
 
 // Continue tokens that name keys of another workspace, and resource versions of its objects.
 func TestTokensAndVersionsOfOthers(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	s, a, b := startWorkspaces(t)
 	b.Kubectl(t, "create", "configmap", "of-b", "--from-literal=k=what-only-b-knows")
 	mine := kubernetes.NewForConfigOrDie(a.Config).CoreV1().ConfigMaps("default")
