@@ -39,7 +39,8 @@ func certificateFor(t *testing.T, name string) (*tls.Config, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}, pemOf(der)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		MinVersion: tls.VersionTLS12}, pemOf(der)
 }
 
 func portOf(t *testing.T, text string) int32 {

@@ -27,7 +27,8 @@ func TestMutatingPoliciesOfABeta(t *testing.T) {
 		Spec: admissionv1beta1.MutatingAdmissionPolicySpec{
 			MatchConstraints: &admissionv1beta1.MatchResources{ResourceRules: []admissionv1beta1.NamedRuleWithOperations{{RuleWithOperations: admissionv1beta1.RuleWithOperations{
 				Operations: []admissionv1beta1.OperationType{admissionv1beta1.Create},
-				Rule:       admissionv1beta1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+				Rule: admissionv1beta1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
+					Resources: []string{"configmaps"}},
 			}}}},
 			FailurePolicy:      ptr.To(admissionv1beta1.Fail),
 			ReinvocationPolicy: admissionv1beta1.NeverReinvocationPolicy,
@@ -37,13 +38,16 @@ func TestMutatingPoliciesOfABeta(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := api.MutatingAdmissionPolicyBindings().Create(t.Context(), &admissionv1beta1.MutatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "beta"}, Spec: admissionv1beta1.MutatingAdmissionPolicyBindingSpec{PolicyName: "beta"},
-	}, metav1.CreateOptions{}); err != nil {
+	if _, err := api.MutatingAdmissionPolicyBindings().Create(t.Context(),
+		&admissionv1beta1.MutatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "beta"},
+			Spec:       admissionv1beta1.MutatingAdmissionPolicyBindingSpec{PolicyName: "beta"},
+		}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, func() error {
-		got, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "c-"}}, metav1.CreateOptions{})
+		got, err := client.CoreV1().ConfigMaps("default").Create(t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "c-"}}, metav1.CreateOptions{})
 		if err == nil && got.Data["by"] != "beta" {
 			return errors.New("the policy is not in force")
 		}

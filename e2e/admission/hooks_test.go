@@ -91,7 +91,8 @@ func allow(*admissionapi.AdmissionRequest) *admissionapi.AdmissionResponse {
 
 func patching(patch string) func(*admissionapi.AdmissionRequest) *admissionapi.AdmissionResponse {
 	return func(*admissionapi.AdmissionRequest) *admissionapi.AdmissionResponse {
-		return &admissionapi.AdmissionResponse{Allowed: true, Patch: []byte(patch), PatchType: ptr.To(admissionapi.PatchTypeJSONPatch)}
+		return &admissionapi.AdmissionResponse{Allowed: true, Patch: []byte(patch),
+			PatchType: ptr.To(admissionapi.PatchTypeJSONPatch)}
 	}
 }
 
@@ -144,7 +145,8 @@ func newAdmitted(t *testing.T) *admitted {
 
 func (a *admitted) namespace(t *testing.T, name string) {
 	t.Helper()
-	if _, err := a.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+	if _, err := a.client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -157,7 +159,8 @@ func (a *admitted) validating(t *testing.T, namespace string, w admissionv1.Vali
 		w.NamespaceSelector = inNamespace(namespace)
 	}
 	w.SideEffects, w.AdmissionReviewVersions = ptr.To(admissionv1.SideEffectClassNone), []string{"v1"}
-	conf := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Webhooks: []admissionv1.ValidatingWebhook{w}}
+	conf := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Webhooks: []admissionv1.ValidatingWebhook{w}}
 	confs := a.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	if _, err := confs.Create(t.Context(), conf, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -172,7 +175,8 @@ func (a *admitted) mutating(t *testing.T, namespace string, hooks ...admissionv1
 		w.SideEffects, w.AdmissionReviewVersions = ptr.To(admissionv1.SideEffectClassNone), []string{"v1"}
 		conf.Webhooks = append(conf.Webhooks, w)
 	}
-	if _, err := a.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), conf, metav1.CreateOptions{}); err != nil {
+	if _, err := a.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), conf,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -52,7 +52,8 @@ const scaledVersions = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomRe
 // in v2: with the status in v1, and with the scale, which is of no version of the resource.
 func equivalentSubresources(t *testing.T, a *admitted) {
 	a.namespace(t, "dogs")
-	crds := a.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	crds := a.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"})
 	crd := &unstructured.Unstructured{}
 	if err := crd.UnmarshalJSON([]byte(scaledVersions)); err != nil {
 		t.Fatal(err)
@@ -60,7 +61,8 @@ func equivalentSubresources(t *testing.T, a *admitted) {
 	if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	dogs := a.dynamic.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v2", Resource: "dogs"}).Namespace("dogs")
+	dogs := a.dynamic.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v2", Resource: "dogs"}).
+		Namespace("dogs")
 	dog := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v2", "kind": "Dog",
 		"metadata": map[string]any{"name": "rex"}, "spec": map[string]any{"replicas": int64(1)}}}
 	harness.Eventually(t, func() error {
@@ -68,11 +70,14 @@ func equivalentSubresources(t *testing.T, a *admitted) {
 		return err
 	})
 	a.hooks.serve("/dogs", allow)
-	a.validating(t, "dogs", admissionv1.ValidatingWebhook{Name: "dogs.example.com", ClientConfig: a.hooks.client("/dogs"),
-		Rules: rule("example.com", "v1", "UPDATE", "dogs/status", "dogs/scale")})
-	for sub, kind := range map[string]string{"status": "example.com/v1, Kind=Dog", "scale": "autoscaling/v1, Kind=Scale"} {
+	a.validating(t, "dogs", admissionv1.ValidatingWebhook{Name: "dogs.example.com",
+		ClientConfig: a.hooks.client("/dogs"),
+		Rules:        rule("example.com", "v1", "UPDATE", "dogs/status", "dogs/scale")})
+	for sub, kind := range map[string]string{"status": "example.com/v1, Kind=Dog",
+		"scale": "autoscaling/v1, Kind=Scale"} {
 		r := askedOnUpdate(t, a, dogs, sub)
-		if got := schema.GroupVersionKind(r.Kind).String(); got != kind || r.Resource.Version != "v1" || r.RequestResource.Version != "v2" || r.SubResource != sub {
+		if got := schema.GroupVersionKind(r.Kind).String(); got != kind || r.Resource.Version != "v1" ||
+			r.RequestResource.Version != "v2" || r.SubResource != sub {
 			t.Errorf("%s: kind %s, resource %v for %v", sub, got, r.Resource, r.RequestResource)
 		}
 		group, name, _ := strings.Cut(kind, ", Kind=")
@@ -89,12 +94,16 @@ func equivalentSubresources(t *testing.T, a *admitted) {
 func equivalentGroups(t *testing.T, a *admitted) {
 	a.namespace(t, "happenings")
 	a.hooks.serve("/happenings", allow)
-	a.validating(t, "happenings", admissionv1.ValidatingWebhook{Name: "happenings.example.com", ClientConfig: a.hooks.client("/happenings"),
-		Rules: rule("", "v1", "CREATE", "events")})
-	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e"}, EventTime: metav1.NowMicro(), Type: "Normal", Reason: "r", Action: "a",
-		ReportingController: "example.com/c", ReportingInstance: "i", Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: "happenings", Name: "p"}}
+	a.validating(t, "happenings", admissionv1.ValidatingWebhook{Name: "happenings.example.com",
+		ClientConfig: a.hooks.client("/happenings"),
+		Rules:        rule("", "v1", "CREATE", "events")})
+	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e"}, EventTime: metav1.NowMicro(), Type: "Normal",
+		Reason: "r", Action: "a",
+		ReportingController: "example.com/c", ReportingInstance: "i",
+		Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: "happenings", Name: "p"}}
 	harness.Eventually(t, func() error {
-		if _, err := a.client.EventsV1().Events("happenings").Create(t.Context(), event, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		if _, err := a.client.EventsV1().Events("happenings").Create(t.Context(), event,
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 			return err
 		}
 		if len(a.hooks.requests("/happenings")) == 0 {
@@ -104,7 +113,8 @@ func equivalentGroups(t *testing.T, a *admitted) {
 	})
 	r := a.hooks.requests("/happenings")[0]
 	object := string(r.Object.Raw)
-	if r.Kind.Group != "" || r.Resource.Group != "" || r.RequestKind.Group != "events.k8s.io" || r.RequestResource.Group != "events.k8s.io" ||
+	if r.Kind.Group != "" || r.Resource.Group != "" || r.RequestKind.Group != "events.k8s.io" ||
+		r.RequestResource.Group != "events.k8s.io" ||
 		!strings.Contains(object, `"apiVersion":"v1"`) || !strings.Contains(object, `"involvedObject"`) {
 		t.Errorf("%+v: %s", r, object)
 	}
@@ -114,14 +124,17 @@ func equivalentGroups(t *testing.T, a *admitted) {
 func tokenAudiences(t *testing.T, a *admitted) {
 	a.namespace(t, "tokens")
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}
-	if _, err := a.client.CoreV1().ServiceAccounts("tokens").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+	if _, err := a.client.CoreV1().ServiceAccounts("tokens").Create(t.Context(), account,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	a.hooks.serve("/tokens", allow)
-	a.validating(t, "tokens", admissionv1.ValidatingWebhook{Name: "tokens.example.com", ClientConfig: a.hooks.client("/tokens"),
-		Rules: rule("", "v1", "CREATE", "serviceaccounts/token")})
+	a.validating(t, "tokens", admissionv1.ValidatingWebhook{Name: "tokens.example.com",
+		ClientConfig: a.hooks.client("/tokens"),
+		Rules:        rule("", "v1", "CREATE", "serviceaccounts/token")})
 	harness.Eventually(t, func() error {
-		if _, err := a.client.CoreV1().ServiceAccounts("tokens").CreateToken(t.Context(), "robot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{}); err != nil {
+		if _, err := a.client.CoreV1().ServiceAccounts("tokens").CreateToken(t.Context(), "robot",
+			&authenticationv1.TokenRequest{}, metav1.CreateOptions{}); err != nil {
 			return err
 		}
 		if len(a.hooks.requests("/tokens")) == 0 {
@@ -135,12 +148,14 @@ func tokenAudiences(t *testing.T, a *admitted) {
 }
 
 // askedOnUpdate changes a subresource until the webhook is asked about it.
-func askedOnUpdate(t *testing.T, a *admitted, dogs dynamic.ResourceInterface, sub string) *admissionapi.AdmissionRequest {
+func askedOnUpdate(t *testing.T, a *admitted, dogs dynamic.ResourceInterface,
+	sub string) *admissionapi.AdmissionRequest {
 	t.Helper()
 	patch := map[string]string{"status": `{"status":{"replicas":3}}`, "scale": `{"spec":{"replicas":3}}`}[sub]
 	var last *admissionapi.AdmissionRequest
 	harness.Eventually(t, func() error {
-		if _, err := dogs.Patch(t.Context(), "rex", types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, sub); err != nil {
+		if _, err := dogs.Patch(t.Context(), "rex", types.MergePatchType, []byte(patch),
+			metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, sub); err != nil {
 			return err
 		}
 		for _, r := range a.hooks.requests("/dogs") {
@@ -159,18 +174,22 @@ func askedOnUpdate(t *testing.T, a *admitted, dogs dynamic.ResourceInterface, su
 func connections(t *testing.T, a *admitted) {
 	a.namespace(t, "connect")
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	if _, err := a.client.CoreV1().ServiceAccounts("connect").Create(t.Context(), account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := a.client.CoreV1().ServiceAccounts("connect").Create(t.Context(), account,
+		metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 	if _, err := a.client.CoreV1().Pods("connect").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	a.hooks.serve("/connect", patching(`[{"op":"add","path":"/container","value":"other"}]`))
-	a.mutating(t, "connect", admissionv1.MutatingWebhook{Name: "connect.example.com", ClientConfig: a.hooks.client("/connect"),
-		Rules: rule("", "v1", "CONNECT", "pods/exec")})
+	a.mutating(t, "connect", admissionv1.MutatingWebhook{Name: "connect.example.com",
+		ClientConfig: a.hooks.client("/connect"),
+		Rules:        rule("", "v1", "CONNECT", "pods/exec")})
 	exec := func(command string) error {
-		return a.client.CoreV1().RESTClient().Post().Namespace("connect").Resource("pods").Name("p").SubResource("exec").
+		return a.client.CoreV1().RESTClient().Post().Namespace("connect").Resource("pods").Name("p").
+			SubResource("exec").
 			Param("command", command).Param("container", "c").Param("stdout", "true").Do(t.Context()).Error()
 	}
 	harness.Eventually(t, func() error {
@@ -180,8 +199,10 @@ func connections(t *testing.T, a *admitted) {
 		return nil
 	})
 	r := a.hooks.requests("/connect")[0]
-	if r.Kind.Kind != "PodExecOptions" || r.Operation != "CONNECT" || r.Options.Raw != nil || r.Name != "p" || r.SubResource != "exec" ||
-		!strings.Contains(string(r.Object.Raw), `"kind":"PodExecOptions","apiVersion":"v1"`) || !strings.Contains(string(r.Object.Raw), `"command":["ls"]`) {
+	if r.Kind.Kind != "PodExecOptions" || r.Operation != "CONNECT" || r.Options.Raw != nil || r.Name != "p" ||
+		r.SubResource != "exec" ||
+		!strings.Contains(string(r.Object.Raw), `"kind":"PodExecOptions","apiVersion":"v1"`) ||
+		!strings.Contains(string(r.Object.Raw), `"command":["ls"]`) {
 		t.Errorf("%+v: %s", r, r.Object.Raw)
 	}
 	policy(t, a, "connect", rule("", "v1", "CONNECT", "pods/exec"), "object.kind != 'PodExecOptions' || object.command != ['rm']")
@@ -207,10 +228,12 @@ func policy(t *testing.T, a *admitted, name string, rules []admissionv1.RuleWith
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kinds.ValidatingAdmissionPolicyBindings().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
-	}, metav1.CreateOptions{}); err != nil {
+	if _, err := kinds.ValidatingAdmissionPolicyBindings().Create(t.Context(),
+		&admissionv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name,
+				ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+		}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -218,7 +241,8 @@ func policy(t *testing.T, a *admitted, name string, rules []admissionv1.RuleWith
 // policiesSeeWebhooks has a policy refuse the configuration of a webhook, as webhooks
 // cannot, and not see another policy.
 func policiesSeeWebhooks(t *testing.T, a *admitted) {
-	policy(t, a, "no-bad-names", rule("admissionregistration.k8s.io", "*", "CREATE", "*"), "object.metadata.name != 'bad'")
+	policy(t, a, "no-bad-names", rule("admissionregistration.k8s.io", "*", "CREATE", "*"),
+		"object.metadata.name != 'bad'")
 	hooks := a.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	harness.Eventually(t, func() error {
@@ -231,7 +255,8 @@ func policiesSeeWebhooks(t *testing.T, a *admitted) {
 	bindings := a.client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
 	if _, err := bindings.Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "bad"},
-		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "x", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "x",
+			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
 	}, dry); err != nil {
 		t.Errorf("a binding is refused: %v", err)
 	}
@@ -247,17 +272,20 @@ func requestEnds(t *testing.T, a *admitted) {
 		<-release
 		return &admissionapi.AdmissionResponse{Allowed: true}
 	})
-	a.validating(t, "ends", admissionv1.ValidatingWebhook{Name: "ends.example.com", ClientConfig: a.hooks.client("/ends"),
-		Rules: onConfigMaps("CREATE"), TimeoutSeconds: ptr.To[int32](30)})
+	a.validating(t, "ends", admissionv1.ValidatingWebhook{Name: "ends.example.com",
+		ClientConfig: a.hooks.client("/ends"),
+		Rules:        onConfigMaps("CREATE"), TimeoutSeconds: ptr.To[int32](30)})
 	create := func() error {
-		return a.client.CoreV1().RESTClient().Post().Namespace("ends").Resource("configmaps").Param("timeout", "1s").Param("dryRun", "All").
+		return a.client.CoreV1().RESTClient().Post().Namespace("ends").Resource("configmaps").Param("timeout", "1s").
+			Param("dryRun", "All").
 			Body(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}).Do(t.Context()).Error()
 	}
 	const want = "Timeout: request did not complete within the allotted timeout"
 	for _, failures := range []admissionv1.FailurePolicyType{"Fail", "Ignore"} {
 		patch := fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":%q}]`, failures)
 		confs := a.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-		if _, err := confs.Patch(t.Context(), "ends", types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		if _, err := confs.Patch(t.Context(), "ends", types.JSONPatchType, []byte(patch),
+			metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		harness.Eventually(t, func() error {

@@ -31,7 +31,8 @@ func (a *admitted) define(t *testing.T, singular, scope, kind string) schema.Gro
 	if err := crd.UnmarshalJSON(fmt.Appendf(nil, limitsAndDogs, singular, scope, kind)); err != nil {
 		t.Fatal(err)
 	}
-	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"}
 	if _, err := a.dynamic.Resource(crds).Create(t.Context(), crd, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func (a *admitted) define(t *testing.T, singular, scope, kind string) schema.Gro
 }
 
 func pet(kind, name string, fields map[string]any) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "pets.example.com/v1", "kind": kind, "metadata": map[string]any{"name": name}}}
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "pets.example.com/v1", "kind": kind,
+		"metadata": map[string]any{"name": name}}}
 	for k, v := range fields {
 		u.Object[k] = v
 	}
@@ -57,7 +59,8 @@ func onAll(namespace, group, resource string) *admissionv1.MatchResources {
 		NamespaceSelector: inNamespace(namespace),
 		ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
 			Operations: []admissionv1.OperationType{"CREATE"},
-			Rule:       admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{"v1"}, Resources: []string{resource}},
+			Rule: admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{"v1"},
+				Resources: []string{resource}},
 		}}},
 	}
 }
@@ -69,7 +72,8 @@ func TestPolicies(t *testing.T) {
 	t.Run("evaluation is bounded", func(t *testing.T) { boundedEvaluation(t, a) })
 }
 
-func (a *admitted) validatingPolicy(t *testing.T, name string, spec admissionv1.ValidatingAdmissionPolicySpec, params *admissionv1.ParamRef) {
+func (a *admitted) validatingPolicy(t *testing.T, name string, spec admissionv1.ValidatingAdmissionPolicySpec,
+	params *admissionv1.ParamRef) {
 	t.Helper()
 	api := a.client.AdmissionregistrationV1()
 	if _, err := api.ValidatingAdmissionPolicies().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicy{
@@ -77,12 +81,13 @@ func (a *admitted) validatingPolicy(t *testing.T, name string, spec admissionv1.
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := api.ValidatingAdmissionPolicyBindings().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: name, ParamRef: params, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
-		},
-	}, metav1.CreateOptions{}); err != nil {
+	if _, err := api.ValidatingAdmissionPolicyBindings().Create(t.Context(),
+		&admissionv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+				PolicyName: name, ParamRef: params, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+			},
+		}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -100,12 +105,14 @@ func customParams(t *testing.T, a *admitted) {
 	a.validatingPolicy(t, "params", admissionv1.ValidatingAdmissionPolicySpec{
 		ParamKind:        &admissionv1.ParamKind{APIVersion: "pets.example.com/v1", Kind: "Limit"},
 		MatchConstraints: onAll("params", "", "configmaps"),
-		Variables:        []admissionv1.Variable{{Name: "size", Expression: "has(object.data) ? object.data.size() : 0"}},
+		Variables: []admissionv1.Variable{{Name: "size",
+			Expression: "has(object.data) ? object.data.size() : 0"}},
 		Validations: []admissionv1.Validation{{
 			Expression: "variables.size <= params.max", Reason: ptr.To(metav1.StatusReasonForbidden),
 			MessageExpression: "'%d are more than the %d of %s'.format([variables.size, params.max, params.metadata.name])",
 		}},
-	}, &admissionv1.ParamRef{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"use": "yes"}}, ParameterNotFoundAction: ptr.To(admissionv1.AllowAction)})
+	}, &admissionv1.ParamRef{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"use": "yes"}},
+		ParameterNotFoundAction: ptr.To(admissionv1.AllowAction)})
 	a.active(t, "params", refused)
 	_, err := a.create(t, "params", "a", metav1.CreateOptions{})
 	const want = `configmaps "a" is forbidden: ValidatingAdmissionPolicy 'params' with binding 'params' denied request: 1 are more than the 0 of small`
@@ -124,7 +131,8 @@ func customMutations(t *testing.T, a *admitted) {
 	dogs := a.dynamic.Resource(a.define(t, "dog", "Namespaced", "Dog")).Namespace("mutations")
 	api := a.client.AdmissionregistrationV1()
 	apply := func(expression string) admissionv1.Mutation {
-		return admissionv1.Mutation{PatchType: admissionv1.PatchTypeApplyConfiguration, ApplyConfiguration: &admissionv1.ApplyConfiguration{Expression: expression}}
+		return admissionv1.Mutation{PatchType: admissionv1.PatchTypeApplyConfiguration,
+			ApplyConfiguration: &admissionv1.ApplyConfiguration{Expression: expression}}
 	}
 	if _, err := api.MutatingAdmissionPolicies().Create(t.Context(), &admissionv1.MutatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "mutations"},
@@ -143,13 +151,15 @@ func customMutations(t *testing.T, a *admitted) {
 		t.Fatal(err)
 	}
 	if _, err := api.MutatingAdmissionPolicyBindings().Create(t.Context(), &admissionv1.MutatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "mutations"}, Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: "mutations"},
+		ObjectMeta: metav1.ObjectMeta{Name: "mutations"},
+		Spec:       admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: "mutations"},
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	tags := []any{map[string]any{"key": "a", "value": "was"}, map[string]any{"key": "b"}}
 	harness.Eventually(t, func() error {
-		got, err := dogs.Create(t.Context(), pet("Dog", "rex", map[string]any{"tags": tags}), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		got, err := dogs.Create(t.Context(), pet("Dog", "rex", map[string]any{"tags": tags}),
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,8 @@ func refusalIsReported(t *testing.T, a *admitted) {
 			Result:   &metav1.Status{Code: http.StatusTeapot, Reason: "Teapot", Message: "short and stout"},
 		}
 	})
-	a.validating(t, "refusal", admissionv1.ValidatingWebhook{Name: "refusal.example.com", ClientConfig: a.hooks.client("/refusal"), Rules: onConfigMaps("CREATE")})
+	a.validating(t, "refusal", admissionv1.ValidatingWebhook{Name: "refusal.example.com",
+		ClientConfig: a.hooks.client("/refusal"), Rules: onConfigMaps("CREATE")})
 	a.active(t, "refusal", refused)
 	_, err := a.create(t, "refusal", "a", metav1.CreateOptions{})
 	var status *apierrors.StatusError
@@ -67,7 +68,8 @@ func refusalIsReported(t *testing.T, a *admitted) {
 func requestsCarry(t *testing.T, a *admitted) {
 	a.namespace(t, "carry")
 	a.hooks.serve("/carry", allow)
-	a.validating(t, "carry", admissionv1.ValidatingWebhook{Name: "carry.example.com", ClientConfig: a.hooks.client("/carry"), Rules: onConfigMaps("*")})
+	a.validating(t, "carry", admissionv1.ValidatingWebhook{Name: "carry.example.com",
+		ClientConfig: a.hooks.client("/carry"), Rules: onConfigMaps("*")})
 	a.active(t, "carry", func(*corev1.ConfigMap, error) bool { return len(a.hooks.requests("/carry")) > 0 })
 	if r := a.hooks.requests("/carry")[0]; r.DryRun == nil || !*r.DryRun {
 		t.Error("a dry run is not marked")
@@ -104,10 +106,12 @@ func requestsCarry(t *testing.T, a *admitted) {
 		{"DELETE", ":", "ConfigMap:w", `"kind":"DeleteOptions"`},
 	} {
 		r := seen[i]
-		if r.Operation != want.op || value(r.Object.Raw) != want.object || value(r.OldObject.Raw) != want.old || !strings.Contains(string(r.Options.Raw), want.options) {
+		if r.Operation != want.op || value(r.Object.Raw) != want.object || value(r.OldObject.Raw) != want.old ||
+			!strings.Contains(string(r.Options.Raw), want.options) {
 			t.Errorf("%s: %s of %s, options %s", r.Operation, r.Object.Raw, r.OldObject.Raw, r.Options.Raw)
 		}
-		if r.UID == "" || r.UserInfo.Username == "" || r.Namespace != "carry" || r.Name != "a" || r.Resource.Resource != "configmaps" || r.RequestKind.Kind != "ConfigMap" {
+		if r.UID == "" || r.UserInfo.Username == "" || r.Namespace != "carry" || r.Name != "a" ||
+			r.Resource.Resource != "configmaps" || r.RequestKind.Kind != "ConfigMap" {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -143,7 +147,8 @@ func failures(t *testing.T, a *admitted) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := confs.Patch(t.Context(), "failures", types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := confs.Patch(t.Context(), "failures", types.JSONPatchType, patch,
+			metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -171,13 +176,15 @@ func conditions(t *testing.T, a *admitted) {
 		},
 	})
 	a.active(t, "conditions", refused)
-	if _, err := a.create(t, "conditions", "a", metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "denied the request without explanation") {
+	if _, err := a.create(t, "conditions", "a", metav1.CreateOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "denied the request without explanation") {
 		t.Errorf("%v", err)
 	}
 	if _, err := a.create(t, "conditions", "skip", metav1.CreateOptions{}); err != nil {
 		t.Errorf("%v", err)
 	}
-	if _, err := a.create(t, "conditions", "error", metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "no such key: missing") {
+	if _, err := a.create(t, "conditions", "error", metav1.CreateOptions{}); !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), "no such key: missing") {
 		t.Errorf("%v", err)
 	}
 }
@@ -185,13 +192,15 @@ func conditions(t *testing.T, a *admitted) {
 func patches(t *testing.T, a *admitted) {
 	a.namespace(t, "patches")
 	a.hooks.serve("/patches", patching(`[{"op":"add","path":"/data/added","value":"x"},{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`))
-	a.mutating(t, "patches", admissionv1.MutatingWebhook{Name: "patches.example.com", ClientConfig: a.hooks.client("/patches"), Rules: onConfigMaps("CREATE", "DELETE")})
+	a.mutating(t, "patches", admissionv1.MutatingWebhook{Name: "patches.example.com",
+		ClientConfig: a.hooks.client("/patches"), Rules: onConfigMaps("CREATE", "DELETE")})
 	a.active(t, "patches", func(m *corev1.ConfigMap, err error) bool { return err == nil && m.Data["added"] == "x" })
 	m, err := a.create(t, "patches", "a", metav1.CreateOptions{})
 	if err != nil || m.Labels["a"] != "b" || m.Data["k"] != "v" {
 		t.Errorf("%v, %v", m, err)
 	}
-	if stored, err := a.client.CoreV1().ConfigMaps("patches").Get(t.Context(), "a", metav1.GetOptions{}); err != nil || stored.Data["added"] != "x" {
+	if stored, err := a.client.CoreV1().ConfigMaps("patches").Get(t.Context(), "a", metav1.GetOptions{}); err != nil ||
+		stored.Data["added"] != "x" {
 		t.Errorf("%v, %v", stored, err)
 	}
 	err = a.client.CoreV1().ConfigMaps("patches").Delete(t.Context(), "a", metav1.DeleteOptions{})
@@ -213,7 +222,8 @@ func secondRound(t *testing.T, a *admitted) {
 	a.hooks.serve("/second", patching(`[{"op":"add","path":"/data/second","value":"x"}]`))
 	rules := onConfigMaps("CREATE")
 	a.mutating(t, "again",
-		admissionv1.MutatingWebhook{Name: "first.example.com", ClientConfig: a.hooks.client("/first"), Rules: rules, ReinvocationPolicy: ptr.To(admissionv1.IfNeededReinvocationPolicy)},
+		admissionv1.MutatingWebhook{Name: "first.example.com", ClientConfig: a.hooks.client("/first"), Rules: rules,
+			ReinvocationPolicy: ptr.To(admissionv1.IfNeededReinvocationPolicy)},
 		admissionv1.MutatingWebhook{Name: "second.example.com", ClientConfig: a.hooks.client("/second"), Rules: rules})
 	a.active(t, "again", func(m *corev1.ConfigMap, err error) bool { return err == nil && m.Data["second"] == "x" })
 	second := len(a.hooks.requests("/second"))
@@ -266,7 +276,8 @@ const twoVersions = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResou
 // it is shown the object in its own.
 func otherVersions(t *testing.T, a *admitted) {
 	a.namespace(t, "versions")
-	crds := a.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	crds := a.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"})
 	crd := &unstructured.Unstructured{}
 	if err := crd.UnmarshalJSON([]byte(twoVersions)); err != nil {
 		t.Fatal(err)
@@ -277,12 +288,15 @@ func otherVersions(t *testing.T, a *admitted) {
 	a.hooks.serve("/versions", patching(`[{"op":"add","path":"/saw","value":"v1"}]`))
 	a.mutating(t, "versions", admissionv1.MutatingWebhook{
 		Name: "versions.example.com", ClientConfig: a.hooks.client("/versions"),
-		Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{"CREATE"}, Rule: admissionv1.Rule{
-			APIGroups: []string{"example.com"}, APIVersions: []string{"v1"}, Resources: []string{"cats"},
-		}}},
+		Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{"CREATE"},
+			Rule: admissionv1.Rule{
+				APIGroups: []string{"example.com"}, APIVersions: []string{"v1"}, Resources: []string{"cats"},
+			}}},
 	})
-	cats := a.dynamic.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v2", Resource: "cats"}).Namespace("versions")
-	cat := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v2", "kind": "Cat", "metadata": map[string]any{"name": "tom"}}}
+	cats := a.dynamic.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v2", Resource: "cats"}).
+		Namespace("versions")
+	cat := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v2", "kind": "Cat",
+		"metadata": map[string]any{"name": "tom"}}}
 	harness.Eventually(t, func() error {
 		got, err := cats.Create(t.Context(), cat, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {
@@ -294,7 +308,8 @@ func otherVersions(t *testing.T, a *admitted) {
 		return nil
 	})
 	seen := a.hooks.requests("/versions")
-	if r := seen[len(seen)-1]; r.Kind.Version != "v1" || r.RequestKind.Version != "v2" || !strings.Contains(string(r.Object.Raw), `"apiVersion":"example.com/v1"`) {
+	if r := seen[len(seen)-1]; r.Kind.Version != "v1" || r.RequestKind.Version != "v2" ||
+		!strings.Contains(string(r.Object.Raw), `"apiVersion":"example.com/v1"`) {
 		t.Errorf("%+v: %s", r, r.Object.Raw)
 	}
 }

@@ -61,7 +61,8 @@ func thousandsOfOwners(_ *testing.T, s *target) {
 		if method == "PUT" {
 			s.as("").do("POST", path, fmt.Sprintf(object, ""), "Content-Type", "application/json")
 		}
-		if code, answer := s.as("mallory").do(method, at, fmt.Sprintf(object, managed), "Content-Type", "application/json"); code >= 500 || len(answer) > 1<<20 {
+		if code, answer := s.as("mallory").do(method, at, fmt.Sprintf(object, managed), "Content-Type",
+			"application/json"); code >= 500 || len(answer) > 1<<20 {
 			s.t.Errorf("%s: %d with %d bytes", method, code, len(answer))
 		}
 	}
@@ -75,7 +76,8 @@ func thousandsOfOwners(_ *testing.T, s *target) {
 func malformedDocuments(_ *testing.T, s *target) {
 	for _, piece := range []string{"{", "[", "? ", "- ", "&a ", "!!str ", "{a: ", `{"a":`, `[[{"a":[`} {
 		begun := time.Now()
-		code, answer := s.as("mallory").do("POST", "/api/v1/namespaces/default/configmaps", strings.Repeat(piece, (1<<20)/len(piece)))
+		code, answer := s.as("mallory").do("POST", "/api/v1/namespaces/default/configmaps",
+			strings.Repeat(piece, (1<<20)/len(piece)))
 		if code < 400 || code >= 500 || len(answer) > 64<<10 || time.Since(begun) > 10*time.Second {
 			s.t.Errorf("%q: %d with %d bytes after %v", piece, code, len(answer), time.Since(begun))
 		}
@@ -94,7 +96,8 @@ func rapidReset(_ *testing.T, s *target) {
 	}()
 	for ctx.Err() == nil && x.next < 40000 {
 		id := x.next
-		if x.open("GET", discovery, true, "authorization", "Bearer wrong") != nil || x.framer.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
+		if x.open("GET", discovery, true, "authorization", "Bearer wrong") != nil ||
+			x.framer.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
 			break // the server has had enough
 		}
 	}
@@ -113,12 +116,16 @@ func rapidReset(_ *testing.T, s *target) {
 func longNames(_ *testing.T, s *target) {
 	long := strings.Repeat("a", 600<<10)
 	for _, path := range []string{
-		"/" + long, "/apis/" + long + "/v1/things", "/apis/apps/" + long, "/api/v1/" + long, "/apis/apps/v1/" + long + "/x",
+		"/" + long, "/apis/" + long + "/v1/things", "/apis/apps/" + long, "/api/v1/" + long,
+		"/apis/apps/v1/" + long + "/x",
 		"/api/v1/namespaces/default/configmaps/" + long, "/api/v1/namespaces/" + long + "/configmaps/x",
-		"/api/v1/namespaces/default/pods/x/" + long, "/api/v1/configmaps?labelSelector=" + long + "%2F%2F", "/api/v1/configmaps?fieldSelector=" + long,
-		"/api/v1/configmaps?resourceVersion=" + long, "/api/v1/configmaps?limit=" + long, "/api/v1/configmaps?continue=" + long,
+		"/api/v1/namespaces/default/pods/x/" + long, "/api/v1/configmaps?labelSelector=" + long + "%2F%2F",
+		"/api/v1/configmaps?fieldSelector=" + long,
+		"/api/v1/configmaps?resourceVersion=" + long, "/api/v1/configmaps?limit=" + long,
+		"/api/v1/configmaps?continue=" + long,
 	} {
-		if code, answer := s.as("").do("GET", path, ""); code < 400 && !strings.Contains(path, "?limit") || len(answer) > 16<<10 {
+		if code, answer := s.as("").do("GET", path, ""); code < 400 && !strings.Contains(path, "?limit") ||
+			len(answer) > 16<<10 {
 			s.t.Errorf("%.60s…: %d with %d bytes", path, code, len(answer))
 		}
 	}

@@ -48,13 +48,15 @@ func statusOfClaims(t *testing.T, s *target) {
 		code, _ := driver.do("PATCH", status, `{"status":{}}`, on...)
 		return code == http.StatusOK
 	})
-	driver.refused(422, `resource=\"resourceclaims/binding\"`, "PATCH", status, `{"status":{`+allocation("evil")+`}}`, on...)
+	driver.refused(422, `resource=\"resourceclaims/binding\"`, "PATCH", status, `{"status":{`+allocation("evil")+`}}`,
+		on...)
 	if code, answer := s.as("").do("PATCH", status, `{"status":{`+allocation("evil")+`}}`); code != http.StatusOK {
 		t.Fatal(code, answer)
 	}
 	driver.refused(422, `resource=\"resourceclaims/binding\"`, "PATCH", status, `{"status":{"reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}}`, on...)
 	driver.refused(422, `resource=\"resourceclaims/driver\"`, "PATCH", status, device("other.example.com"), on...)
-	driver.refused(422, `resource=\"resourceclaims/driver\"`, "PATCH", status, device("own.example.com"), on[0], "elsewhere")
+	driver.refused(422, `resource=\"resourceclaims/driver\"`, "PATCH", status, device("own.example.com"), on[0],
+		"elsewhere")
 	driver.refused(422, `resource=\"resourceclaims/driver\"`, "PATCH", status, device("own.example.com"))
 	if code, answer := driver.do("PATCH", status, device("own.example.com"), on...); code != http.StatusOK {
 		t.Errorf("a driver on its node: %d %s", code, answer)

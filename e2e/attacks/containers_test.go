@@ -47,7 +47,8 @@ func secretsInEphemeralContainers(_ *testing.T, s *target) {
 		`"envFrom":[{"secretRef":{"name":"other"}}]`,
 	} {
 		// As at kube-apiserver, the refusal is a bare error.
-		s.as("mallory").refused(500, "service account strict does not reference that secret", "PATCH", pods+"/debugged/ephemeralcontainers",
+		s.as("mallory").refused(500, "service account strict does not reference that secret", "PATCH",
+			pods+"/debugged/ephemeralcontainers",
 			`{"spec":{"ephemeralContainers":[{"name":"debug","image":"i",`+from+`}]}}`)
 	}
 }

@@ -29,7 +29,8 @@ func TestLegacyTokens(t *testing.T) {
 	for _, name := range []string{"first", "second", "third"} {
 		s.apply(strings.Replace(legacy, "%s", name, 1))
 		s.eventually("the Secret has a token", generous, func() bool {
-			raw, err := base64.StdEncoding.DecodeString(s.Kubectl(t, "get", "secret", name, "-o", "jsonpath={.data.token}"))
+			raw, err := base64.StdEncoding.DecodeString(s.Kubectl(t, "get", "secret", name, "-o",
+				"jsonpath={.data.token}"))
 			tokens[name] = string(raw)
 			return err == nil && len(raw) > 0
 		})
@@ -41,10 +42,12 @@ func TestLegacyTokens(t *testing.T) {
 		return s.Kubectl(t, "get", "secret", "first", "-o", `jsonpath={.metadata.labels.kubernetes\.io/legacy-token-last-used}`) != ""
 	})
 	s.Kubectl(t, "label", "secret", "first", "kubernetes.io/legacy-token-invalid-since=2020-01-01")
-	s.Kubectl(t, "patch", "secret", "second", "-p", `{"data":{"token":"`+base64.StdEncoding.EncodeToString([]byte(tokens["third"]))+`"}}`)
+	s.Kubectl(t, "patch", "secret", "second", "-p",
+		`{"data":{"token":"`+base64.StdEncoding.EncodeToString([]byte(tokens["third"]))+`"}}`)
 	s.Kubectl(t, "delete", "secret", "third")
 	for name, token := range tokens {
-		s.eventually("the token of "+name+" is refused", generous, func() bool { return s.bearing(token, "") == http.StatusUnauthorized })
+		s.eventually("the token of "+name+" is refused", generous,
+			func() bool { return s.bearing(token, "") == http.StatusUnauthorized })
 	}
 }
 

@@ -28,7 +28,8 @@ spec: {group: zoo.example.com, scope: Cluster, names: {plural: keepers, singular
 func (s *target) openZoo() {
 	s.t.Helper()
 	s.apply(zoo)
-	s.Kubectl(s.t, "wait", "--for=condition=Established", "crd/cats.zoo.example.com", "crd/dogs.zoo.example.com", "crd/keepers.zoo.example.com")
+	s.Kubectl(s.t, "wait", "--for=condition=Established", "crd/cats.zoo.example.com", "crd/dogs.zoo.example.com",
+		"crd/keepers.zoo.example.com")
 	s.eventually("the zoo is open", 10*time.Second, func() bool {
 		_, err := s.TryKubectl(s.t, "apiVersion: zoo.example.com/v1\nkind: Dog\nmetadata: {name: rex, namespace: victim}\nbone: buried\n", "apply", "-f", "-")
 		return err == nil
@@ -53,8 +54,10 @@ func clusterWideInNamespace(_ *testing.T, s *target) {
 func pathsToOthers(_ *testing.T, s *target) {
 	s.openZoo()
 	for _, path := range []string{
-		"namespaces/..%2Fdogs/cats", "namespaces/..%2F..%2Fdogs/cats/rex", "namespaces/%2E%2E/cats", "namespaces/victim%2F..%2F..%2Fdogs/cats",
-		"namespaces/victim/cats/..%2F..%2Fdogs%2Fvictim%2Frex", "cats/..%2Fdogs", "namespaces/../dogs/cats", "namespaces/./cats", "namespaces/victim/cats/..",
+		"namespaces/..%2Fdogs/cats", "namespaces/..%2F..%2Fdogs/cats/rex", "namespaces/%2E%2E/cats",
+		"namespaces/victim%2F..%2F..%2Fdogs/cats",
+		"namespaces/victim/cats/..%2F..%2Fdogs%2Fvictim%2Frex", "cats/..%2Fdogs", "namespaces/../dogs/cats",
+		"namespaces/./cats", "namespaces/victim/cats/..",
 	} {
 		for _, query := range []string{"", "?limit=1"} {
 			code, answer := s.as("mallory").do("GET", "/apis/zoo.example.com/v1/"+path+query, "")

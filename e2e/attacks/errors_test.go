@@ -26,7 +26,8 @@ func manyWrongFields(t *testing.T, s *target) {
 			head+`,"data":{`+fields.String()[1:]+fields.String()+`}}`, "Content-Type", kind)
 		s.as("mallory").bounded(10*time.Second, "POST", configMaps+"?fieldValidation=Strict",
 			head+fields.String()+`}`, "Content-Type", kind)
-		s.as("").bounded(10*time.Second, "POST", toils+"?fieldValidation=Strict", toil+fields.String()+`}`, "Content-Type", kind)
+		s.as("").bounded(10*time.Second, "POST", toils+"?fieldValidation=Strict", toil+fields.String()+`}`,
+			"Content-Type", kind)
 	}
 	s.as("").bounded(10*time.Second, "POST", toils, toil+same, "Content-Type", "application/json")
 	if code, answer := s.as("").do("PATCH", toils+"/wrong?fieldManager=m", toil+same, "Content-Type",

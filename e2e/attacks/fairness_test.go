@@ -21,10 +21,12 @@ import (
 // get took 342 ms instead of one.
 func TestOneUserFloods(t *testing.T) {
 	s := start(t, "--max-requests-inflight=8", "--max-mutating-requests-inflight=4")
-	s.Kubectl(t, "create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin", "--serviceaccount=default:flood", "--serviceaccount=default:light")
+	s.Kubectl(t, "create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin",
+		"--serviceaccount=default:flood", "--serviceaccount=default:light")
 	s.fill(2000)
 	light := s.user("light")
-	s.eventually("the user may read", 10*time.Second, func() bool { return get(t.Context(), light, "/api/v1/configmaps?limit=1") == http.StatusOK })
+	s.eventually("the user may read", 10*time.Second,
+		func() bool { return get(t.Context(), light, "/api/v1/configmaps?limit=1") == http.StatusOK })
 	quiet, _ := s.p99(light)
 	ctx, stop := context.WithCancel(t.Context())
 	flood := make(chan struct{})
@@ -123,7 +125,8 @@ func (s *target) p99(c client) (limited, exempt time.Duration) {
 	var took [2][]time.Duration
 	for i := range 600 {
 		begun := time.Now()
-		if code := get(s.t.Context(), []client{c, admin}[i%2], "/api/v1/namespaces/default/configmaps/m1"); code != http.StatusOK {
+		if code := get(s.t.Context(), []client{c, admin}[i%2],
+			"/api/v1/namespaces/default/configmaps/m1"); code != http.StatusOK {
 			s.t.Fatalf("a get is answered %d", code)
 		}
 		took[i%2] = append(took[i%2], time.Since(begun))

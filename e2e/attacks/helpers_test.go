@@ -111,7 +111,8 @@ func (s *target) token(name string) string {
 func (s *target) writer() string {
 	s.t.Helper()
 	token := s.token("writer")
-	s.Kubectl(s.t, "create", "clusterrolebinding", "writer", "--clusterrole=cluster-admin", "--serviceaccount=default:writer")
+	s.Kubectl(s.t, "create", "clusterrolebinding", "writer", "--clusterrole=cluster-admin",
+		"--serviceaccount=default:writer")
 	s.eventually("the writer may write", 10*time.Second, func() bool {
 		code, _, err := s.ask("GET /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+token+"\r\n\r\n", 5*time.Second)
 		return err == nil && code == http.StatusOK
@@ -127,7 +128,8 @@ func (s *target) inFlight() int {
 	sum := 0
 	for line := range strings.Lines(body) {
 		var n int
-		if name, value, ok := strings.Cut(line, "} "); ok && strings.HasPrefix(name, "apiserver_current_inflight_requests") {
+		if name, value, ok := strings.Cut(line, "} "); ok &&
+			strings.HasPrefix(name, "apiserver_current_inflight_requests") {
 			if _, err := fmt.Sscan(value, &n); err != nil {
 				s.t.Fatal(err)
 			}
@@ -194,7 +196,8 @@ func (s *target) streams(window uint32) *streams {
 func (x *streams) open(method, path string, end bool, header ...string) error {
 	var block strings.Builder
 	e := hpack.NewEncoder(&block)
-	fields := append([]string{":method", method, ":path", path, ":scheme", "https", ":authority", "attacked"}, header...)
+	fields := append([]string{":method", method, ":path", path, ":scheme", "https", ":authority", "attacked"},
+		header...)
 	for i := 0; i < len(fields); i += 2 {
 		if err := e.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]}); err != nil {
 			return err
@@ -202,7 +205,8 @@ func (x *streams) open(method, path string, end bool, header ...string) error {
 	}
 	id := x.next
 	x.next += 2
-	return x.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(block.String()), EndStream: end, EndHeaders: true})
+	return x.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(block.String()),
+		EndStream: end, EndHeaders: true})
 }
 
 // settings reads until the server has said how many streams it takes.

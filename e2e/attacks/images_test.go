@@ -54,10 +54,12 @@ func TestForbiddenImages(t *testing.T) {
 	if code, answer := admin.do("POST", pods, pod("containers: [{name: c, image: i}]")); code != http.StatusCreated {
 		t.Fatal(code, answer)
 	}
-	admin.refused(403, denied, "PATCH", pods+"/imaged", `{"spec":{"containers":[{"name":"c","image":"evil"}]}}`, "Content-Type", "application/strategic-merge-patch+json")
+	admin.refused(403, denied, "PATCH", pods+"/imaged", `{"spec":{"containers":[{"name":"c","image":"evil"}]}}`,
+		"Content-Type", "application/strategic-merge-patch+json")
 	debug := `{"spec":{"ephemeralContainers":[{"name":"debug","image":"%s"}]}}`
 	admin.refused(403, denied, "PATCH", pods+"/imaged/ephemeralcontainers", strings.Replace(debug, "%s", "evil", 1))
-	if code, answer := admin.do("PATCH", pods+"/imaged/ephemeralcontainers", strings.Replace(debug, "%s", "i", 1)); code != http.StatusOK {
+	if code, answer := admin.do("PATCH", pods+"/imaged/ephemeralcontainers",
+		strings.Replace(debug, "%s", "i", 1)); code != http.StatusOK {
 		t.Errorf("a debug container that the policy allows: %d %s", code, answer)
 	}
 }

@@ -48,7 +48,8 @@ func constrainedImpersonation(_ *testing.T, s *target) {
 	}
 	const account = "system:serviceaccount:default:"
 	for _, user := range []string{"reader", account + "ok"} {
-		s.eventually("the permission is in force for "+user, generous, func() bool { return ask("GET", pods, user, "") == http.StatusOK })
+		s.eventually("the permission is in force for "+user, generous,
+			func() bool { return ask("GET", pods, user, "") == http.StatusOK })
 	}
 	for _, c := range []struct{ what, method, path, as, headers string }{
 		{"administrators", "GET", pods, "reader", "Impersonate-Group: system:masters\r\n"},
@@ -56,7 +57,8 @@ func constrainedImpersonation(_ *testing.T, s *target) {
 		{"no group", "GET", pods, "reader", "Impersonate-Group: \r\n"},
 		{"an extra without a key", "GET", pods, "reader", "Impersonate-Extra-: x\r\n"},
 		{"a service account as a user", "GET", pods, account + "other", ""},
-		{"a service account as a user of groups", "GET", pods, account + "ok", "Impersonate-Group: system:serviceaccounts\r\n"},
+		{"a service account as a user of groups", "GET", pods, account + "ok",
+			"Impersonate-Group: system:serviceaccounts\r\n"},
 		{"a node as a user", "GET", pods, node, ""},
 		{"a node without a name", "GET", pods, "system:node:", ""},
 		{"another verb", "GET", pods + "?watch=1&timeoutSeconds=1", "reader", ""},

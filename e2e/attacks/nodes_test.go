@@ -25,7 +25,8 @@ func mirrorPodsWithClaims(t *testing.T, s *target) {
 	uid := strings.TrimSpace(s.Kubectl(t, "get", "node", "evil", "-o", "jsonpath={.metadata.uid}"))
 	owned := strings.Replace(podOn("claims", mirrors, "%s"), "metadata: {", "metadata: {ownerReferences: [{apiVersion: v1, kind: Node, name: evil, controller: true, uid: "+uid+"}], ", 1)
 	by := s.as(node)
-	by.refused(403, "resourceclaims", "POST", pods, fmt.Sprintf(owned, "resourceClaims: [{name: r, resourceClaimName: theirs}]"))
+	by.refused(403, "resourceclaims", "POST", pods,
+		fmt.Sprintf(owned, "resourceClaims: [{name: r, resourceClaimName: theirs}]"))
 	by.refused(403, "resourceclaims", "POST", pods, fmt.Sprintf(owned, "")+"status: {resourceClaimStatuses: [{name: r, resourceClaimName: theirs}]}\n")
 	by.refused(403, "persistentvolumeclaims", "POST", pods, fmt.Sprintf(owned, "volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}]"))
 }
@@ -45,7 +46,8 @@ func tokensWithoutVolumes(t *testing.T, s *target) {
 	s.apply(podOn("tokenless", "", "automountServiceAccountToken: false"))
 	uid := strings.TrimSpace(s.Kubectl(t, "get", "pod", "tokenless", "-o", "jsonpath={.metadata.uid}"))
 	for _, audiences := range []string{"", "audiences: [vault], "} {
-		s.as(node).refused(403, "not found in pod spec volume", "POST", "/api/v1/namespaces/default/serviceaccounts/default/token",
+		s.as(node).refused(403, "not found in pod spec volume", "POST",
+			"/api/v1/namespaces/default/serviceaccounts/default/token",
 			"apiVersion: authentication.k8s.io/v1\nkind: TokenRequest\nspec: {"+audiences+"boundObjectRef: {apiVersion: v1, kind: Pod, name: tokenless, uid: "+uid+"}}\n")
 	}
 }
@@ -62,7 +64,8 @@ func becomingMirrorPods(_ *testing.T, s *target) {
 	s.as(node).refused(422, "may not add mirror pod annotation", "PATCH", pods+"/plain/status", patch)
 	s.apply("apiVersion: v1\nkind: Pod\nmetadata: {name: mirror, namespace: default, annotations: {" + mirrors + "}}\nspec: {nodeName: evil, containers: [{name: c, image: i}]}\n")
 	for _, sub := range []string{"", "/status"} {
-		s.as("mallory").refused(422, "may not remove or update mirror pod annotation", "PATCH", pods+"/mirror"+sub, strings.Replace(patch, `"x"`, "null", 1))
+		s.as("mallory").refused(422, "may not remove or update mirror pod annotation", "PATCH", pods+"/mirror"+sub,
+			strings.Replace(patch, `"x"`, "null", 1))
 	}
 	s.apply("apiVersion: v1\nkind: Pod\nmetadata: {name: unbound, namespace: default}\nspec: {containers: [{name: c, image: i}]}\n")
 	s.as("").refused(422, "may not add mirror pod annotation", "POST", pods+"/unbound/binding",
@@ -79,9 +82,11 @@ func mirrorPodsWithSecrets(_ *testing.T, s *target) {
 		"imagePullSecrets: [{name: s}]",
 		"initContainers: [{name: d, image: i, envFrom: [{secretRef: {name: s}}]}]",
 	} {
-		s.as("mallory").refused(403, "a mirror pod may not reference secrets", "POST", pods, podOn("secret", mirrors, spec))
+		s.as("mallory").refused(403, "a mirror pod may not reference secrets", "POST", pods,
+			podOn("secret", mirrors, spec))
 	}
-	s.as("mallory").refused(403, "a mirror pod may not reference service accounts", "POST", pods, podOn("account", mirrors, "serviceAccountName: default"))
+	s.as("mallory").refused(403, "a mirror pod may not reference service accounts", "POST", pods,
+		podOn("account", mirrors, "serviceAccountName: default"))
 	s.as("mallory").refused(403, "a mirror pod may not use ServiceAccountToken volume projections", "POST", pods,
 		podOn("token", mirrors, "volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]"))
 	s.as("mallory").refused(422, "must set spec.nodeName if mirror pod annotation is set", "POST", pods,
@@ -122,7 +127,8 @@ spec: {policyName: guard, validationActions: [Deny]}
 func loopbackNodes(_ *testing.T, s *target) {
 	s.apply("apiVersion: v1\nkind: Node\nmetadata: {name: near}\n")
 	for _, address := range []string{"127.0.0.1", "169.254.169.254", "::1", "0.0.0.0", "localhost"} {
-		if code, answer := s.as("").do("PATCH", "/api/v1/nodes/near/status", `{"status":{"addresses":[{"type":"InternalIP","address":"`+address+`"}]}}`); code != 200 {
+		if code, answer := s.as("").do("PATCH", "/api/v1/nodes/near/status",
+			`{"status":{"addresses":[{"type":"InternalIP","address":"`+address+`"}]}}`); code != 200 {
 			s.t.Fatal(code, answer)
 		}
 		s.as("mallory").refused(400, "address not allowed", "GET", "/api/v1/nodes/near:2379/proxy/", "")

@@ -39,15 +39,18 @@ func policiesReadSecrets(_ *testing.T, s *target) {
 	s.apply(strings.Replace(validating, "thief", "trusted", 1))
 	s.apply(strings.Replace(mutating, "thief", "trusted", 1))
 	for _, ref := range []string{"name: token, namespace: victim", "selector: {}"} {
-		for kind, rest := range map[string]string{"ValidatingAdmissionPolicyBinding": ", validationActions: [Deny]", "MutatingAdmissionPolicyBinding": ""} {
-			mallory.refused(422, "permission on the object referenced by paramRef", "POST", group+strings.ToLower(kind)+"s",
+		for kind, rest := range map[string]string{"ValidatingAdmissionPolicyBinding": ", validationActions: [Deny]",
+			"MutatingAdmissionPolicyBinding": ""} {
+			mallory.refused(422, "permission on the object referenced by paramRef", "POST",
+				group+strings.ToLower(kind)+"s",
 				"apiVersion: admissionregistration.k8s.io/v1\nkind: "+kind+"\nmetadata: {name: thief}\nspec: {policyName: trusted, paramRef: {"+ref+", parameterNotFoundAction: Deny}"+rest+"}\n")
 		}
 	}
 	s.Kubectl(s.t, "delete", "validatingadmissionpolicy,mutatingadmissionpolicy", "trusted")
 	// A policy may also take to secrets later.
 	s.apply(strings.Replace(strings.Replace(validating, "thief", "later", 1), "kind: Secret", "kind: ConfigMap", 1))
-	mallory.refused(422, noKind, "PATCH", group+"validatingadmissionpolicies/later", `{"spec":{"paramKind":{"kind":"Secret"}}}`)
+	mallory.refused(422, noKind, "PATCH", group+"validatingadmissionpolicies/later",
+		`{"spec":{"paramKind":{"kind":"Secret"}}}`)
 	s.Kubectl(s.t, "delete", "validatingadmissionpolicy", "later")
 }
 
@@ -71,7 +74,8 @@ func listen(t *testing.T, h http.HandlerFunc) *remote {
 
 // authority is the certificate of a server, as configurations have it.
 func (r *remote) authority() string {
-	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw}))
+	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: r.Certificate().Raw}))
 }
 
 // Webhooks of admission and conversion answer without an end. The attacker, who runs

@@ -27,7 +27,10 @@ type external struct {
 // aggregate makes an external API server that is found by an ExternalName Service.
 func (s *target) aggregate(t *testing.T) *external {
 	t.Helper()
-	e := &external{elsewhere: listen(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "elsewhere") })}
+	e := &external{elsewhere: listen(t, func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = io.WriteString(w, "elsewhere")
+	})}
 	e.remote = listen(t, e.serve)
 	u, err := url.Parse(e.URL)
 	if err != nil {
@@ -203,16 +206,19 @@ subsets: [{addresses: [{ip: 192.0.2.9, targetRef: {kind: Pod, namespace: victim,
 		`,"targetRef":{"kind":"Pod","namespace":"default","name":"decoy"}`,  // as if it were the attacker's
 	} {
 		if lie != "" {
-			code, answer := s.as("mallory").do("PATCH", "/api/v1/namespaces/default/endpoints/across", `{"subsets":[{"addresses":[{"ip":"192.0.2.9"`+lie+`}],"ports":[{"port":80}]}]}`)
+			code, answer := s.as("mallory").do("PATCH", "/api/v1/namespaces/default/endpoints/across",
+				`{"subsets":[{"addresses":[{"ip":"192.0.2.9"`+lie+`}],"ports":[{"port":80}]}]}`)
 			if code != http.StatusOK {
 				s.t.Fatal(code, answer)
 			}
 		}
-		s.as("mallory").refused(503, "no endpoints available", "GET", "/api/v1/namespaces/default/services/across:80/proxy/", "")
+		s.as("mallory").refused(503, "no endpoints available", "GET",
+			"/api/v1/namespaces/default/services/across:80/proxy/", "")
 	}
 	// A name for an address, which the owner of the name chooses.
 	s.apply("apiVersion: v1\nkind: Service\nmetadata: {name: outside, namespace: default}\nspec: {type: ExternalName, externalName: localhost, ports: [{port: 80}]}\n")
-	s.as("mallory").refused(503, "no endpoints available", "GET", "/api/v1/namespaces/default/services/outside:80/proxy/", "")
+	s.as("mallory").refused(503, "no endpoints available", "GET",
+		"/api/v1/namespaces/default/services/outside:80/proxy/", "")
 }
 
 // Endpoints at addresses of the node itself. The attacker would reach, by a

@@ -35,10 +35,12 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 		}
 	}
 	s.eventually("the attack has begun", 10*time.Second, func() bool { return s.stalled() > 0 })
-	if code, _, err := s.ask("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", 5*time.Second); err != nil || code != http.StatusOK {
+	if code, _, err := s.ask("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", 5*time.Second); err != nil ||
+		code != http.StatusOK {
 		t.Errorf("a health probe is answered %d, %v", code, err)
 	}
-	s.eventually("the slots are free again", 15*time.Second, func() bool { return s.inFlight() == 0 && s.stalled() == 0 })
+	s.eventually("the slots are free again", 15*time.Second,
+		func() bool { return s.inFlight() == 0 && s.stalled() == 0 })
 }
 
 // An external API server that does not answer, or a byte at a time. The attacker, who
@@ -57,7 +59,8 @@ func TestSlowServers(t *testing.T) {
 		for range 50 {
 			all.Go(func() {
 				request := "GET " + path + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\nConnection: close\r\n\r\n"
-				if code, _, err := s.ask(request, generous); what == "hangs" && (err != nil || (code != http.StatusGatewayTimeout && code != http.StatusServiceUnavailable)) {
+				if code, _, err := s.ask(request, generous); what == "hangs" &&
+					(err != nil || (code != http.StatusGatewayTimeout && code != http.StatusServiceUnavailable)) {
 					t.Errorf("a server that hangs: %d, %v", code, err)
 				}
 			})
@@ -71,7 +74,8 @@ func TestSlowServers(t *testing.T) {
 			}
 		}
 		all.Wait()
-		s.eventually("the slots are free again after it "+what, 15*time.Second, func() bool { return s.inFlight() == 0 })
+		s.eventually("the slots are free again after it "+what, 15*time.Second,
+			func() bool { return s.inFlight() == 0 })
 	}
 }
 
@@ -86,7 +90,8 @@ func TestBodiesThatNeverCome(t *testing.T) {
 	before := s.heap()
 	x := s.streams(1 << 16)
 	for range 50 {
-		if err := x.open("POST", path, false, "authorization", "Bearer "+token, "content-type", "application/json", "content-length", "3000000"); err != nil {
+		if err := x.open("POST", path, false, "authorization", "Bearer "+token, "content-type", "application/json",
+			"content-length", "3000000"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +117,8 @@ func TestHalfBodiesDoNotDelayShutdown(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	s := start(t)
 	token := s.writer()
-	for _, credentials := range []string{"Authorization: Bearer " + token + "\r\n", "Authorization: Bearer wrong\r\n", ""} {
+	for _, credentials := range []string{"Authorization: Bearer " + token + "\r\n", "Authorization: Bearer wrong\r\n",
+		""} {
 		c := s.connect("http/1.1")
 		fmt.Fprintf(c, "POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: x\r\n%sContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", credentials)
 	}
@@ -140,7 +146,8 @@ func TestStreamsPerConnection(t *testing.T) {
 func TestRefusalsAreShort(t *testing.T) {
 	s := start(t)
 	long := strings.Repeat("a", 800<<10)
-	for _, path := range []string{"/" + long, "/api/v1/namespaces/" + long + "/pods", "/apis/" + long + "/v1/things", "/api/v1/" + long, "/api/v1/pods/" + long} {
+	for _, path := range []string{"/" + long, "/api/v1/namespaces/" + long + "/pods", "/apis/" + long + "/v1/things",
+		"/api/v1/" + long, "/api/v1/pods/" + long} {
 		code, body, err := s.ask("GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n", 10*time.Second)
 		if err != nil || code != http.StatusForbidden && code != http.StatusUnauthorized || len(body) > 16<<10 {
 			t.Errorf("%s…: %d with %d bytes, %v", path[:20], code, len(body), err)

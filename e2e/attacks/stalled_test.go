@@ -41,15 +41,18 @@ func TestResponsesThatAreNotTakenHoldNoSeats(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := start(t)
-			s.Kubectl(t, "create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin", "--serviceaccount=default:mallory", "--serviceaccount=default:light")
+			s.Kubectl(t, "create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin",
+				"--serviceaccount=default:mallory", "--serviceaccount=default:light")
 			token, light := s.token("mallory"), s.user("light")
 			const path = "/api/v1/namespaces/default/serviceaccounts/light"
-			s.eventually("the user may read", 10*time.Second, func() bool { return get(t.Context(), light, path) == http.StatusOK })
+			s.eventually("the user may read", 10*time.Second,
+				func() bool { return get(t.Context(), light, path) == http.StatusOK })
 			if c.built {
 				s.get(discovery)
 			}
 			asked := s.stall(t, discovery, c.streams, append(c.header, "authorization", "Bearer "+token)...)
-			s.eventually("the attack has begun", generous, func() bool { return asked.Load() >= stallers*stallerStreams })
+			s.eventually("the attack has begun", generous,
+				func() bool { return asked.Load() >= stallers*stallerStreams })
 			s.readsMeanwhile(t, light, path, asked)
 		})
 	}

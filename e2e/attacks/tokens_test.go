@@ -36,9 +36,11 @@ func TestForgedTokens(t *testing.T) {
 	if err := os.WriteFile(ca, []byte(issuer.CA), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, "--oidc-issuer-url="+issuer.URL, "--oidc-client-id=triplane", "--oidc-ca-file="+ca, "--oidc-signing-algs=ES256")
+	s := start(t, "--oidc-issuer-url="+issuer.URL, "--oidc-client-id=triplane", "--oidc-ca-file="+ca,
+		"--oidc-signing-algs=ES256")
 	good := issuer.Token(nil)
-	s.eventually("the issuer's tokens are accepted", 30*time.Second, func() bool { return s.bearing(good, "") == http.StatusOK })
+	s.eventually("the issuer's tokens are accepted", 30*time.Second,
+		func() bool { return s.bearing(good, "") == http.StatusOK })
 	account := s.token("victim")
 	for name, token := range forgeries(t, issuer, other, good) {
 		if code := s.bearing(token, ""); code != http.StatusUnauthorized {
@@ -46,18 +48,24 @@ func TestForgedTokens(t *testing.T) {
 		}
 	}
 	for name, token := range map[string]string{
-		"the issuer signs for a service account":  jwttest.Sign(t, jose.ES256, issuer.Key(), issuer.Claims(map[string]any{"iss": "https://kubernetes.default.svc.cluster.local", "sub": "system:serviceaccount:kube-system:default"})),
-		"the issuer signs as a token in a Secret": jwttest.Sign(t, jose.ES256, issuer.Key(), issuer.Claims(map[string]any{"iss": "kubernetes/serviceaccount", "sub": "system:serviceaccount:default:victim"})),
-		"a service account's with alg none":       unsigned(account),
-		"a service account's for another issuer":  replaceClaims(t, account, map[string]any{"iss": issuer.URL, "aud": "triplane"}),
-		"a service account's, longer":             replaceClaims(t, account, map[string]any{"exp": 1 << 40}),
+		"the issuer signs for a service account": jwttest.Sign(t, jose.ES256, issuer.Key(),
+			issuer.Claims(map[string]any{"iss": "https://kubernetes.default.svc.cluster.local",
+				"sub": "system:serviceaccount:kube-system:default"})),
+		"the issuer signs as a token in a Secret": jwttest.Sign(t, jose.ES256, issuer.Key(),
+			issuer.Claims(map[string]any{"iss": "kubernetes/serviceaccount",
+				"sub": "system:serviceaccount:default:victim"})),
+		"a service account's with alg none": unsigned(account),
+		"a service account's for another issuer": replaceClaims(t, account,
+			map[string]any{"iss": issuer.URL, "aud": "triplane"}),
+		"a service account's, longer": replaceClaims(t, account, map[string]any{"exp": 1 << 40}),
 	} {
 		if code := s.bearing(token, ""); code != http.StatusUnauthorized {
 			t.Errorf("%s: %d", name, code)
 		}
 	}
 	for _, headers := range []string{"Impersonate-User: admin\r\n", "Impersonate-User: x\r\nImpersonate-Group: system:masters\r\n", "impersonate-user: system:node:x\r\n",
-		"Impersonate-User: x\r\nimpersonate-extra-%2e: v\r\n", "Impersonate-Group: system:masters\r\n", "Impersonate-Uid: 0\r\n"} {
+		"Impersonate-User: x\r\nimpersonate-extra-%2e: v\r\n", "Impersonate-Group: system:masters\r\n",
+		"Impersonate-Uid: 0\r\n"} {
 		if code := s.bearing(good, headers); code != http.StatusForbidden && code != http.StatusBadRequest {
 			t.Errorf("%q: %d", headers, code)
 		}
@@ -84,7 +92,8 @@ func forgeries(t *testing.T, issuer, other *jwttest.Issuer, good string) map[str
 		"not yet valid":         issuer.Token(map[string]any{"nbf": time.Now().Add(time.Hour).Unix()}),
 		"changed":               replaceClaims(t, good, map[string]any{"sub": "admin"}),
 		"huge":                  replaceClaims(t, good, map[string]any{"x": strings.Repeat("y", 256<<10)}),
-		"deep":                  part(good, 0) + "." + base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("[", 100000))) + "." + part(good, 2),
+		"deep": part(good, 0) + "." + base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("[",
+			100000))) + "." + part(good, 2),
 	}
 }
 
@@ -122,13 +131,16 @@ func TestInventedKeyIDs(t *testing.T) {
 	if err := os.WriteFile(ca, []byte(issuer.CA), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, "--oidc-issuer-url="+issuer.URL, "--oidc-client-id=triplane", "--oidc-ca-file="+ca, "--oidc-signing-algs=ES256")
-	s.eventually("the issuer's tokens are accepted", 30*time.Second, func() bool { return s.bearing(issuer.Token(nil), "") == http.StatusOK })
+	s := start(t, "--oidc-issuer-url="+issuer.URL, "--oidc-client-id=triplane", "--oidc-ca-file="+ca,
+		"--oidc-signing-algs=ES256")
+	s.eventually("the issuer's tokens are accepted", 30*time.Second,
+		func() bool { return s.bearing(issuer.Token(nil), "") == http.StatusOK })
 	before, begun := issuer.Fetched.Load(), time.Now()
 	key := issuer.Key()
 	for i := range 100 {
 		key.KeyID = fmt.Sprint("invented", i)
-		if code := s.bearing(jwttest.Sign(t, jose.ES256, key, issuer.Claims(nil)), ""); code != http.StatusUnauthorized {
+		if code := s.bearing(jwttest.Sign(t, jose.ES256, key, issuer.Claims(nil)),
+			""); code != http.StatusUnauthorized {
 			t.Fatal(code)
 		}
 	}

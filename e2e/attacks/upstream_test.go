@@ -169,7 +169,8 @@ func TestProxiedPods(t *testing.T) {
 // at has the pod report an address.
 func (s *target) at(ip string) {
 	s.t.Helper()
-	if code, answer := s.as("").do("PATCH", pods+"/behind/status", `{"status":{"podIP":"`+ip+`","podIPs":[{"ip":"`+ip+`"}]}}`); code != http.StatusOK {
+	if code, answer := s.as("").do("PATCH", pods+"/behind/status",
+		`{"status":{"podIP":"`+ip+`","podIPs":[{"ip":"`+ip+`"}]}}`); code != http.StatusOK {
 		s.t.Fatal(code, answer)
 	}
 }
@@ -192,7 +193,8 @@ func forwardedCredentials(t *testing.T, s *target, u *upstream, token string) {
 	}
 	r, _ := u.last()
 	for name, values := range r.Header {
-		if name == "Authorization" || strings.HasPrefix(name, "X-Remote-") || strings.Contains(strings.Join(values, ","), token) {
+		if name == "Authorization" || strings.HasPrefix(name, "X-Remote-") ||
+			strings.Contains(strings.Join(values, ","), token) {
 			t.Errorf("the pod sees %s: %.100q", name, values)
 		}
 	}
@@ -212,7 +214,8 @@ func forwardedCredentials(t *testing.T, s *target, u *upstream, token string) {
 // Encoded ends of lines in a path. The attacker would add headers to requests that
 // the server makes.
 func pathsAsHeaders(t *testing.T, s *target, u *upstream, token string) {
-	for _, path := range []string{"a%0d%0aX-Injected:%20y", "a%0d%0a%0d%0aGET%20/smuggled%20HTTP/1.1%0d%0a", "a%20HTTP/1.1%0aX-Injected:y", "?q=a%0d%0aX-Injected:%20y"} {
+	for _, path := range []string{"a%0d%0aX-Injected:%20y", "a%0d%0a%0d%0aGET%20/smuggled%20HTTP/1.1%0d%0a",
+		"a%20HTTP/1.1%0aX-Injected:y", "?q=a%0d%0aX-Injected:%20y"} {
 		_, before := u.last()
 		s.proxied(path, token, "")
 		r, n := u.last()
@@ -313,7 +316,8 @@ func endlessAnswers(t *testing.T, s *target, u *upstream, token string) {
 func otherAddresses(t *testing.T, s *target, u *upstream, token string) {
 	_, before := u.last()
 	for _, id := range []string{
-		"behind:80@127.0.0.1:2379", "behind:80%40127.0.0.1", "behind:80%2F..%2F", "http:behind:80:81", "ftp:behind:80", "behind:80%0d%0aX", "behind:%2380", "behind:80%3fx", "@127.0.0.1:80", "behind:127.0.0.1:80",
+		"behind:80@127.0.0.1:2379", "behind:80%40127.0.0.1", "behind:80%2F..%2F", "http:behind:80:81", "ftp:behind:80",
+		"behind:80%0d%0aX", "behind:%2380", "behind:80%3fx", "@127.0.0.1:80", "behind:127.0.0.1:80",
 	} {
 		code, body, err := s.ask("GET "+pods+"/"+id+"/proxy/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+"\r\nConnection: close\r\n\r\n", generous)
 		if err != nil || code < 400 || code >= 500 {

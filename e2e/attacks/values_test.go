@@ -30,8 +30,9 @@ func manyValues(t *testing.T, s *target) {
 
 	const toils, configMaps = "/apis/work.example.com/v1/toils", "/api/v1/namespaces/default/configmaps"
 	for name, value := range map[string]string{
-		"set": valuesOf("[]", 170_000, "%d"), "map": valuesOf("[]", 100_000, `{"n":%d}`), "fields": valuesOf("{}", 170_000, `"k%d":1`),
-		"texts": valuesOf("[]", 300_000, "%d"), "either": valuesOf("[]", 300_000, "%d"),
+		"set": valuesOf("[]", 170_000, "%d"), "map": valuesOf("[]", 100_000, `{"n":%d}`),
+		"fields": valuesOf("{}", 170_000, `"k%d":1`),
+		"texts":  valuesOf("[]", 300_000, "%d"), "either": valuesOf("[]", 300_000, "%d"),
 		"defaults": "[" + strings.Repeat("{},", 900_000) + "{}]",
 	} {
 		spec := `"spec":{"` + name + `":` + value + `}`

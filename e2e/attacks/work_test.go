@@ -24,7 +24,8 @@ func (s *target) settles(after string) {
 	})
 }
 
-// bounded sends a request, which must fail within the time and leave the memory bounded. The response quotes its errors twice.
+// bounded sends a request, which must fail within the time and leave the memory bounded. The response quotes its errors
+// twice.
 func (a attacker) bounded(within time.Duration, method, path, body string, headers ...string) {
 	a.s.t.Helper()
 	begun := time.Now()
@@ -52,7 +53,8 @@ func deepPatches(_ *testing.T, s *target) {
 		"application/apply-patch+yaml":           `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"deep"},"x":` + deep + `}`,
 	} {
 		for _, body := range []string{body, strings.ReplaceAll(body, deep, lists)} {
-			s.as("mallory").bounded(5*time.Second, "PATCH", path+"/deep?fieldManager=m&force=true", body, "Content-Type", kind)
+			s.as("mallory").bounded(5*time.Second, "PATCH", path+"/deep?fieldManager=m&force=true", body,
+				"Content-Type", kind)
 		}
 	}
 	for _, kind := range []string{"application/json", "application/yaml"} {
@@ -63,7 +65,8 @@ func deepPatches(_ *testing.T, s *target) {
 	for at := "/metadata/a"; grows.Len() < 3<<20-10_000; at += "/a" {
 		fmt.Fprintf(&grows, `,{"op":"add","path":%q,"value":{}}`, at)
 	}
-	s.as("mallory").bounded(10*time.Second, "PATCH", path+"/deep", "["+grows.String()[1:]+"]", "Content-Type", "application/json-patch+json")
+	s.as("mallory").bounded(10*time.Second, "PATCH", path+"/deep", "["+grows.String()[1:]+"]", "Content-Type",
+		"application/json-patch+json")
 }
 
 // A CustomResourceDefinition in protobuf whose schema is nested 520,000 levels deep. The
@@ -108,11 +111,13 @@ func longExpressions(_ *testing.T, s *target) {
 	const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 	for name, term := range map[string]string{
-		"comparisons": "self.a == 1", "lists": "[] == []", "maps": "{} == {}", "macros": "[].all(x, true)", "conditions": "(true ? [] : []) == []",
+		"comparisons": "self.a == 1", "lists": "[] == []", "maps": "{} == {}", "macros": "[].all(x, true)",
+		"conditions": "(true ? [] : []) == []",
 	} {
 		n := min(8000, 99_000/(len(term)+4))
 		rule := strings.TrimSuffix(strings.Repeat(term+" && ", n), " && ")
-		for path, body := range map[string]string{crds: definitionOf(rule), policies: policyOf(strings.ReplaceAll(rule, "self", "object"))} {
+		for path, body := range map[string]string{crds: definitionOf(rule),
+			policies: policyOf(strings.ReplaceAll(rule, "self", "object"))} {
 			begun := time.Now()
 			code, answer := s.as("").do("POST", path+"?dryRun=All", body, "Content-Type", "application/json")
 			if took := time.Since(begun); code >= 500 || took > 15*time.Second || len(answer) > 1<<20 {
@@ -185,7 +190,8 @@ func patchOfMoves() string {
 func patchOfInsertions(t *testing.T, s *target) {
 	s.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: moved, namespace: default}\n")
 	const path = "/api/v1/namespaces/default/configmaps"
-	s.as("mallory").bounded(15*time.Second, "PATCH", path+"/moved", patchOfMoves(), "Content-Type", "application/json-patch+json")
+	s.as("mallory").bounded(15*time.Second, "PATCH", path+"/moved", patchOfMoves(), "Content-Type",
+		"application/json-patch+json")
 	s.leave("PATCH", path+"/moved", patchOfMoves(), time.Second)
 	s.settles("a patch whose client left")
 
@@ -242,7 +248,8 @@ func longPaths(t *testing.T, s *target) {
 	s.Kubectl(t, "wait", "--for=condition=Established", "crd/toils.work.example.com")
 	const toils = "/apis/work.example.com/v1/toils"
 	const toil = `{"apiVersion":"work.example.com/v1","kind":"Toil","metadata":{"name":"t"},"spec":{"x":{}`
-	s.as("").bounded(10*time.Second, "POST", toils, toil+`,"`+name+`":{`+values.String()[1:]+`}}}`, "Content-Type", "application/json")
+	s.as("").bounded(10*time.Second, "POST", toils, toil+`,"`+name+`":{`+values.String()[1:]+`}}}`, "Content-Type",
+		"application/json")
 	s.apply(toil + "}}")
 	s.as("").bounded(10*time.Second, "PATCH", toils+"/t", `{"spec":{"`+name+`":{`+values.String()[1:]+`}}}`)
 	moves := `[{"op":"add","path":"/spec/x","value":{` + values.String()[1:] + `}},{"op":"move","from":"/spec/x","path":"/spec/` + name + `"}]`

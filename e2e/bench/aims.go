@@ -26,7 +26,8 @@ func multiples() []limit {
 			}})
 		}
 	}
-	reads := []string{"get, consistent", "get, resourceVersion=0", "list, JSON", "list, resourceVersion=0", "list, protobuf", "page of 500"}
+	reads := []string{"get, consistent", "get, resourceVersion=0", "list, JSON", "list, resourceVersion=0",
+		"list, protobuf", "page of 500"}
 	writes := []string{"create", "update", "merge patch", "server-side apply (create)"}
 	add(configMaps, 1.15, reads...)
 	add(pods, 1.15, reads...)
@@ -58,15 +59,18 @@ func limits() []limit {
 	crd := largeResource()
 	return []limit{
 		{"CRD of 47 KB, created by 16 clients, each", served, 15, cpu(definitionsName, crd, created)},
-		{"memory for each such CRD, idle", "MB", 0.15, func(r *results) (float64, bool) { return r.keptMB(idleDefinition) }},
+		{"memory for each such CRD, idle", "MB", 0.15,
+			func(r *results) (float64, bool) { return r.keptMB(idleDefinition) }},
 		{"first `/openapi/v2` with 200 of them", served, 500, cpu(definitionsName, crd, "first /openapi/v2")},
 		{"all of `/openapi/v3`", served, 150, cpu(definitionsName, crd, "all of /openapi/v3")},
 		{"start with 200 of them and their objects", served, 250, cpu(definitionsName, crd, "start with all of them")},
 		{"first full list, 3,000 pods, JSON", served, 40, cpu(restartedName, pods.name, firstList)},
 		{"first list with a label selector, 3,000 pods", served, 5, cpu(restartedName, pods.name, firstSelected)},
 		{"list with a label selector after that", served, 0.5, cpu(restartedName, pods.name, nextSelected)},
-		{"memory after load (3,000 pods, 6,000 ConfigMaps × 3)", "MB", 160, func(r *results) (float64, bool) { return r.loadedMB(embeddedName) }},
-		{"idle memory, without controllers", "MB", 40, func(r *results) (float64, bool) { return r.idleMB(embeddedName) }},
+		{"memory after load (3,000 pods, 6,000 ConfigMaps × 3)", "MB", 160,
+			func(r *results) (float64, bool) { return r.loadedMB(embeddedName) }},
+		{"idle memory, without controllers", "MB", 40,
+			func(r *results) (float64, bool) { return r.idleMB(embeddedName) }},
 		{"p99 of get under 16 clients", ms, 2.5, latency(configMaps.name, "get, consistent", measured.slow)},
 		{"p99 of create under 16 clients", ms, 8, latency(configMaps.name, "create", measured.slow)},
 	}

@@ -42,7 +42,8 @@ func (b *bench) setUp(r resource) error {
 
 // create makes an object, unless it is there.
 func (b *bench) create(o setupObject) error {
-	err := b.one(request{method: "POST", path: o.path, contentType: "application/json", body: []byte(o.body), want: 201})
+	err := b.one(request{method: "POST", path: o.path, contentType: "application/json", body: []byte(o.body),
+		want: 201})
 	var status *statusError
 	if errors.As(err, &status) && status.code == http.StatusConflict {
 		return nil

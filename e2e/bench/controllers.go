@@ -33,7 +33,10 @@ func controlled(p harness.Programs) []kind {
 		return all
 	}
 	return append(all,
-		kind{externalControlledName, measureControllers(func(dir string) (*target, error) { return startWithEtcd(p, dir, "--controllers=*") })},
+		kind{externalControlledName, measureControllers(func(dir string) (*target, error) {
+			return startWithEtcd(p, dir,
+				"--controllers=*")
+		})},
 		kind{managerName, measureControllers(func(dir string) (*target, error) { return startManaged(p, dir) })})
 }
 
@@ -50,18 +53,24 @@ func startManaged(p harness.Programs, dir string) (*target, error) {
 		return t, err
 	}
 	keys := filepath.Join(t.dir, "pki")
-	names := slices.DeleteFunc(triplane.ControllerNames(), func(name string) bool { return name == "storage-version-migrator-controller" })
-	if err := t.run(*controllerManager, true, "--kubeconfig", t.kubeconfig, "--authentication-kubeconfig", t.kubeconfig, "--authorization-kubeconfig", t.kubeconfig,
+	names := slices.DeleteFunc(triplane.ControllerNames(),
+		func(name string) bool { return name == "storage-version-migrator-controller" })
+	if err := t.run(*controllerManager, true, "--kubeconfig", t.kubeconfig, "--authentication-kubeconfig", t.kubeconfig,
+		"--authorization-kubeconfig", t.kubeconfig,
 		"--bind-address", "127.0.0.1", "--secure-port", strconv.Itoa(port), "--cert-dir", filepath.Join(dir, "manager"),
-		"--controllers", strings.Join(names, ","), "--kube-api-qps", "10000", "--kube-api-burst", "10000", "--use-service-account-credentials",
-		"--service-account-private-key-file", filepath.Join(keys, "sa.key"), "--root-ca-file", filepath.Join(keys, "ca.crt"),
-		"--cluster-signing-cert-file", filepath.Join(keys, "ca.crt"), "--cluster-signing-key-file", filepath.Join(keys, "ca.key")); err != nil {
+		"--controllers", strings.Join(names, ","), "--kube-api-qps", "10000", "--kube-api-burst", "10000",
+		"--use-service-account-credentials",
+		"--service-account-private-key-file", filepath.Join(keys, "sa.key"), "--root-ca-file",
+		filepath.Join(keys, "ca.crt"),
+		"--cluster-signing-cert-file", filepath.Join(keys, "ca.crt"), "--cluster-signing-key-file",
+		filepath.Join(keys, "ca.key")); err != nil {
 		return t, err
 	}
 	b := newBench(t)
 	defer b.loader.close()
 	return t, t.wait(func() error { // it has begun
-		return b.one(request{method: "GET", path: "/api/v1/namespaces/default/serviceaccounts/default", want: http.StatusOK})
+		return b.one(request{method: "GET", path: "/api/v1/namespaces/default/serviceaccounts/default",
+			want: http.StatusOK})
 	})
 }
 
@@ -121,11 +130,13 @@ func (b *bench) cascade(namespace, policy string) (measured, error) {
 			return measured{}, err
 		}
 		owners = fmt.Sprintf(`,"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"owner","uid":%q,"blockOwnerDeletion":true}]`, owner.Metadata.UID)
-		body, _ = json.Marshal(map[string]string{"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy})
+		body, _ = json.Marshal(map[string]string{"kind": "DeleteOptions", "apiVersion": "v1",
+			"propagationPolicy": policy})
 	}
 	n := b.n(dependents)
 	if _, err := b.load(n, func(i int) request {
-		return request{method: "POST", path: namespaces + "/" + namespace + "/configmaps", contentType: "application/json", want: http.StatusCreated,
+		return request{method: "POST", path: namespaces + "/" + namespace + "/configmaps",
+			contentType: "application/json", want: http.StatusCreated,
 			body: fmt.Appendf(nil, `{"metadata":{"name":%q%s},%s}`, name("o", i), owners, configMaps.payload)}
 	}); err != nil {
 		return measured{}, err
@@ -134,7 +145,8 @@ func (b *bench) cascade(namespace, policy string) (measured, error) {
 	if policy != "" {
 		deleted = gone + "/secrets/owner"
 	}
-	return b.until(n, request{method: "DELETE", path: deleted, contentType: "application/json", body: body, want: http.StatusOK}, namespace, policy)
+	return b.until(n, request{method: "DELETE", path: deleted, contentType: "application/json", body: body,
+		want: http.StatusOK}, namespace, policy)
 }
 
 // until sends a request and waits until what it deletes is gone: the namespace, or

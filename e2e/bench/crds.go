@@ -60,8 +60,10 @@ func measureDefinitions(res *results, server string, p harness.Programs, t *targ
 func (b *bench) createDefinitions(n int) (measured, error) {
 	return b.load(n, func(i int) request {
 		return request{
-			method: "POST", path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", contentType: "application/json",
-			body: largeDefinition(i), want: http.StatusCreated, until: "/apis/" + largeGroup + "/v1/" + largePlural(i) + "?limit=1",
+			method: "POST", path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+			contentType: "application/json",
+			body:        largeDefinition(i), want: http.StatusCreated,
+			until: "/apis/" + largeGroup + "/v1/" + largePlural(i) + "?limit=1",
 		}
 	})
 }
@@ -69,7 +71,10 @@ func (b *bench) createDefinitions(n int) (measured, error) {
 // documents reads what is made of all definitions, compressed as clients of client-go do.
 func (b *bench) documents(res *results, server, resource string) error {
 	for _, phase := range []string{"first /openapi/v2", "second /openapi/v2"} {
-		m, err := b.load(1, func(int) request { return request{method: "GET", path: "/openapi/v2", want: http.StatusOK, gzip: true} })
+		m, err := b.load(1, func(int) request {
+			return request{method: "GET", path: "/openapi/v2", want: http.StatusOK,
+				gzip: true}
+		})
 		if err != nil {
 			return err
 		}
@@ -87,7 +92,10 @@ func (b *bench) documents(res *results, server, resource string) error {
 	for _, p := range index.Paths {
 		urls = append(urls, p.URL)
 	}
-	m, err := b.load(len(urls), func(i int) request { return request{method: "GET", path: urls[i], want: http.StatusOK, gzip: true} })
+	m, err := b.load(len(urls), func(i int) request {
+		return request{method: "GET", path: urls[i], want: http.StatusOK,
+			gzip: true}
+	})
 	if err != nil {
 		return err
 	}
@@ -98,11 +106,13 @@ func (b *bench) documents(res *results, server, resource string) error {
 
 // restartWithDefinitions starts the server anew after each CRD has an object; before is the
 // memory of a server without any.
-func restartWithDefinitions(res *results, server, resource string, p harness.Programs, t *target, n int, before int64) error {
+func restartWithDefinitions(res *results, server, resource string, p harness.Programs, t *target, n int,
+	before int64) error {
 	b := newBench(t)
 	m, err := b.load(n, func(i int) request {
 		return request{
-			method: "POST", path: "/apis/" + largeGroup + "/v1/namespaces/default/" + largePlural(i), contentType: "application/json", want: http.StatusCreated,
+			method: "POST", path: "/apis/" + largeGroup + "/v1/namespaces/default/" + largePlural(i),
+			contentType: "application/json", want: http.StatusCreated,
 			body: fmt.Appendf(nil, `{"apiVersion":"%s/v1","kind":"Large%d","metadata":{"name":"o"},"spec":{"part0":{"name":"a","size":3}}}`, largeGroup, i),
 		}
 	})
@@ -118,7 +128,8 @@ func restartWithDefinitions(res *results, server, resource string, p harness.Pro
 	}
 	time.Sleep(10 * time.Second)
 	cpu := cpuTime(t.pids)
-	res.add(resource, "start with all of them", server, measured{ops: 1, cpu: cpu, elapsed: t.ready, p50: t.ready, p99: t.ready})
+	res.add(resource, "start with all of them", server,
+		measured{ops: 1, cpu: cpu, elapsed: t.ready, p50: t.ready, p99: t.ready})
 	resident := residentBytes(t.pids)
 	res.addKept(idleDefinition, (resident-before)/int64(n))
 	res.addLoaded(server, resident)
@@ -142,27 +153,34 @@ func largeDefinition(i int) []byte {
 	parts["secretRef"] = sharedReference("secretRef names the secret to which the details of the connection are written, for use by others.")
 	parts["selector"] = sharedSelector()
 	parts["template"] = objectOf("template is what the pods are made from.", map[string]any{
-		"affinity": sharedSelector(), "env": listOf("env is the environment of the container.", sharedEnv()), "resources": sharedQuantities(),
+		"affinity": sharedSelector(), "env": listOf("env is the environment of the container.", sharedEnv()),
+		"resources": sharedQuantities(),
 	})
 	d := map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": largePlural(i) + "." + largeGroup, "annotations": map[string]any{"controller-gen.kubebuilder.io/version": "v0.19.0"}},
+		"metadata": map[string]any{"name": largePlural(i) + "." + largeGroup,
+			"annotations": map[string]any{"controller-gen.kubebuilder.io/version": "v0.19.0"}},
 		"spec": map[string]any{
 			"group": largeGroup, "scope": "Namespaced",
-			"names": map[string]any{"plural": largePlural(i), "singular": fmt.Sprintf("large%d", i), "kind": fmt.Sprintf("Large%d", i), "categories": []string{"all-large"}},
+			"names": map[string]any{"plural": largePlural(i), "singular": fmt.Sprintf("large%d", i),
+				"kind": fmt.Sprintf("Large%d", i), "categories": []string{"all-large"}},
 			"versions": []any{map[string]any{
-				"name": "v1", "served": true, "storage": true, "subresources": map[string]any{"status": map[string]any{}},
+				"name": "v1", "served": true, "storage": true,
+				"subresources": map[string]any{"status": map[string]any{}},
 				"additionalPrinterColumns": []any{
-					map[string]any{"name": "READY", "type": "string", "jsonPath": ".status.conditions[?(@.type=='Ready')].status"},
+					map[string]any{"name": "READY", "type": "string",
+						"jsonPath": ".status.conditions[?(@.type=='Ready')].status"},
 					map[string]any{"name": "AGE", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
 				},
-				"schema": map[string]any{"openAPIV3Schema": objectOf("Large is a resource of the provider.", map[string]any{
-					"apiVersion": described("string", "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values."),
-					"kind":       described("string", "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to."),
-					"metadata":   map[string]any{"type": "object"},
-					"spec":       objectOf("spec is the desired state.", parts),
-					"status":     objectOf("status is the observed state.", map[string]any{"conditions": sharedConditions()}),
-				})},
+				"schema": map[string]any{"openAPIV3Schema": objectOf("Large is a resource of the provider.",
+					map[string]any{
+						"apiVersion": described("string", "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values."),
+						"kind":       described("string", "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to."),
+						"metadata":   map[string]any{"type": "object"},
+						"spec":       objectOf("spec is the desired state.", parts),
+						"status": objectOf("status is the observed state.",
+							map[string]any{"conditions": sharedConditions()}),
+					})},
 			}},
 		},
 	}
@@ -197,12 +215,14 @@ func ownPart(i, part int) map[string]any {
 	tags["additionalProperties"] = map[string]any{"type": "string"}
 	rules := listOf(text("The rules"), objectOf(text("A rule"), map[string]any{
 		"from": described("integer", text("The first port")), "to": described("integer", text("The last port")),
-		"cidrs": listOf(text("The blocks"), map[string]any{"type": "string"}), "protocol": described("string", text("The protocol")),
-		"group": sharedReference(text("The group")),
+		"cidrs":    listOf(text("The blocks"), map[string]any{"type": "string"}),
+		"protocol": described("string", text("The protocol")),
+		"group":    sharedReference(text("The group")),
 	}))
 	rules["maxItems"] = 16
 	o := objectOf(text("The settings"), map[string]any{
-		"name": name, "size": size, "mode": mode, "tags": tags, "rules": rules, "enabled": described("boolean", text("Whether it is there")),
+		"name": name, "size": size, "mode": mode, "tags": tags, "rules": rules,
+		"enabled":                    described("boolean", text("Whether it is there")),
 		fmt.Sprintf("field%d", i%17): described("string", text("The value")),
 	})
 	o["required"] = []string{"name"}
@@ -239,22 +259,26 @@ func sharedEnv() map[string]any {
 	return objectOf("EnvVar represents an environment variable present in a Container.", map[string]any{
 		"name": described("string", "Name of the environment variable. Must be a C_IDENTIFIER."), "value": described("string", "Variable references $(VAR_NAME) are expanded using the previously defined environment variables in the container and any service environment variables."),
 		"valueFrom": objectOf("Source for the environment variable's value. Cannot be used if value is not empty.", map[string]any{
-			"configMapKeyRef": sharedReference("Selects a key of a ConfigMap."), "secretKeyRef": sharedReference("Selects a key of a secret in the pod's namespace"),
+			"configMapKeyRef": sharedReference("Selects a key of a ConfigMap."),
+			"secretKeyRef":    sharedReference("Selects a key of a secret in the pod's namespace"),
 		}),
 	})
 }
 
 func sharedQuantities() map[string]any {
 	amounts := map[string]any{"type": "object", "additionalProperties": map[string]any{
-		"anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": "string"}}, "x-kubernetes-int-or-string": true,
-		"pattern": `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`,
+		"anyOf":                      []any{map[string]any{"type": "integer"}, map[string]any{"type": "string"}},
+		"x-kubernetes-int-or-string": true,
+		"pattern":                    `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`,
 	}}
-	return objectOf("Compute resources required by this container.", map[string]any{"limits": amounts, "requests": amounts})
+	return objectOf("Compute resources required by this container.",
+		map[string]any{"limits": amounts, "requests": amounts})
 }
 
 func sharedConditions() map[string]any {
 	l := listOf("Conditions of the resource.", map[string]any{
-		"type": "object", "description": "A Condition that may apply to a resource.", "required": []string{"lastTransitionTime", "reason", "status", "type"},
+		"type": "object", "description": "A Condition that may apply to a resource.",
+		"required": []string{"lastTransitionTime", "reason", "status", "type"},
 		"properties": map[string]any{
 			"lastTransitionTime": map[string]any{"type": "string", "format": "date-time", "description": "LastTransitionTime is the last time this condition transitioned from one status to another."},
 			"message":            described("string", "A Message containing details about this condition's last transition from one status to another, if any."),

@@ -37,7 +37,8 @@ func (c *curve) add(size int, column, value string) {
 }
 
 func (c *curve) write(w *bytes.Buffer) {
-	fmt.Fprintf(w, "\n## Scaling: %s\n\n| %s | %s |\n|%s\n", c.name, c.name, strings.Join(c.columns, " | "), strings.Repeat(" --- |", len(c.columns)+1))
+	fmt.Fprintf(w, "\n## Scaling: %s\n\n| %s | %s |\n|%s\n", c.name, c.name, strings.Join(c.columns, " | "),
+		strings.Repeat(" --- |", len(c.columns)+1))
 	for _, size := range c.sizes {
 		fmt.Fprintf(w, "| %d |", size)
 		for _, column := range c.columns {

@@ -154,7 +154,8 @@ func floodUntilEOF(t *target, path string) error {
 	over.Store(true)
 	all.Wait()
 	took := time.Since(start).Seconds()
-	progress("  flood: %.0f lists/s, %.0f MB/s, %d refused", float64(answered.Load())/took, float64(received.Load())/took/1e6, refusals.Load())
+	progress("  flood: %.0f lists/s, %.0f MB/s, %d refused", float64(answered.Load())/took,
+		float64(received.Load())/took/1e6, refusals.Load())
 	return err
 }
 

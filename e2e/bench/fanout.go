@@ -88,7 +88,8 @@ func (b *bench) openWatches(r resource, n int, path string, events int) (*watche
 			isOpen := sync.OnceFunc(opened.Done)
 			defer isOpen()
 			var err error
-			if w.arrivals[i], err = b.watch(ctx, i, path+"&resourceVersion="+version, events, isOpen); err != nil && ctx.Err() == nil {
+			if w.arrivals[i], err = b.watch(ctx, i, path+"&resourceVersion="+version, events, isOpen); err != nil &&
+				ctx.Err() == nil {
 				w.fail(err)
 			}
 		})

@@ -65,7 +65,8 @@ type loader struct {
 func newLoader(url string, config *tls.Config) *loader {
 	l := &loader{url: url}
 	for range clients {
-		l.clients = append(l.clients, &http.Client{Transport: &http2.Transport{TLSClientConfig: config.Clone(), DisableCompression: true}})
+		l.clients = append(l.clients, &http.Client{Transport: &http2.Transport{TLSClientConfig: config.Clone(),
+			DisableCompression: true}})
 	}
 	return l
 }

@@ -29,11 +29,12 @@ var (
 	profiles          = flag.String("profiles", "", "write profiles of the CPU of Triplane's processes into this directory")
 	kubeconfig        = flag.String("kubeconfig", "", "measure this API server instead of starting any")
 	programs          = flag.String("programs", "", "take triplane, etcd and sample-apiserver from this directory, do not build them")
-	controllerManager = flag.String("kube-controller-manager", "", "measure this program's controllers beside Triplane's")
-	floodPath         = flag.String("flood", "", "only list this path of the server of -kubeconfig on all connections until standard input ends")
-	bareDir           = flag.String("bare", "", "only be the bare server, with the replies recorded in this directory")
-	barePort          = flag.Int("bare-port", 0, "the port of the bare server")
-	processes         = flag.String("pids", "", "the processes of the server of -kubeconfig, comma-separated; without them its CPU is not known")
+	controllerManager = flag.String("kube-controller-manager", "",
+		"measure this program's controllers beside Triplane's")
+	floodPath = flag.String("flood", "", "only list this path of the server of -kubeconfig on all connections until standard input ends")
+	bareDir   = flag.String("bare", "", "only be the bare server, with the replies recorded in this directory")
+	barePort  = flag.Int("bare-port", 0, "the port of the bare server")
+	processes = flag.String("pids", "", "the processes of the server of -kubeconfig, comma-separated; without them its CPU is not known")
 )
 
 func main() {
@@ -154,14 +155,16 @@ const idleAfter = 15 * time.Second
 
 // measureServer starts an API server on an empty directory, loads it, and loads
 // another one to see what memory it takes.
-func measureServer(start func(dir string) (*target, error), resources []resource) func(res *results, name string) error {
+func measureServer(start func(dir string) (*target, error),
+	resources []resource) func(res *results, name string) error {
 	return func(res *results, name string) error {
 		err := withTarget(start, func(t *target) error {
 			time.Sleep(idleAfter)
 			res.addStart(name, t.ready, residentBytes(t.pids))
 			return errors.Join(measure(res, name, t, resources, phases()), res.addDatabase(name, t))
 		})
-		if err != nil || !wanted(memoryPhase) || !slices.ContainsFunc(resources, func(r resource) bool { return r.name == pods.name }) {
+		if err != nil || !wanted(memoryPhase) ||
+			!slices.ContainsFunc(resources, func(r resource) bool { return r.name == pods.name }) {
 			return err
 		}
 		return withTarget(start, func(t *target) error {
@@ -222,5 +225,6 @@ func measureResource(res *results, name string, t *target, r resource, phases []
 }
 
 func wanted(phase string) bool {
-	return *only == "" || phase == "create" || slices.ContainsFunc(strings.Split(*only, ","), func(s string) bool { return strings.Contains(phase, s) })
+	return *only == "" || phase == "create" ||
+		slices.ContainsFunc(strings.Split(*only, ","), func(s string) bool { return strings.Contains(phase, s) })
 }

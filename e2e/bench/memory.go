@@ -31,7 +31,8 @@ func memoryAfterLoad(t *target) (int64, error) {
 // lists them once.
 func (b *bench) fill(r resource, n, revisions int) error {
 	_, err := b.load(n, func(i int) request {
-		return request{method: "POST", path: r.collection, contentType: "application/json", body: r.object(name("o", i)), want: 201}
+		return request{method: "POST", path: r.collection, contentType: "application/json",
+			body: r.object(name("o", i)), want: 201}
 	})
 	for revision := 2; revision <= revisions && err == nil; revision++ {
 		_, err = b.load(n, func(i int) request { return r.merge(i, revision) })

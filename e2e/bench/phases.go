@@ -34,7 +34,8 @@ func phases() []phase {
 		{"delete, beside 200 CRDs", func(r resource) bool { return r.crowded }, removeBesideCRDs},
 		{"list, JSON", nil, list("", "application/json")},
 		{"list, resourceVersion=0", nil, list("?resourceVersion=0", "application/json")},
-		{"list, protobuf", func(r resource) bool { return r.protobuf }, list("", "application/vnd.kubernetes.protobuf")},
+		{"list, protobuf", func(r resource) bool { return r.protobuf },
+			list("", "application/vnd.kubernetes.protobuf")},
 		{"page of 500", nil, list("?limit=500", "application/json")},
 		{"list as Table", nil, list("", table)},
 		{"event to each of 100 watchers", nil, fanOut(100, 300)},
@@ -46,7 +47,8 @@ func name(prefix string, i int) string { return fmt.Sprintf("%s%06d", prefix, i)
 
 func create(b *bench, r resource) (measured, error) {
 	return b.load(b.n(present), func(i int) request {
-		return request{method: "POST", path: r.collection, contentType: "application/json", body: r.object(name("o", i)), want: 201}
+		return request{method: "POST", path: r.collection, contentType: "application/json",
+			body: r.object(name("o", i)), want: 201}
 	})
 }
 
@@ -122,7 +124,8 @@ func removeBesideCRDs(b *bench, r resource) (measured, error) {
 		return measured{}, err
 	}
 	err = b.target.wait(func() error {
-		return b.one(request{method: "GET", path: fmt.Sprintf("/apis/crowd.example.com/v1alpha1/crowd%ds", crowd-1), want: 200})
+		return b.one(request{method: "GET", path: fmt.Sprintf("/apis/crowd.example.com/v1alpha1/crowd%ds", crowd-1),
+			want: 200})
 	})
 	if err != nil {
 		return measured{}, err

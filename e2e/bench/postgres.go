@@ -177,7 +177,8 @@ func (c *compared) row(own, other float64) string {
 	case c.most > 0:
 		aim, held = fmt.Sprintf("≤ %.0f %s", c.most, c.unit), verdict(own <= c.most)
 	}
-	return fmt.Sprintf("| %s | %s %s | %s %s | %.1f × | %s | %s |\n", c.work, number(own), c.unit, number(other), c.unit,
+	return fmt.Sprintf("| %s | %s %s | %s %s | %.1f × | %s | %s |\n", c.work, number(own), c.unit, number(other),
+		c.unit,
 		ratio, aim, held)
 }
 
@@ -199,7 +200,8 @@ func (r *results) comparisons() (all []compared) {
 		{configMaps, "list, JSON", 0}, {configMaps, "page of 500", 0},
 	} {
 		key := rowKey{row.resource.name, row.phase}
-		all = append(all, compared{work: row.phase + ", " + row.resource.kind, unit: "per second", more: true, aim: row.aim,
+		all = append(all, compared{work: row.phase + ", " + row.resource.kind, unit: "per second", more: true,
+			aim:   row.aim,
 			value: func(server string) (float64, bool) { return r.rate(key, server) }})
 	}
 	raw := rowKey{"key of 0.5 KB", rawCreate}

@@ -33,13 +33,16 @@ func (r resource) path(i int) string { return fmt.Sprintf("%s/o%06d", r.collecti
 
 // merge patches the ith object; what differs with value.
 func (r resource) merge(i, value int) request {
-	return request{method: "PATCH", path: r.path(i), contentType: "application/merge-patch+json", body: fmt.Appendf(nil, r.patch, value), want: 200}
+	return request{method: "PATCH", path: r.path(i), contentType: "application/merge-patch+json",
+		body: fmt.Appendf(nil, r.patch, value), want: 200}
 }
 
 var configMaps = resource{
-	name: "ConfigMap (0.5 KB)", collection: "/api/v1/namespaces/default/configmaps", apiVersion: "v1", kind: "ConfigMap", protobuf: true,
-	payload: `"data":{"config.yaml":"` + strings.Repeat("key: value, ", 24) + `","other":"` + strings.Repeat("x", 64) + `"}`,
-	patch:   `{"data":{"other":"%d"}}`,
+	name: "ConfigMap (0.5 KB)", collection: "/api/v1/namespaces/default/configmaps", apiVersion: "v1",
+	kind: "ConfigMap", protobuf: true,
+	payload: `"data":{"config.yaml":"` + strings.Repeat("key: value, ", 24) + `","other":"` + strings.Repeat("x",
+		64) + `"}`,
+	patch: `{"data":{"other":"%d"}}`,
 }
 
 var pods = resource{

@@ -32,7 +32,8 @@ type startCost struct {
 }
 
 func newResults() *results {
-	return &results{cells: map[rowKey]map[string][]measured{}, starts: map[string][]startCost{}, loaded: map[string][]int64{}, stored: map[string][]int64{},
+	return &results{cells: map[rowKey]map[string][]measured{}, starts: map[string][]startCost{},
+		loaded: map[string][]int64{}, stored: map[string][]int64{},
 		kept: map[string][]int64{}}
 }
 
@@ -50,7 +51,8 @@ func (r *results) add(resource, phase, server string, m measured) {
 		r.cells[key] = map[string][]measured{}
 	}
 	r.cells[key][server] = append(r.cells[key][server], m)
-	progress("  %-18s %-30s %8.3f ms CPU/op %9.0f op/s  p50 %v p99 %v", resource, phase, m.cpuPerOp(), m.rate(), m.p50, m.p99)
+	progress("  %-18s %-30s %8.3f ms CPU/op %9.0f op/s  p50 %v p99 %v", resource, phase, m.cpuPerOp(), m.rate(), m.p50,
+		m.p99)
 }
 
 func (r *results) addStart(server string, ready time.Duration, idle int64) {
@@ -148,7 +150,8 @@ func (r *results) eventMillis(server string) (float64, bool) {
 // floodRatio is the p99 of a user's gets beside a flood, over that of one alone, of
 // the server that has a processor of its own.
 func (r *results) floodRatio(string) (float64, bool) {
-	alone, beside := r.cells[rowKey{configMaps.name, alonePhase}][apartName], r.cells[rowKey{configMaps.name, floodPhase}][apartName]
+	alone, beside := r.cells[rowKey{configMaps.name, alonePhase}][apartName],
+		r.cells[rowKey{configMaps.name, floodPhase}][apartName]
 	if len(alone) == 0 || len(beside) == 0 {
 		return 0, false
 	}

@@ -63,7 +63,8 @@ func (b *bench) sizes(all ...int) []int {
 
 // grow creates more and more objects, the ith one with next(i), and enters what one costs. measure is
 // called at each size; before is how many there were at the last one.
-func (b *bench) grow(c *curve, column string, sizes []int, next func(i int) request, measure func(before, n int) error) error {
+func (b *bench) grow(c *curve, column string, sizes []int, next func(i int) request,
+	measure func(before, n int) error) error {
 	before := 0
 	for _, n := range sizes {
 		if err := b.enter(c, n, column, n-before, func(i int) request { return next(before + i) }); err != nil {
@@ -97,7 +98,8 @@ func read(path string) request { return request{method: "GET", path: path, want:
 
 // post is a request that creates an object.
 func post(path, body string) request {
-	return request{method: "POST", path: path, contentType: "application/json", body: []byte(body), want: http.StatusCreated}
+	return request{method: "POST", path: path, contentType: "application/json", body: []byte(body),
+		want: http.StatusCreated}
 }
 
 // objectsCurve fills one namespace with config maps, then starts the server anew
@@ -132,7 +134,8 @@ func (b *bench) enterReads(c *curve, n int) error {
 		{"page of 500", "?limit=500", 64},
 		{"list of all", "", min(8, max(1, 800_000/n))},
 	} {
-		if err := b.enter(c, n, q.column, q.requests, func(int) request { return read(configMaps.collection + q.query) }); err != nil {
+		if err := b.enter(c, n, q.column, q.requests,
+			func(int) request { return read(configMaps.collection + q.query) }); err != nil {
 			return err
 		}
 	}
@@ -167,7 +170,8 @@ func watchersCurve(b *bench, c *curve) error {
 	b.enterResident(c, 0, "resident", 0)
 	for _, n := range b.sizes(100, 1000, 10_000, 50_000) {
 		// Half of them watch another object, and shall cost the event nothing.
-		others, err := b.openWatches(configMaps, n/2, configMaps.collection+"?watch=true&fieldSelector=metadata.name%3Dother", 1)
+		others, err := b.openWatches(configMaps, n/2,
+			configMaps.collection+"?watch=true&fieldSelector=metadata.name%3Dother", 1)
 		if err != nil {
 			return err
 		}
@@ -194,16 +198,19 @@ func (b *bench) setUpOne() error {
 // namespacesCurve makes namespaces with a config map each.
 func namespacesCurve(b *bench, c *curve) error {
 	maps := func(i int) string { return "/api/v1/namespaces/" + name("n", i) + "/configmaps" }
-	return b.grow(c, "create namespace", b.sizes(100, 1000, 5000), func(i int) request { return namespace(name("n", i)) }, func(before, n int) error {
-		if err := b.enter(c, n, "create in each", n-before, func(i int) request { return post(maps(before+i), string(configMaps.object("o"))) }); err != nil {
-			return err
-		}
-		if err := b.enter(c, n, "list of one namespace", b.n(4000), func(i int) request { return read(maps(i % n)) }); err != nil {
-			return err
-		}
-		b.enterResident(c, n, "resident", 2*time.Second)
-		return nil
-	})
+	return b.grow(c, "create namespace", b.sizes(100, 1000, 5000),
+		func(i int) request { return namespace(name("n", i)) }, func(before, n int) error {
+			if err := b.enter(c, n, "create in each", n-before,
+				func(i int) request { return post(maps(before+i), string(configMaps.object("o"))) }); err != nil {
+				return err
+			}
+			if err := b.enter(c, n, "list of one namespace", b.n(4000),
+				func(i int) request { return read(maps(i % n)) }); err != nil {
+				return err
+			}
+			b.enterResident(c, n, "resident", 2*time.Second)
+			return nil
+		})
 }
 
 // namespace is a request that creates one.
@@ -227,10 +234,12 @@ func bindingsCurve(b *bench, c *curve) error {
 		if err := b.target.wait(func() error { return b.one(as(user(n-1), http.StatusOK)) }); err != nil {
 			return err
 		}
-		if err := b.enter(c, n, "get, allowed by a binding", b.n(8000), func(i int) request { return as(user(i%n), http.StatusOK) }); err != nil {
+		if err := b.enter(c, n, "get, allowed by a binding", b.n(8000),
+			func(i int) request { return as(user(i%n), http.StatusOK) }); err != nil {
 			return err
 		}
-		if err := b.enter(c, n, "get, denied", b.n(4000), func(int) request { return as("stranger", http.StatusForbidden) }); err != nil {
+		if err := b.enter(c, n, "get, denied", b.n(4000),
+			func(int) request { return as("stranger", http.StatusForbidden) }); err != nil {
 			return err
 		}
 		b.enterResident(c, n, "resident", 2*time.Second)
@@ -275,10 +284,12 @@ func definitionsCurve(b *bench, c *curve) error {
 			return err
 		}
 		b.enterResident(c, n, "resident, unused", 2*time.Second)
-		if err := b.enter(c, n, "create the first of each", n-before, func(i int) request { return create(before + i) }); err != nil {
+		if err := b.enter(c, n, "create the first of each", n-before,
+			func(i int) request { return create(before + i) }); err != nil {
 			return err
 		}
-		if err := b.enter(c, n, "get of another kind", b.n(4000), func(int) request { return read(configMaps.path(0)) }); err != nil {
+		if err := b.enter(c, n, "get of another kind", b.n(4000),
+			func(int) request { return read(configMaps.path(0)) }); err != nil {
 			return err
 		}
 		b.enterResident(c, n, "resident, each used", 0)

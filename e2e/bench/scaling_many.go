@@ -24,7 +24,10 @@ func largeDefinitionsCurve(p harness.Programs) func(*bench, *curve) error {
 				return err
 			}
 			for _, column := range []string{"/openapi/v2", "again"} {
-				m, err := b.load(1, func(int) request { return request{method: "GET", path: "/openapi/v2", want: http.StatusOK, gzip: true} })
+				m, err := b.load(1, func(int) request {
+					return request{method: "GET", path: "/openapi/v2",
+						want: http.StatusOK, gzip: true}
+				})
 				if err != nil {
 					return err
 				}
@@ -65,15 +68,18 @@ func rolesCurve(b *bench, c *curve) error {
 	bind := func(i int) request { return binding(named(i), i) }
 	return b.grow(c, "create binding", b.sizes(1000, 20_000), bind, func(_, n int) error {
 		get := func(i, namespace, want int) request {
-			return request{method: "GET", path: "/api/v1/namespaces/" + named(namespace) + "/configmaps/o", want: want, user: user(i % n)}
+			return request{method: "GET", path: "/api/v1/namespaces/" + named(namespace) + "/configmaps/o", want: want,
+				user: user(i % n)}
 		}
 		if err := b.target.wait(func() error { return b.one(get(n-1, n-1, http.StatusOK)) }); err != nil {
 			return err
 		}
-		if err := b.enter(c, n, "get, allowed by a binding", b.n(8000), func(i int) request { return get(i, i, http.StatusOK) }); err != nil {
+		if err := b.enter(c, n, "get, allowed by a binding", b.n(8000),
+			func(i int) request { return get(i, i, http.StatusOK) }); err != nil {
 			return err
 		}
-		if err := b.enter(c, n, "get, denied", b.n(4000), func(i int) request { return get(i, i+1, http.StatusForbidden) }); err != nil {
+		if err := b.enter(c, n, "get, denied", b.n(4000),
+			func(i int) request { return get(i, i+1, http.StatusForbidden) }); err != nil {
 			return err
 		}
 		b.enterResident(c, n, "resident", 5*time.Second)
@@ -88,12 +94,16 @@ func overwritesCurve(b *bench, c *curve) error {
 		text := strings.Repeat(fmt.Sprintf("line %d of %d. ", i, revision), 1<<20/20)
 		return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"text":%q}}`, name("big", i), text)
 	}
-	if _, err := b.load(objects, func(i int) request { return post(configMaps.collection, string(body(i, 0))) }); err != nil {
+	if _, err := b.load(objects, func(i int) request {
+		return post(configMaps.collection,
+			string(body(i, 0)))
+	}); err != nil {
 		return err
 	}
 	overwrite := func(i int) request {
-		return request{method: "PUT", path: configMaps.collection + "/" + name("big", i%objects), contentType: "application/json",
-			body: body(i%objects, i), want: http.StatusOK}
+		return request{method: "PUT", path: configMaps.collection + "/" + name("big", i%objects),
+			contentType: "application/json",
+			body:        body(i%objects, i), want: http.StatusOK}
 	}
 	return b.grow(c, "update", b.sizes(100, 1000, 2000), overwrite, func(_, n int) error {
 		b.enterResident(c, n, "resident at once", 0)

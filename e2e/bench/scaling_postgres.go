@@ -27,12 +27,14 @@ const (
 // kilobytes are config maps of 1 KB.
 func kilobytes() resource {
 	r := configMaps
-	r.payload = `"data":{"config.yaml":"` + strings.Repeat("key: value, ", 68) + `","other":"` + strings.Repeat("x", 64) + `"}`
+	r.payload = `"data":{"config.yaml":"` + strings.Repeat("key: value, ", 68) + `","other":"` + strings.Repeat("x",
+		64) + `"}`
 	return r
 }
 
 // databaseCurve starts the server on more and more objects, and then shows what becomes of the database when a tenth of
-// them are changed, compacted and vacuumed, a few times: the later ones show whether the space is used again. The objects
+// them are changed, compacted and vacuumed, a few times: the later ones show whether the space is used again. The
+// objects
 // are copies of the first one that SQL makes, which is much quicker than requests.
 func databaseCurve(p harness.Programs, res *results) func(*bench, *curve) error {
 	return func(b *bench, c *curve) error {
@@ -184,7 +186,8 @@ func (b *bench) maintain(c *curve, r resource, n, round int) error {
 	return b.enterCompaction(c, round, n/100)
 }
 
-// enterCompaction compacts all revisions and waits until autovacuum has left at most some dead rows. The row of the curve
+// enterCompaction compacts all revisions and waits until autovacuum has left at most some dead rows. The row of the
+// curve
 // gets how long both take, and the size of the database then.
 func (b *bench) enterCompaction(c *curve, row, most int) error {
 	took, err := b.target.database.compact()

@@ -47,7 +47,10 @@ func replicasCurve(p harness.Programs) func(*bench, *curve) error {
 // three servers and etcd's members.
 func (b *bench) replicaCosts(c *curve, n int) error {
 	object := func(i int) string { return name(fmt.Sprintf("r%d-", n), i) }
-	m, err := b.load(b.n(present), func(i int) request { return post(configMaps.collection, string(configMaps.object(object(i)))) })
+	m, err := b.load(b.n(present), func(i int) request {
+		return post(configMaps.collection,
+			string(configMaps.object(object(i))))
+	})
 	if err != nil {
 		return err
 	}
@@ -81,7 +84,8 @@ func (l *loader) share(servers []endpoint) {
 	l.urls = map[*http.Client]string{}
 	for i := range l.clients {
 		s := servers[i%len(servers)]
-		l.clients[i] = &http.Client{Transport: &http2.Transport{TLSClientConfig: s.tls.Clone(), DisableCompression: true}}
+		l.clients[i] = &http.Client{Transport: &http2.Transport{TLSClientConfig: s.tls.Clone(),
+			DisableCompression: true}}
 		l.urls[l.clients[i]] = s.url
 	}
 }
@@ -103,7 +107,8 @@ func startReplicas(p harness.Programs, dir string) (*target, error) {
 	for i := range 3 {
 		own := filepath.Join(dir, fmt.Sprintf("triplane%d", i))
 		if i > 0 {
-			if err := os.CopyFS(filepath.Join(own, "pki"), os.DirFS(filepath.Join(dir, "triplane0", "pki"))); err != nil {
+			if err := os.CopyFS(filepath.Join(own, "pki"),
+				os.DirFS(filepath.Join(dir, "triplane0", "pki"))); err != nil {
 				return t, err
 			}
 		}
@@ -130,8 +135,10 @@ func (t *target) etcdCluster(p harness.Programs, dir string, n int) (string, err
 		initial = append(initial, fmt.Sprintf("m%d=%s", i, peerURLs[i]))
 	}
 	for i := range n {
-		if err := t.run(p.Etcd, true, "--name", fmt.Sprintf("m%d", i), "--data-dir", filepath.Join(dir, fmt.Sprintf("etcd%d", i)), "--log-level", "error",
-			"--listen-client-urls", clientURLs[i], "--advertise-client-urls", clientURLs[i], "--listen-peer-urls", peerURLs[i],
+		if err := t.run(p.Etcd, true, "--name", fmt.Sprintf("m%d", i), "--data-dir",
+			filepath.Join(dir, fmt.Sprintf("etcd%d", i)), "--log-level", "error",
+			"--listen-client-urls", clientURLs[i], "--advertise-client-urls", clientURLs[i], "--listen-peer-urls",
+			peerURLs[i],
 			"--initial-advertise-peer-urls", peerURLs[i], "--initial-cluster", strings.Join(initial, ",")); err != nil {
 			return "", err
 		}

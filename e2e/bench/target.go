@@ -65,9 +65,11 @@ func kinds(p harness.Programs) []kind {
 			})
 		}},
 		{externalName, measureServer(func(dir string) (*target, error) { return startWithEtcd(p, dir) }, own)},
-		{sampleName, measureServer(func(dir string) (*target, error) { return startSample(p, dir) }, []resource{flunders})},
+		{sampleName, measureServer(func(dir string) (*target, error) { return startSample(p, dir) },
+			[]resource{flunders})},
 		{etcdName, func(res *results, name string) error {
-			return withTarget(func(dir string) (*target, error) { return startEtcd(p, dir) }, func(t *target) error { return measureEtcd(res, name, t) })
+			return withTarget(func(dir string) (*target, error) { return startEtcd(p, dir) },
+				func(t *target) error { return measureEtcd(res, name, t) })
 		}},
 		{postgresName, measureServer(func(dir string) (*target, error) { return startWithPostgres(p, dir) }, own)},
 		{kineName, measureServer(func(dir string) (*target, error) { return startWithKine(p, dir) }, own)},
@@ -202,9 +204,11 @@ func startSample(p harness.Programs, dir string) (*target, error) {
 	}
 	kubeconfig := t.kubeconfig
 	start := time.Now()
-	if err := t.run(sample, true, "--etcd-servers", etcd, "--secure-port", strconv.Itoa(port), "--bind-address", "127.0.0.1",
+	if err := t.run(sample, true, "--etcd-servers", etcd, "--secure-port", strconv.Itoa(port), "--bind-address",
+		"127.0.0.1",
 		"--cert-dir", filepath.Join(dir, "sample"), "--client-ca-file", filepath.Join(core, "pki", "ca.crt"),
-		"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig); err != nil {
+		"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig",
+		kubeconfig); err != nil {
 		return t, err
 	}
 	t.url = fmt.Sprintf("https://127.0.0.1:%d", port)
@@ -244,7 +248,8 @@ func (t *target) etcd(p harness.Programs, dir string) (string, error) {
 		return "", err
 	}
 	c, e := fmt.Sprintf("http://127.0.0.1:%d", client), fmt.Sprintf("http://127.0.0.1:%d", peer)
-	err = t.run(p.Etcd, true, "--data-dir", dir, "--log-level", "error", "--listen-client-urls", c, "--advertise-client-urls", c,
+	err = t.run(p.Etcd, true, "--data-dir", dir, "--log-level", "error", "--listen-client-urls", c,
+		"--advertise-client-urls", c,
 		"--listen-peer-urls", e, "--initial-advertise-peer-urls", e, "--initial-cluster", "default="+e)
 	if err != nil {
 		return "", err
@@ -272,7 +277,8 @@ func (t *target) wait(check func() error) error {
 
 // probe asks /readyz.
 func (t *target) probe() error {
-	c := &http.Client{Transport: &http.Transport{TLSClientConfig: t.tls.Clone(), DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: t.tls.Clone(), DisableKeepAlives: true},
+		Timeout: 5 * time.Second}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url+"/readyz", nil)

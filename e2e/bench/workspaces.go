@@ -44,7 +44,10 @@ func measureWorkspaces(res *results, server string, p harness.Programs, t *targe
 	res.addStart(server, t.ready, before)
 	b := newBench(t)
 	n, used := b.n(manyWorkspaces), b.n(furnished)
-	m, err := b.load(used, func(i int) request { return createWorkspace(i, inWorkspace(i, "/api/v1/namespaces/default")) })
+	m, err := b.load(used, func(i int) request {
+		return createWorkspace(i,
+			inWorkspace(i, "/api/v1/namespaces/default"))
+	})
 	if err != nil {
 		return err
 	}
@@ -73,7 +76,8 @@ func measureWorkspaces(res *results, server string, p harness.Programs, t *targe
 		return err
 	}
 	time.Sleep(idleAfter)
-	res.add(row, "start with all of them asleep", server, measured{ops: 1, cpu: cpuTime(t.pids), elapsed: t.ready, p50: t.ready, p99: t.ready})
+	res.add(row, "start with all of them asleep", server,
+		measured{ops: 1, cpu: cpuTime(t.pids), elapsed: t.ready, p50: t.ready, p99: t.ready})
 	res.addKept(asleepWorkspace, (residentBytes(t.pids)-before)/int64(n))
 	b = newBench(t)
 	defer b.loader.close()
@@ -85,7 +89,8 @@ func measureWorkspaces(res *results, server string, p harness.Programs, t *targe
 }
 
 func createWorkspace(i int, until string) request {
-	return request{method: "POST", path: "/apis/workspaces.triplane.dev/v1alpha1/workspaces", contentType: "application/json", want: http.StatusCreated,
+	return request{method: "POST", path: "/apis/workspaces.triplane.dev/v1alpha1/workspaces",
+		contentType: "application/json", want: http.StatusCreated,
 		body: fmt.Appendf(nil, `{"apiVersion":"workspaces.triplane.dev/v1alpha1","kind":"Workspace","metadata":{"name":"w%d"}}`, i), until: until}
 }
 
@@ -97,8 +102,9 @@ func widgetPath(crd int) string {
 func (b *bench) furnish(n int) error {
 	_, err := b.load(n*workspaceCRDs, func(i int) request {
 		w, crd := i/workspaceCRDs, i%workspaceCRDs
-		return request{method: "POST", path: inWorkspace(w, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"), contentType: "application/json",
-			want: http.StatusCreated, until: inWorkspace(w, widgetPath(crd)), body: fmt.Appendf(nil, `{"apiVersion":"apiextensions.k8s.io/v1",
+		return request{method: "POST", path: inWorkspace(w, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
+			contentType: "application/json",
+			want:        http.StatusCreated, until: inWorkspace(w, widgetPath(crd)), body: fmt.Appendf(nil, `{"apiVersion":"apiextensions.k8s.io/v1",
 			"kind":"CustomResourceDefinition","metadata":{"name":"widget%[1]ds.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
 			"names":{"plural":"widget%[1]ds","kind":"Widget%[1]d"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":
 			{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`, crd)}
@@ -109,7 +115,8 @@ func (b *bench) furnish(n int) error {
 	_, err = b.load(n*workspaceObjects, func(i int) request {
 		w, o := i/workspaceObjects, i%workspaceObjects
 		crd := o % workspaceCRDs
-		return request{method: "POST", path: inWorkspace(w, widgetPath(crd)), contentType: "application/json", want: http.StatusCreated,
+		return request{method: "POST", path: inWorkspace(w, widgetPath(crd)), contentType: "application/json",
+			want: http.StatusCreated,
 			body: fmt.Appendf(nil, `{"apiVersion":"example.com/v1","kind":"Widget%d","metadata":{"name":"o%d"},"spec":{"size":3}}`, crd, o)}
 	})
 	return err

@@ -24,7 +24,8 @@ func aims() []yardstick {
 		}
 	}
 	return []yardstick{
-		{work: "exec to /readyz 200, fresh store", unit: "ms", low: 2200, high: 3000, aim: 0.1, value: (*results).readyMillis},
+		{work: "exec to /readyz 200, fresh store", unit: "ms", low: 2200, high: 3000, aim: 0.1,
+			value: (*results).readyMillis},
 		{work: "resident memory, idle", unit: "MB", low: 318, high: 318, aim: 80.0 / 318, value: (*results).idleMB},
 		cpu(configMaps, "create", 0.58, 0.87, 0.4),
 		cpu(configMaps, "get, consistent", 0.31, 0.42, 0.25),
@@ -40,12 +41,14 @@ func aims() []yardstick {
 		cpu(pods, "page of 500", 32, 32, 0.1),
 		cpu(pods, "list as Table", 100, 100, 0.25),
 		cpu(configMaps, "event to each of 100 watchers", 0.033, 0.041, 0.35),
-		{work: "event to each of 100 watchers, p50", unit: "ms", low: 3.3, high: 3.3, aim: 0.5, value: (*results).eventMillis},
+		{work: "event to each of 100 watchers, p50", unit: "ms", low: 3.3, high: 3.3, aim: 0.5,
+			value: (*results).eventMillis},
 		{work: "resident memory after 3,000 pods and 6,000 ConfigMaps with 3 revisions", unit: "MB", low: 750, high: 780, aim: 0.33, value: (*results).loadedMB},
 		{work: "p99 of a user's gets beside a flood of another's lists, over that of one alone", unit: "×", low: 1, high: 1, aim: 3, value: (*results).floodRatio},
-		{work: rawCreate, unit: "ms CPU", low: 0.08, high: 0.08, aim: 1, value: func(res *results, _ string) (float64, bool) {
-			return res.cpu(rowKey{"key of 0.5 KB", rawCreate}, etcdName)
-		}},
+		{work: rawCreate, unit: "ms CPU", low: 0.08, high: 0.08, aim: 1,
+			value: func(res *results, _ string) (float64, bool) {
+				return res.cpu(rowKey{"key of 0.5 KB", rawCreate}, etcdName)
+			}},
 	}
 }
 
@@ -68,7 +71,8 @@ func (y *yardstick) compare(res *results, server string) string {
 	case v > y.aim*y.low:
 		held = "by the noisy hour's"
 	}
-	return fmt.Sprintf("| %s | %s %s | ≤ %.2f × | %s %s | %.2f × | %s |\n", y.work, reference, y.unit, y.aim, number(v), y.unit, v/((y.low+y.high)/2), held)
+	return fmt.Sprintf("| %s | %s %s | ≤ %.2f × | %s %s | %.2f × | %s |\n", y.work, reference, y.unit, y.aim, number(v),
+		y.unit, v/((y.low+y.high)/2), held)
 }
 
 // number prints three digits that count.

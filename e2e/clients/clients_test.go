@@ -37,16 +37,19 @@ func TestClients(t *testing.T) {
 
 func typedClient(t *testing.T, client kubernetes.Interface) {
 	ctx, maps := t.Context(), client.CoreV1().ConfigMaps("default")
-	created, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "typed-"}}, metav1.CreateOptions{})
+	created, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "typed-"}},
+		metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch, err := maps.Watch(ctx, metav1.ListOptions{ResourceVersion: created.ResourceVersion, FieldSelector: "metadata.name=" + created.Name})
+	watch, err := maps.Watch(ctx, metav1.ListOptions{ResourceVersion: created.ResourceVersion,
+		FieldSelector: "metadata.name=" + created.Name})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer watch.Stop()
-	if _, err := maps.Patch(ctx, created.Name, types.MergePatchType, []byte(`{"data":{"k":"v"}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := maps.Patch(ctx, created.Name, types.MergePatchType, []byte(`{"data":{"k":"v"}}`),
+		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := maps.Get(ctx, created.Name, metav1.GetOptions{})
@@ -71,7 +74,8 @@ func typedClient(t *testing.T, client kubernetes.Interface) {
 func dynamicClient(t *testing.T, client dynamic.Interface) {
 	ctx, maps := t.Context(), client.Resource(configMaps).Namespace("default")
 	obj := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "dynamic"}, "data": map[string]any{"k": "v"},
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "dynamic"},
+		"data": map[string]any{"k": "v"},
 	}}
 	if _, err := maps.Apply(ctx, "dynamic", obj, metav1.ApplyOptions{FieldManager: "e2e"}); err != nil {
 		t.Fatal(err)
@@ -80,13 +84,15 @@ func dynamicClient(t *testing.T, client dynamic.Interface) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := got.GetManagedFields(); len(m) != 1 || m[0].Manager != "e2e" || m[0].Operation != metav1.ManagedFieldsOperationApply {
+	if m := got.GetManagedFields(); len(m) != 1 || m[0].Manager != "e2e" ||
+		m[0].Operation != metav1.ManagedFieldsOperationApply {
 		t.Errorf("managed fields %v", m)
 	}
 }
 
 func metadataClient(t *testing.T, s *harness.Server) {
-	list, err := metadata.NewForConfigOrDie(s.Config).Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).
+	list, err := metadata.NewForConfigOrDie(s.Config).
+		Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).
 		List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -69,8 +69,10 @@ func TestContentTypes(t *testing.T) {
 			t.Run("metadata", func(t *testing.T) {
 				client := metadata.NewForConfigOrDie(seen.config)
 				metadataVerbs(t, s, client)
-				follow(t, s, harness.Widgets, metadatainformer.NewSharedInformerFactory(client, 0).ForResource(harness.Widgets).Informer())
-				follow(t, s, configMaps, metadatainformer.NewFilteredSharedInformerFactory(client, 0, "default", nil).ForResource(configMaps).Informer())
+				follow(t, s, harness.Widgets,
+					metadatainformer.NewSharedInformerFactory(client, 0).ForResource(harness.Widgets).Informer())
+				follow(t, s, configMaps, metadatainformer.NewFilteredSharedInformerFactory(client, 0, "default", nil).
+					ForResource(configMaps).Informer())
 			})
 			if contentType == protobufType {
 				return // dynamic clients have no protobuf
@@ -97,8 +99,10 @@ func TestCBORFallsBack(t *testing.T) {
 	preferCBOR(t)
 	seen := newTypesSeen(s.Config)
 	client := dynamic.NewForConfigOrDie(seen.config)
-	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"generateName": "x-"}}}
-	if _, err := client.Resource(configMaps).Namespace("default").Create(t.Context(), obj, metav1.CreateOptions{}); !apierrors.IsUnsupportedMediaType(err) {
+	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"generateName": "x-"}}}
+	if _, err := client.Resource(configMaps).Namespace("default").Create(t.Context(), obj,
+		metav1.CreateOptions{}); !apierrors.IsUnsupportedMediaType(err) {
 		t.Errorf("the first CBOR body: %v", err)
 	}
 	dynamicVerbs(t, client, false) // clients never apply in another type than they prefer
@@ -108,7 +112,8 @@ func TestCBORFallsBack(t *testing.T) {
 
 	config := rest.CopyConfig(s.Config)
 	config.AcceptContentTypes = cborType
-	_, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default").Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
+	_, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default").Get(t.Context(), "kube-root-ca.crt",
+		metav1.GetOptions{})
 	if !apierrors.IsNotAcceptable(err) {
 		t.Errorf("CBOR alone: %v", err)
 	}
@@ -127,36 +132,42 @@ func typedVerbs(t *testing.T, client kubernetes.Interface) {
 	seconds := int64(30)
 	created, err := pods.Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "typed-", Labels: map[string]string{"of": "typed"}},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i:1"}}, TerminationGracePeriodSeconds: &seconds},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i:1"}},
+			TerminationGracePeriodSeconds: &seconds},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	created.Annotations = map[string]string{"n": "ü \U0001F600"}
 	updated, err := pods.Update(ctx, created, metav1.UpdateOptions{})
-	if err != nil || updated.Annotations["n"] != "ü \U0001F600" || !updated.CreationTimestamp.Equal(&created.CreationTimestamp) {
+	if err != nil || updated.Annotations["n"] != "ü \U0001F600" ||
+		!updated.CreationTimestamp.Equal(&created.CreationTimestamp) {
 		t.Fatalf("updated %v, %v", updated, err)
 	}
 	updated.Status.Phase = corev1.PodRunning
 	if _, err := pods.UpdateStatus(ctx, updated, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	applied, err := pods.Apply(ctx, corev1apply.Pod(created.Name, "default").WithLabels(map[string]string{"applied": "yes"}), metav1.ApplyOptions{FieldManager: "e2e"})
+	applied, err := pods.Apply(ctx, corev1apply.Pod(created.Name, "default").
+		WithLabels(map[string]string{"applied": "yes"}), metav1.ApplyOptions{FieldManager: "e2e"})
 	if err != nil || applied.Labels["applied"] != "yes" || applied.Labels["of"] != "typed" {
 		t.Fatalf("applied %v, %v", applied, err)
 	}
 	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "of=typed", Limit: 1})
-	if err != nil || len(list.Items) != 1 || list.Items[0].Status.Phase != corev1.PodRunning || list.Items[0].ManagedFields == nil {
+	if err != nil || len(list.Items) != 1 || list.Items[0].Status.Phase != corev1.PodRunning ||
+		list.Items[0].ManagedFields == nil {
 		t.Fatalf("listed %v, %v", list, err)
 	}
 	zero := int64(0)
-	if err := pods.Delete(ctx, created.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: metav1.NewUIDPreconditions(string(created.UID))}); err != nil {
+	if err := pods.Delete(ctx, created.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero,
+		Preconditions: metav1.NewUIDPreconditions(string(created.UID))}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := pods.Get(ctx, created.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Fatalf("after the deletion: %v", err)
 	}
-	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "of=typed"}); err != nil {
+	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{},
+		metav1.ListOptions{LabelSelector: "of=typed"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -183,15 +194,18 @@ func dynamicVerbs(t *testing.T, client dynamic.Interface, apply bool) {
 		if apply {
 			dynamicApply(t, r, created)
 		}
-		patched, err := r.Patch(ctx, created.GetName(), types.MergePatchType, []byte(`{"metadata":{"labels":{"c":"d"}}}`), metav1.PatchOptions{})
+		patched, err := r.Patch(ctx, created.GetName(), types.MergePatchType,
+			[]byte(`{"metadata":{"labels":{"c":"d"}}}`), metav1.PatchOptions{})
 		if err != nil || patched.GetLabels()["c"] != "d" || len(patched.GetManagedFields()) == 0 {
 			t.Fatal(gvr, patched, err)
 		}
 		list, err := r.List(ctx, metav1.ListOptions{LabelSelector: "c=d"})
-		if err != nil || len(list.Items) != 1 || list.Items[0].GetName() != created.GetName() || list.GetResourceVersion() == "" {
+		if err != nil || len(list.Items) != 1 || list.Items[0].GetName() != created.GetName() ||
+			list.GetResourceVersion() == "" {
 			t.Fatal(gvr, list, err)
 		}
-		if size, ok, _ := unstructured.NestedInt64(list.Items[0].Object, "spec", "size"); gvr == harness.Widgets && (!ok || size != 3) {
+		if size, ok, _ := unstructured.NestedInt64(list.Items[0].Object, "spec", "size"); gvr == harness.Widgets &&
+			(!ok || size != 3) {
 			t.Errorf("a size of 3 came back as %v", list.Items[0].Object["spec"])
 		}
 		background := metav1.DeletePropagationBackground
@@ -203,7 +217,8 @@ func dynamicVerbs(t *testing.T, client dynamic.Interface, apply bool) {
 
 func dynamicApply(t *testing.T, r dynamic.ResourceInterface, created *unstructured.Unstructured) {
 	t.Helper()
-	config := &unstructured.Unstructured{Object: map[string]any{"apiVersion": created.GetAPIVersion(), "kind": created.GetKind()}}
+	config := &unstructured.Unstructured{Object: map[string]any{"apiVersion": created.GetAPIVersion(),
+		"kind": created.GetKind()}}
 	config.SetName(created.GetName())
 	config.SetAnnotations(map[string]string{"applied": "yes"})
 	applied, err := r.Apply(t.Context(), created.GetName(), config, metav1.ApplyOptions{FieldManager: "e2e"})
@@ -217,7 +232,8 @@ func metadataVerbs(t *testing.T, s *harness.Server, client metadata.Interface) {
 	t.Helper()
 	makeObject(t, s, harness.Widgets, "meta")
 	ctx, r := t.Context(), client.Resource(harness.Widgets).Namespace("default")
-	got, err := r.Patch(ctx, "meta", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"meta"}}}`), metav1.PatchOptions{})
+	got, err := r.Patch(ctx, "meta", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"meta"}}}`),
+		metav1.PatchOptions{})
 	if err != nil || got.Labels["a"] != "meta" {
 		t.Fatal(got, err)
 	}
@@ -270,7 +286,8 @@ func follow(t *testing.T, s *harness.Server, gvr schema.GroupVersionResource, in
 	running.Go(func() { informer.RunWithContext(ctx) })
 	defer running.Wait()
 	defer stop()
-	if deadline, cancel := context.WithTimeout(ctx, 20*time.Second); !cache.WaitForCacheSync(deadline.Done(), informer.HasSynced) {
+	if deadline, cancel := context.WithTimeout(ctx, 20*time.Second); !cache.WaitForCacheSync(deadline.Done(),
+		informer.HasSynced) {
 		cancel()
 		t.Fatalf("the informer of %s is not in step", gvr.Resource)
 	} else {
@@ -288,7 +305,8 @@ func follow(t *testing.T, s *harness.Server, gvr schema.GroupVersionResource, in
 		}
 		return nil
 	})
-	if _, err := cache.NewGenericLister(informer.GetIndexer(), gvr.GroupResource()).List(labels.Everything()); err != nil {
+	if _, err := cache.NewGenericLister(informer.GetIndexer(), gvr.GroupResource()).
+		List(labels.Everything()); err != nil {
 		t.Error(err)
 	}
 }

@@ -97,7 +97,8 @@ func TestExamplesOfJava(t *testing.T) {
 	if err != nil || len(source) == 0 {
 		t.Fatal(source, err)
 	}
-	out, err := exec.CommandContext(t.Context(), javac, append([]string{"-d", classes, "-cp", classpath}, source...)...).
+	out, err := exec.CommandContext(t.Context(), javac,
+		append([]string{"-d", classes, "-cp", classpath}, source...)...).
 		CombinedOutput()
 	if err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)

@@ -82,7 +82,8 @@ func manageReplicaSets(t *testing.T, s *harness.Server, client *kubernetes.Clien
 	ctx := t.Context()
 	startExample(t, s, programs.ExampleBuiltins)
 	s.KubectlIn(t, `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"r"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},
-		"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, "create", "-f", "-")
+		"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, "create",
+		"-f", "-")
 	var owner types.UID
 	harness.Eventually(t, func() error {
 		r, err := client.AppsV1().ReplicaSets("default").Get(ctx, "r", metav1.GetOptions{})
@@ -106,7 +107,10 @@ func manageReplicaSets(t *testing.T, s *harness.Server, client *kubernetes.Clien
 		return err
 	})
 	s.Kubectl(t, "delete", "replicaset", "r", "--timeout=30s")
-	harness.Gone(t, func() error { _, err := client.CoreV1().Pods("default").Get(ctx, "p", metav1.GetOptions{}); return err })
+	harness.Gone(t, func() error {
+		_, err := client.CoreV1().Pods("default").Get(ctx, "p", metav1.GetOptions{})
+		return err
+	})
 }
 
 // ownedPod waits for a pod that the ChaosPod of its name owns, with another UID than one
@@ -118,7 +122,8 @@ func ownedPod(t *testing.T, client *kubernetes.Clientset, name string, before ty
 		if err != nil {
 			return err
 		}
-		if owner := metav1.GetControllerOf(p); owner == nil || owner.Kind != "ChaosPod" || owner.Name != name || p.UID == before {
+		if owner := metav1.GetControllerOf(p); owner == nil || owner.Kind != "ChaosPod" || owner.Name != name ||
+			p.UID == before {
 			return fmt.Errorf("pod %s with owner %v", p.UID, owner)
 		}
 		uid = p.UID

@@ -121,7 +121,8 @@ func TestTestCommandEndsWithItsStandardInput(t *testing.T) {
 	}
 	config, _ := s.client(t)
 	config.CertData, config.KeyData, config.BearerToken = nil, nil, s.Token
-	if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil {
+	if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Secrets("kube-system").
+		List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Errorf("the token is not an administrator's: %v", err)
 	}
 	if err := s.in.Close(); err != nil {
@@ -193,7 +194,8 @@ func TestCheckpoints(t *testing.T) {
 	if _, err := client.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w, err := client.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=after"})
+	w, err := client.CoreV1().ConfigMaps("default").Watch(t.Context(),
+		metav1.ListOptions{FieldSelector: "metadata.name=after"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +226,8 @@ func TestCheckpoints(t *testing.T) {
 	}
 	for path, wanted := range map[string]int{
 		"/testing/checkpoints/none/reset": http.StatusNotFound, "/testing/checkpoints?id=a/b": http.StatusBadRequest,
-		"/testing/checkpoints/start": http.StatusMethodNotAllowed, "/testing/checkpoints/start/other": http.StatusNotFound,
+		"/testing/checkpoints/start":       http.StatusMethodNotAllowed,
+		"/testing/checkpoints/start/other": http.StatusNotFound,
 	} {
 		var status apierrors.APIStatus
 		err := client.RESTClient().Post().RequestURI(path).Do(t.Context()).Error()
@@ -246,7 +249,8 @@ func TestCheckpointsAreForAdministrators(t *testing.T) {
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "paths"},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "paths"},
 		Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "jane"}}}
-	if _, err := client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+	if _, err := client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	as := rest.CopyConfig(config)
@@ -261,7 +265,8 @@ func TestCheckpointsAreForAdministrators(t *testing.T) {
 		}
 	}
 	ordinary := harness.Start(t)
-	err := kubernetes.NewForConfigOrDie(ordinary.Config).RESTClient().Post().AbsPath("/testing/checkpoints").Do(t.Context()).Error()
+	err := kubernetes.NewForConfigOrDie(ordinary.Config).RESTClient().Post().AbsPath("/testing/checkpoints").
+		Do(t.Context()).Error()
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("an ordinary server: %v", err)
 	}

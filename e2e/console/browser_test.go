@@ -36,7 +36,8 @@ var chromium = sync.OnceValues(func() (string, error) {
 	if err != nil || os.Geteuid() != 0 {
 		return "", errors.New("the tests of the console need Chromium: install it (Debian and Ubuntu: apt-get install chromium), or name a browser in $CHROMIUM")
 	}
-	for _, args := range [][]string{{"update"}, {"install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"}} {
+	for _, args := range [][]string{{"update"},
+		{"install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"}} {
 		cmd := exec.Command(apt, args...)
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -71,9 +72,11 @@ func open(t *testing.T) *browser {
 		t.Fatal(err)
 	}
 	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.DisableGPU, chromedp.NoSandbox,
+		chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless,
+		chromedp.DisableGPU, chromedp.NoSandbox,
 		chromedp.UserDataDir(profile(t)), chromedp.WindowSize(1360, 860), chromedp.IgnoreCertErrors,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
@@ -200,7 +203,8 @@ func size(width, height int64, dark bool) chromedp.Action {
 	}
 	return chromedp.Tasks{
 		emulation.SetDeviceMetricsOverride(width, height, 1, false),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme",
+			Value: scheme}}),
 	}
 }
 

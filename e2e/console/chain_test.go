@@ -68,22 +68,30 @@ func TestDebugChain(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	s.KubectlIn(t, overlapping, "apply", "-f", "-")
-	s.KubectlIn(t, crd("widgets", "Widget", "example.com", "Namespaced")+crd("things", "Thing", "hidden.example.com", "Cluster"), "apply", "-f", "-")
+	s.KubectlIn(t, crd("widgets", "Widget", "example.com", "Namespaced")+crd("things", "Thing", "hidden.example.com",
+		"Cluster"), "apply", "-f", "-")
 	s.Kubectl(t, "wait", "--for=condition=Established", "crd/widgets.example.com", "crd/things.hidden.example.com")
-	s.Kubectl(t, "wait", "--for=condition=Available=false", "apiservice/v1.hidden.example.com", "apiservice/v9.example.com")
+	s.Kubectl(t, "wait", "--for=condition=Available=false", "apiservice/v1.hidden.example.com",
+		"apiservice/v9.example.com")
 
 	for _, c := range []struct{ name, verb, path, server, rule, object, route string }{
-		{"the aggregator's own group", "list", "/apis/apiregistration.k8s.io/v1/apiservices", "kube-aggregator", "routes", "", "GET /apis/apiregistration.k8s.io/v1/apiservices"},
+		{"the aggregator's own group", "list", "/apis/apiregistration.k8s.io/v1/apiservices", "kube-aggregator",
+			"routes", "", "GET /apis/apiregistration.k8s.io/v1/apiservices"},
 		{"a path of the outermost server", "get", "/version", "kube-aggregator", "routes", "", "GET /version/"},
 		{"a health check", "get", "/readyz/ping", "kube-aggregator", "path", "", ""},
 		{"a group's document", "get", "/apis/apps", "kube-aggregator", "discovery", "", ""},
-		{"a built-in kind", "watch", "/api/v1/namespaces/default/pods", "kube-apiserver", "routes", "", "GET /api/v1/namespaces/{namespace}/pods"},
-		{"a write", "create", "/apis/apps/v1/namespaces/a/deployments", "kube-apiserver", "routes", "", "POST /apis/apps/v1/namespaces/{namespace}/deployments"},
+		{"a built-in kind", "watch", "/api/v1/namespaces/default/pods", "kube-apiserver", "routes", "",
+			"GET /api/v1/namespaces/{namespace}/pods"},
+		{"a write", "create", "/apis/apps/v1/namespaces/a/deployments", "kube-apiserver", "routes", "",
+			"POST /apis/apps/v1/namespaces/{namespace}/deployments"},
 		{"a kind that the group lacks", "list", "/apis/apps/v1/widgets", "kube-apiserver", "routes", "", ""},
 		{"the definitions", "list", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "apiextensions-apiserver", "routes", "", "GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions"},
-		{"a custom resource", "list", "/apis/example.com/v1/namespaces/default/widgets", "apiextensions-apiserver", "CustomResourceDefinition", "widgets.example.com", ""},
-		{"an external version of the same group", "list", "/apis/example.com/v9/widgets", "kube-aggregator", "APIService", "v9.example.com", ""},
-		{"an external version that hides a CRD", "list", "/apis/hidden.example.com/v1/things", "kube-aggregator", "APIService", "v1.hidden.example.com", ""},
+		{"a custom resource", "list", "/apis/example.com/v1/namespaces/default/widgets", "apiextensions-apiserver",
+			"CustomResourceDefinition", "widgets.example.com", ""},
+		{"an external version of the same group", "list", "/apis/example.com/v9/widgets", "kube-aggregator",
+			"APIService", "v9.example.com", ""},
+		{"an external version that hides a CRD", "list", "/apis/hidden.example.com/v1/things", "kube-aggregator",
+			"APIService", "v1.hidden.example.com", ""},
 		{"nobody's path", "get", "/nothing/here", "none", "none", "", ""},
 	} {
 		a := explain(t, s, c.verb, c.path)
@@ -96,7 +104,8 @@ func TestDebugChain(t *testing.T) {
 	}
 
 	hidden := explain(t, s, "list", "/apis/hidden.example.com/v1/things")
-	if e := hidden.Claim.External; e == nil || e.Available || e.Reason != "ServiceNotFound" || e.Service != "default/absent:443" {
+	if e := hidden.Claim.External; e == nil || e.Available || e.Reason != "ServiceNotFound" ||
+		e.Service != "default/absent:443" {
 		t.Errorf("the external server is %+v", e)
 	}
 	if last := hidden.Walk[len(hidden.Walk)-1]; last.Server != "apiextensions-apiserver" || last.Does != "is hidden" {
@@ -104,7 +113,8 @@ func TestDebugChain(t *testing.T) {
 	}
 
 	refused := explain(t, s, "delete", "/api/v1/nodes/a")
-	if len(refused.Filters) == 0 || !strings.HasPrefix(does(refused, "priorityAndFairness"), "flow schema exempt") || does(refused, "deadline") != "ends the request after 1m0s" {
+	if len(refused.Filters) == 0 || !strings.HasPrefix(does(refused, "priorityAndFairness"), "flow schema exempt") ||
+		does(refused, "deadline") != "ends the request after 1m0s" {
 		t.Errorf("the filters are %+v", refused.Filters)
 	}
 }
@@ -124,7 +134,8 @@ func TestDebugChainOfTheWholeServer(t *testing.T) {
 	s := harness.Start(t)
 	s.Kubectl(t, "get", "namespaces")
 	text := s.Kubectl(t, "get", "--raw", "/debug/chain?format=text")
-	for _, line := range []string{"kube-aggregator → kube-apiserver", "kube-apiserver → apiextensions-apiserver", "  /api/v1 (routes)", "authentication"} {
+	for _, line := range []string{"kube-aggregator → kube-apiserver", "kube-apiserver → apiextensions-apiserver",
+		"  /api/v1 (routes)", "authentication"} {
 		if !strings.Contains(text, line) {
 			t.Errorf("the text lacks %q:\n%s", line, text)
 		}
@@ -138,15 +149,18 @@ func TestDebugChainOfTheWholeServer(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.Kubectl(t, "get", "--raw", "/debug/chain")), &whole); err != nil {
 		t.Fatal(err)
 	}
-	if len(whole.Servers) != 6 || whole.Servers[1].Name != "kube-apiserver" || whole.Servers[1].Traffic.Requests["2xx"] == 0 {
+	if len(whole.Servers) != 6 || whole.Servers[1].Name != "kube-apiserver" ||
+		whole.Servers[1].Traffic.Requests["2xx"] == 0 {
 		t.Errorf("the servers are %+v", whole.Servers)
 	}
-	for what, path := range map[string]string{"a verb that is none": "/debug/chain?path=/api&verb=dance", "another server": "/debug/chain?path=http://other/api"} {
+	for what, path := range map[string]string{"a verb that is none": "/debug/chain?path=/api&verb=dance",
+		"another server": "/debug/chain?path=http://other/api"} {
 		if out, err := s.TryKubectl(t, "", "get", "--raw", path); err == nil {
 			t.Errorf("%s is answered: %s", what, out)
 		}
 	}
-	if out, err := s.TryKubectl(t, "", "get", "--raw", "/debug/chain", "--as", "jane"); err == nil || !strings.Contains(out, "forbidden") {
+	if out, err := s.TryKubectl(t, "", "get", "--raw", "/debug/chain", "--as", "jane"); err == nil ||
+		!strings.Contains(out, "forbidden") {
 		t.Errorf("everybody may see the chain: %s", out)
 	}
 }

@@ -21,7 +21,8 @@ import (
 func start(t *testing.T, args ...string) *harness.Server {
 	t.Helper()
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
-	if err := os.WriteFile(tokens, []byte("jane-token,jane,1\nadmin-token,boss,2,system:masters\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte("jane-token,jane,1\nadmin-token,boss,2,system:masters\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := harness.Start(t, append([]string{"--token-auth-file", tokens}, args...)...)
@@ -108,12 +109,14 @@ func TestConsole(t *testing.T) {
 	s.Kubectl(t, "patch", "gadget", "alpha", "--type=merge", "-p", `{"spec":{"size":5}}`)
 	b.do(t, until(`document.querySelector('.editor textarea').value.includes('size: 5')`),
 		chromedp.Evaluate(`(a => { a.value = a.value.replace('size: 5', 'size: 7'); a.dispatchEvent(new Event('input')); })(document.querySelector('.editor textarea'))`, nil),
-		chromedp.Click("#review"), reads(".diff .added", "size: 7"), chromedp.Click("#save"), reads(".result", "Written"))
+		chromedp.Click("#review"), reads(".diff .added", "size: 7"), chromedp.Click("#save"),
+		reads(".result", "Written"))
 	if size := s.Kubectl(t, "get", "gadget", "alpha", "-o", "jsonpath={.spec.size}"); size != "7" {
 		t.Errorf("the size is %s", size)
 	}
 	b.do(t, show("#/schema/shop.example.com/v1/Gadget"), reads(".schema", "What the gadget is to be."),
-		show("#/access"), chromedp.WaitVisible("#verdict", chromedp.NodeReady), chromedp.Click(".view form button"), reads("#verdict", "yes"),
+		show("#/access"), chromedp.WaitVisible("#verdict", chromedp.NodeReady), chromedp.Click(".view form button"),
+		reads("#verdict", "yes"),
 		show("#/apis"), reads(".view", "Established"))
 	b.quiet(t)
 }
@@ -142,13 +145,16 @@ func TestScriptsInObjects(t *testing.T) {
 	const hostile = `<img src=x onerror="window.broken=1"><script>window.broken=1</script>`
 	s.KubectlIn(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"hostile","annotations":{"a":%[1]q}},"data":{"k":%[1]q}}`, hostile), "create", "-f", "-")
 	s.KubectlIn(t, `{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"default"},"involvedObject":{"kind":"ConfigMap","name":"hostile","namespace":"default","uid":"`+
-		s.Kubectl(t, "get", "configmap", "hostile", "-o", "jsonpath={.metadata.uid}")+fmt.Sprintf(`"},"reason":"Odd","message":%q,"type":"Normal"}`, hostile), "create", "-f", "-")
+		s.Kubectl(t, "get", "configmap", "hostile", "-o",
+			"jsonpath={.metadata.uid}")+fmt.Sprintf(`"},"reason":"Odd","message":%q,"type":"Normal"}`, hostile),
+		"create", "-f", "-")
 	b := open(t)
 	b.do(t, visit(address(s)+console.Path, signIn("admin-token")), reads(".user", "boss"),
 		show("#/o/core/v1/configmaps/default/hostile"), until(`document.querySelector('.editor textarea')?.value.includes('onerror')`),
 		chromedp.Click(`//button[text()="Events"]`), reads("td:last-child", "onerror"),
 		show("#/r/core/v1/events?ns=default"), reads(".rows .row", "onerror"),
-		show("#/o/core/v1/configmaps/default/"+"%3Cimg%20src=x%20onerror=alert(1)%3E"), reads(".panel .note", "not found"),
+		show("#/o/core/v1/configmaps/default/"+"%3Cimg%20src=x%20onerror=alert(1)%3E"),
+		reads(".panel .note", "not found"),
 		until(`window.broken === undefined && document.querySelector('main img, main script') === null`))
 	b.quiet(t)
 }
@@ -189,7 +195,8 @@ func fill(t *testing.T, s *harness.Server, n int) {
 		go func() {
 			var failed error
 			for i := range numbers {
-				resp, err := client.Post(address(s)+"/api/v1/namespaces/many/configmaps", "application/json", strings.NewReader(fmt.Sprintf(`{"metadata":{"name":"c-%05d"}}`, i)))
+				resp, err := client.Post(address(s)+"/api/v1/namespaces/many/configmaps", "application/json",
+					strings.NewReader(fmt.Sprintf(`{"metadata":{"name":"c-%05d"}}`, i)))
 				if err != nil {
 					failed = err
 					continue
@@ -222,7 +229,8 @@ func TestAuditTail(t *testing.T) {
 	}
 	s := start(t, "--audit-policy-file", policy)
 	b := open(t)
-	b.do(t, visit(address(s)+console.Path, signIn("admin-token")), reads(".user", "boss"), show("#/audit"), chromedp.WaitVisible("table.audit"))
+	b.do(t, visit(address(s)+console.Path, signIn("admin-token")), reads(".user", "boss"), show("#/audit"),
+		chromedp.WaitVisible("table.audit"))
 	s.Kubectl(t, "get", "configmaps", "--namespace", "looked-for")
 	b.do(t, until(`[...document.querySelectorAll('table.audit tr')].some(r => r.innerText.includes('/namespaces/looked-for/configmaps') && r.innerText.includes('kube-apiserver'))`))
 	b.quiet(t)
@@ -233,7 +241,8 @@ func TestSwaggerUI(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	b := open(t)
-	b.do(t, visit(address(s)+console.SwaggerPath, signIn("admin-token")), until(`document.querySelectorAll('#group option').length > 20`),
+	b.do(t, visit(address(s)+console.SwaggerPath, signIn("admin-token")),
+		until(`document.querySelectorAll('#group option').length > 20`),
 		until(`document.querySelectorAll('.opblock-tag-section').length > 0`),
 		chromedp.SetValue("#group", "version"), chromedp.Evaluate(`document.querySelector('#group').dispatchEvent(new Event('change'))`, nil),
 		until(`document.querySelectorAll('.opblock-tag').length === 1`), chromedp.Click(".opblock-summary-control"),
@@ -262,7 +271,8 @@ func TestTokenOfTheCommand(t *testing.T) {
 		{"somebody without the right", "jane-token", http.StatusForbidden},
 		{"a token that nobody issued", "triplane-console.ABC", http.StatusUnauthorized},
 	} {
-		if code := ask(t, s, http.MethodPost, console.TokenPath, map[string]string{"Authorization": "Bearer " + c.token}).code; code != c.code {
+		if code := ask(t, s, http.MethodPost, console.TokenPath,
+			map[string]string{"Authorization": "Bearer " + c.token}).code; code != c.code {
 			t.Errorf("%s gets a token: %d", c.what, code)
 		}
 	}
@@ -271,7 +281,8 @@ func TestTokenOfTheCommand(t *testing.T) {
 	if err := json.Unmarshal(resp.body, &issued); err != nil {
 		t.Fatal(err)
 	}
-	if left := time.Until(issued.ExpirationTimestamp); left > console.TokenLifetime || left < console.TokenLifetime-time.Minute {
+	if left := time.Until(issued.ExpirationTimestamp); left > console.TokenLifetime ||
+		left < console.TokenLifetime-time.Minute {
 		t.Errorf("the token ends in %v", left)
 	}
 }

@@ -22,7 +22,8 @@ func TestLargeIntegers(t *testing.T) {
 		until(`document.querySelector('.editor textarea')?.value.includes(%q)`, "int: "+largeInteger),
 		chromedp.Click("#save"), reads(".result", "Written"))
 	b.quiet(t)
-	if got := s.Kubectl(t, "get", "resourceslice", "large", "-o", "jsonpath={.spec.devices[0].attributes.serial.int}"); got != largeInteger {
+	if got := s.Kubectl(t, "get", "resourceslice", "large", "-o",
+		"jsonpath={.spec.devices[0].attributes.serial.int}"); got != largeInteger {
 		t.Errorf("the editor wrote %s, want %s", got, largeInteger)
 	}
 }

@@ -53,7 +53,8 @@ func TestScreenshots(t *testing.T) {
 	b.do(t, size(1360, 860, false), visit(address(s)+console.Path, ""), chromedp.WaitVisible("#token"))
 	b.picture(t, "signin")
 	b.do(t, visit(address(s)+console.Path, signIn("admin-token")), reads(".user", "boss"), reads(".figures", "Memory"),
-		chromedp.SetValue("#path", "/apis/shop.example.com/v1/gadgets"), chromedp.Click(".ask button"), reads("#answer", "apiextensions-apiserver answers"))
+		chromedp.SetValue("#path", "/apis/shop.example.com/v1/gadgets"), chromedp.Click(".ask button"),
+		reads("#answer", "apiextensions-apiserver answers"))
 	traffic(t, s)
 	b.do(t, until(`(document.querySelector('.node[data-server="kube-apiserver"] polyline').getAttribute('points') ?? '').split(' ').length > 2`))
 	b.picture(t, "chain")
@@ -70,7 +71,8 @@ func TestScreenshots(t *testing.T) {
 	b.do(t, show("#/schema/apps/v1/Deployment"), reads(".schema", "Deployment"), chromedp.Click(`//summary[b="spec"]`))
 	b.picture(t, "schema-dark")
 	b.do(t, size(390, 800, false))
-	for _, fragment := range []string{"#/", "#/r/core/v1/configmaps?ns=many", "#/o/apps/v1/deployments/default/checkout", "#/access", "#/apis", "#/new"} {
+	for _, fragment := range []string{"#/", "#/r/core/v1/configmaps?ns=many",
+		"#/o/apps/v1/deployments/default/checkout", "#/access", "#/apis", "#/new"} {
 		b.do(t, show(fragment), until(`document.querySelector('main .view')?.childElementCount > 0`), until(`document.documentElement.scrollWidth <= 390 && document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth`))
 		b.picture(t, "narrow"+fmt.Sprint(len(fragment)))
 	}
@@ -91,7 +93,8 @@ func traffic(t *testing.T, s *harness.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths := []string{"/api/v1/namespaces/many/configmaps?limit=20", "/api/v1/namespaces/default/pods", "/apis/shop.example.com/v1/gadgets", "/version", "/apis/hidden.example.com/v1/things", "/nothing/here"}
+	paths := []string{"/api/v1/namespaces/many/configmaps?limit=20", "/api/v1/namespaces/default/pods",
+		"/apis/shop.example.com/v1/gadgets", "/version", "/apis/hidden.example.com/v1/things", "/nothing/here"}
 	weights := []int{9, 12, 7, 3, 1, 1}
 	for round, end := 0, time.Now().Add(40*time.Second); time.Now().Before(end); round++ {
 		for i, path := range paths {

@@ -22,7 +22,8 @@ func run(t *testing.T, s *harness.Server, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, s.Programs.Triplane, append(args, "--kubeconfig", s.Kubeconfig)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, s.Programs.Triplane, append(args, "--kubeconfig", s.Kubeconfig)...).
+		CombinedOutput()
 	if err != nil {
 		t.Fatalf("triplane %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -46,7 +47,8 @@ func ask(t *testing.T, s *harness.Server, method, path string, header map[string
 	for k, v := range header {
 		r.Header.Set(k, v)
 	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableCompression: true}, Timeout: patience,
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DisableCompression: true}, Timeout: patience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(r)
@@ -67,21 +69,25 @@ func TestFilesOfTheConsole(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, "--anonymous-auth=false")
 	for path, contentType := range map[string]string{
-		"/console/": "text/html", "/console/app.js": "text/javascript", "/console/style.css": "text/css", "/console/icon.svg": "image/svg+xml",
-		"/swagger-ui/": "text/html", "/swagger-ui/swagger-ui-bundle.js": "text/javascript", "/swagger-ui/LICENSE.txt": "text/plain",
+		"/console/": "text/html", "/console/app.js": "text/javascript", "/console/style.css": "text/css",
+		"/console/icon.svg": "image/svg+xml",
+		"/swagger-ui/":      "text/html", "/swagger-ui/swagger-ui-bundle.js": "text/javascript",
+		"/swagger-ui/LICENSE.txt": "text/plain",
 	} {
 		for _, encoding := range []string{"", "gzip"} {
 			resp := ask(t, s, http.MethodGet, path, map[string]string{"Accept-Encoding": encoding})
 			if resp.code != http.StatusOK || !strings.HasPrefix(resp.header.Get("Content-Type"), contentType) {
 				t.Errorf("%s: %d %s", path, resp.code, resp.header.Get("Content-Type"))
 			}
-			for name, want := range map[string]string{"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"} {
+			for name, want := range map[string]string{"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff",
+				"Referrer-Policy": "no-referrer"} {
 				if got := resp.header.Get(name); got != want {
 					t.Errorf("%s: %s is %q", path, name, got)
 				}
 			}
 			policy := resp.header.Get("Content-Security-Policy")
-			if !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") || !strings.Contains(policy, "default-src 'none'") {
+			if !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") ||
+				!strings.Contains(policy, "default-src 'none'") {
 				t.Errorf("%s: the policy is %q", path, policy)
 			}
 			if resp.header.Get("Set-Cookie") != "" {
@@ -90,7 +96,8 @@ func TestFilesOfTheConsole(t *testing.T) {
 		}
 	}
 	for path, code := range map[string]int{
-		"/console": 301, "/swagger-ui": 301, "/console/nothing": 404, "/console/../api": 404, "/console/assets/app.js": 404, "/swagger-ui/swagger-ui-bundle.js.gz": 404,
+		"/console": 301, "/swagger-ui": 301, "/console/nothing": 404, "/console/../api": 404,
+		"/console/assets/app.js": 404, "/swagger-ui/swagger-ui-bundle.js.gz": 404,
 		"/console/app.js/": 404, "/debug/chain": 401, "/debug/console/token": 401, "/api": 401,
 	} {
 		if resp := ask(t, s, http.MethodGet, path, nil); resp.code != code {
@@ -98,7 +105,8 @@ func TestFilesOfTheConsole(t *testing.T) {
 		}
 	}
 	tag := ask(t, s, http.MethodGet, "/console/app.js", nil).header.Get("ETag")
-	if resp := ask(t, s, http.MethodGet, "/console/app.js", map[string]string{"If-None-Match": tag}); resp.code != http.StatusNotModified {
+	if resp := ask(t, s, http.MethodGet, "/console/app.js",
+		map[string]string{"If-None-Match": tag}); resp.code != http.StatusNotModified {
 		t.Errorf("the same file again: %d", resp.code)
 	}
 }
@@ -139,7 +147,8 @@ func TestOtherSites(t *testing.T) {
 	t.Cleanup(evil.Close)
 	b := open(t)
 	var results map[string]string
-	b.do(t, visit(evil.URL, ""), until(`Object.keys(window.results ?? {}).length === 4`), chromedp.Evaluate(`window.results`, &results))
+	b.do(t, visit(evil.URL, ""), until(`Object.keys(window.results ?? {}).length === 4`),
+		chromedp.Evaluate(`window.results`, &results))
 	// A page does not see the answer to "create", and now and then Chromium gives it none, as the
 	// server ends connections of unknown clients. What counts is below: it is not created.
 	for _, name := range []string{"read", "delete", "socket"} {

@@ -26,7 +26,8 @@ func TestDependents(t *testing.T) {
 	objects := dynamic.NewForConfigOrDie(s.Config)
 	maps := objects.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default")
 	custom := objects.Resource(harness.Widgets).Namespace("default")
-	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
+	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground,
+		metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
 		t.Run(string(policy), func(t *testing.T) {
 			p := strings.ToLower(string(policy))
 			ctx := t.Context()
@@ -42,13 +43,15 @@ func TestDependents(t *testing.T) {
 			if policy == metav1.DeletePropagationOrphan {
 				for _, name := range []string{"-middle", "-shared"} {
 					o, err := maps.Get(ctx, p+name, metav1.GetOptions{})
-					if err != nil || slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == top.GetUID() }) {
+					if err != nil || slices.ContainsFunc(o.GetOwnerReferences(),
+						func(r metav1.OwnerReference) bool { return r.UID == top.GetUID() }) {
 						t.Errorf("%s: %v %v", p+name, o, err)
 					}
 				}
 				return
 			}
-			if _, err := maps.Get(ctx, p+"-middle", metav1.GetOptions{}); policy == metav1.DeletePropagationForeground && !apierrors.IsNotFound(err) {
+			if _, err := maps.Get(ctx, p+"-middle",
+				metav1.GetOptions{}); policy == metav1.DeletePropagationForeground && !apierrors.IsNotFound(err) {
 				t.Errorf("the dependent is there after its owner: %v", err)
 			}
 			harness.Gone(t, func() error { _, err := maps.Get(ctx, p+"-middle", metav1.GetOptions{}); return err })
@@ -68,18 +71,21 @@ func TestDependents(t *testing.T) {
 	t.Run("absent and in another namespace", func(t *testing.T) {
 		ctx := t.Context()
 		s.Kubectl(t, "create", "namespace", "elsewhere")
-		far := create(t, objects.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("elsewhere"), "ConfigMap", "far")
+		far := create(t, objects.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("elsewhere"),
+			"ConfigMap", "far")
 		never := far.DeepCopy()
 		never.SetUID(types.UID("00000000-0000-4000-8000-000000000000"))
 		create(t, custom, "Widget", "of-none", never)
 		create(t, maps, "ConfigMap", "of-far", far)
-		roles := objects.Resource(schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"})
+		roles := objects.Resource(schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1",
+			Resource: "clusterroles"})
 		create(t, roles, "ClusterRole", "scoped", far)
 		harness.Gone(t, func() error { _, err := custom.Get(ctx, "of-none", metav1.GetOptions{}); return err })
 		harness.Gone(t, func() error { _, err := maps.Get(ctx, "of-far", metav1.GetOptions{}); return err })
 		for _, name := range []string{"of-far", "scoped"} {
 			harness.Eventually(t, func() error {
-				events, err := client.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "reason=OwnerRefInvalidNamespace,involvedObject.name=" + name})
+				events, err := client.CoreV1().Events("default").List(ctx,
+					metav1.ListOptions{FieldSelector: "reason=OwnerRefInvalidNamespace,involvedObject.name=" + name})
 				if err == nil && len(events.Items) == 0 {
 					err = fmt.Errorf("no event of %s", name)
 				}
@@ -93,7 +99,8 @@ func TestDependents(t *testing.T) {
 }
 
 // create creates an object with owners, each of which waits for it.
-func create(t *testing.T, objects dynamic.ResourceInterface, kind, name string, owners ...*unstructured.Unstructured) *unstructured.Unstructured {
+func create(t *testing.T, objects dynamic.ResourceInterface, kind, name string,
+	owners ...*unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind}}
 	switch kind {
@@ -106,7 +113,8 @@ func create(t *testing.T, objects dynamic.ResourceInterface, kind, name string, 
 	block := true
 	var refs []metav1.OwnerReference
 	for _, o := range owners {
-		refs = append(refs, metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(), BlockOwnerDeletion: &block})
+		refs = append(refs, metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(),
+			UID: o.GetUID(), BlockOwnerDeletion: &block})
 	}
 	u.SetOwnerReferences(refs)
 	made, err := objects.Create(t.Context(), u, metav1.CreateOptions{})

@@ -34,19 +34,22 @@ func TestKubeletsGetCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := func(name, commonName string, groups ...string) *certificatesv1.CertificateSigningRequest {
-		der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: commonName, Organization: groups}}, key)
+		der, err := x509.CreateCertificateRequest(rand.Reader,
+			&x509.CertificateRequest{Subject: pkix.Name{CommonName: commonName, Organization: groups}}, key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seconds := int32(3600)
-		return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: certificatesv1.CertificateSigningRequestSpec{
-			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
-			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, ExpirationSeconds: &seconds,
-			Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature},
-		}}
+		return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: certificatesv1.CertificateSigningRequestSpec{
+				Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+				SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, ExpirationSeconds: &seconds,
+				Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature},
+			}}
 	}
 	requests := client.CertificatesV1().CertificateSigningRequests()
-	if _, err := requests.Create(ctx, request("node", "system:node:n", "system:nodes"), metav1.CreateOptions{}); err != nil {
+	if _, err := requests.Create(ctx, request("node", "system:node:n", "system:nodes"),
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	var issued []byte
@@ -74,7 +77,8 @@ func TestKubeletsGetCertificates(t *testing.T) {
 	config := rest.AnonymousClientConfig(s.Config)
 	config.CertData, config.KeyData = issued, keyPEM
 	node := kubernetes.NewForConfigOrDie(config)
-	if _, err := node.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{}); err != nil {
+	if _, err := node.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}},
+		metav1.CreateOptions{}); err != nil {
 		t.Errorf("the node cannot use its certificate: %v", err)
 	}
 
@@ -85,9 +89,10 @@ func TestKubeletsGetCertificates(t *testing.T) {
 	s.Kubectl(t, "certificate", "approve", "wrong")
 	harness.Eventually(t, func() error {
 		csr, err := requests.Get(ctx, "wrong", metav1.GetOptions{})
-		if err == nil && !slices.ContainsFunc(csr.Status.Conditions, func(c certificatesv1.CertificateSigningRequestCondition) bool {
-			return c.Type == certificatesv1.CertificateFailed
-		}) {
+		if err == nil && !slices.ContainsFunc(csr.Status.Conditions,
+			func(c certificatesv1.CertificateSigningRequestCondition) bool {
+				return c.Type == certificatesv1.CertificateFailed
+			}) {
 			err = fmt.Errorf("not refused: %v", csr.Status)
 		}
 		return err

@@ -51,11 +51,15 @@ func TestNamespacesAreEmptied(t *testing.T) {
 		}
 		return nil
 	})
-	if maps, err := client.CoreV1().ConfigMaps("full").List(ctx, metav1.ListOptions{}); err != nil || len(maps.Items) != 0 {
+	if maps, err := client.CoreV1().ConfigMaps("full").List(ctx, metav1.ListOptions{}); err != nil ||
+		len(maps.Items) != 0 {
 		t.Errorf("config maps are left: %v %v", maps.Items, err)
 	}
 	s.Kubectl(t, "-n", "full", "patch", "widget", "w", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	harness.Gone(t, func() error { _, err := client.CoreV1().Namespaces().Get(ctx, "full", metav1.GetOptions{}); return err })
+	harness.Gone(t, func() error {
+		_, err := client.CoreV1().Namespaces().Get(ctx, "full", metav1.GetOptions{})
+		return err
+	})
 }
 
 // TestPodsGoFirst deletes a namespace with a pod that a finalizer holds: what guards
@@ -119,11 +123,13 @@ func TestNamespacesHaveWhatPodsNeed(t *testing.T) {
 	s.Kubectl(t, "-n", "new", "run", "pod", "--image=image")
 
 	s.KubectlIn(t, `{"apiVersion":"v1","kind":"Secret","type":"kubernetes.io/service-account-token",
-		"metadata":{"name":"token","namespace":"new","annotations":{"kubernetes.io/service-account.name":"default"}}}`, "create", "-f", "-")
+		"metadata":{"name":"token","namespace":"new","annotations":{"kubernetes.io/service-account.name":"default"}}}`,
+		"create", "-f", "-")
 	var token string
 	harness.Eventually(t, func() error {
 		secret, err := client.CoreV1().Secrets("new").Get(ctx, "token", metav1.GetOptions{})
-		if err == nil && (len(secret.Data["token"]) == 0 || len(secret.Data["ca.crt"]) == 0 || string(secret.Data["namespace"]) != "new") {
+		if err == nil && (len(secret.Data["token"]) == 0 || len(secret.Data["ca.crt"]) == 0 ||
+			string(secret.Data["namespace"]) != "new") {
 			err = fmt.Errorf("incomplete: %v", secret.Data)
 		}
 		if err == nil {
@@ -131,7 +137,8 @@ func TestNamespacesHaveWhatPodsNeed(t *testing.T) {
 		}
 		return err
 	})
-	review, err := client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
+	review, err := client.AuthenticationV1().TokenReviews().Create(ctx,
+		&authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	if err != nil || review.Status.User.Username != "system:serviceaccount:new:default" {
 		t.Errorf("the token is of %v, %v", review.Status, err)
 	}

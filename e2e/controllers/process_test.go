@@ -61,7 +61,8 @@ func TestControllersStepAside(t *testing.T) {
 	harness.Eventually(t, status("1"))
 	lease := func(seconds int) string {
 		return fmt.Sprintf(`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"kube-controller-manager","namespace":"kube-system"},
-			"spec":{"holderIdentity":"other","leaseDurationSeconds":%d,"renewTime":%q}}`, seconds, time.Now().UTC().Format(metav1.RFC3339Micro))
+			"spec":{"holderIdentity":"other","leaseDurationSeconds":%d,"renewTime":%q}}`, seconds,
+			time.Now().UTC().Format(metav1.RFC3339Micro))
 	}
 	s.KubectlIn(t, lease(3600), "apply", "-f", "-")
 	harness.Eventually(t, status("0"))

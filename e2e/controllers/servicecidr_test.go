@@ -29,7 +29,8 @@ func TestMoreClusterIPs(t *testing.T) {
 	services, cidrs := client.CoreV1().Services("default"), client.NetworkingV1().ServiceCIDRs()
 	create := func(name string) (*corev1.Service, error) {
 		return services.Create(t.Context(), &corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 		}, metav1.CreateOptions{})
 	}
 	for i := range 5 { // kubernetes has the sixth
@@ -40,7 +41,8 @@ func TestMoreClusterIPs(t *testing.T) {
 	if _, err := create("second"); err == nil {
 		t.Fatal("the range is not full")
 	}
-	more := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "more"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"10.97.0.0/28"}}}
+	more := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "more"},
+		Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"10.97.0.0/28"}}}
 	if _, err := cidrs.Create(t.Context(), more, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,8 @@ func TestMoreClusterIPs(t *testing.T) {
 			t.Fatal(err)
 		}
 		ready := apimeta.FindStatusCondition(got.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
-		if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != networkingv1.ServiceCIDRReasonTerminating {
+		if ready == nil || ready.Status != metav1.ConditionFalse ||
+			ready.Reason != networkingv1.ServiceCIDRReasonTerminating {
 			return fmt.Errorf("it is %+v", got.Status)
 		}
 		return nil
@@ -85,7 +88,8 @@ func TestMoreClusterIPs(t *testing.T) {
 	}
 
 	// The range of the command line is given up like any other.
-	other := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"10.98.0.0/28"}}}
+	other := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "other"},
+		Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"10.98.0.0/28"}}}
 	if _, err := cidrs.Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

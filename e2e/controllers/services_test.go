@@ -53,7 +53,8 @@ metadata: {name: unmanaged}
 spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 `, "apply", "-f", "-")
 	slicesOf := func(service string) ([]discoveryv1.EndpointSlice, error) {
-		list, err := client.DiscoveryV1().EndpointSlices("default").List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
+		list, err := client.DiscoveryV1().EndpointSlices("default").List(ctx,
+			metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
 		if err != nil {
 			return nil, err
 		}
@@ -101,13 +102,15 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 	allowed(1)
 	harness.Eventually(t, func() error { // nothing says how many pods without a controller there should be
 		b, err := client.PolicyV1().PodDisruptionBudgets("default").Get(ctx, "unmanaged", metav1.GetOptions{})
-		if err == nil && (b.Status.ExpectedPods != 0 || b.Status.CurrentHealthy != 2 || len(b.Status.Conditions) == 0 || b.Status.Conditions[0].Reason != policyv1.InsufficientPodsReason) {
+		if err == nil && (b.Status.ExpectedPods != 0 || b.Status.CurrentHealthy != 2 || len(b.Status.Conditions) == 0 ||
+			b.Status.Conditions[0].Reason != policyv1.InsufficientPodsReason) {
 			err = fmt.Errorf("status %v", b.Status)
 		}
 		if err != nil {
 			return err
 		}
-		events, err := client.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "reason=UnmanagedPods,involvedObject.name=unmanaged"})
+		events, err := client.CoreV1().Events("default").List(ctx,
+			metav1.ListOptions{FieldSelector: "reason=UnmanagedPods,involvedObject.name=unmanaged"})
 		if err == nil && len(events.Items) == 0 {
 			err = errors.New("no event")
 		}
@@ -119,7 +122,8 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 		{"PreferSameNode", "z", `{"forZones":[{"name":"z"}],"forNodes":[{"name":"n"}]}`},
 		{"PreferSameNode", "y", `{"forZones":[{"name":"y"}],"forNodes":[{"name":"n"}]}`},
 	} {
-		s.Kubectl(t, "patch", "service", "web", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"trafficDistribution":%q}}`, c.distribution))
+		s.Kubectl(t, "patch", "service", "web", "--type=merge", "-p",
+			fmt.Sprintf(`{"spec":{"trafficDistribution":%q}}`, c.distribution))
 		s.Kubectl(t, "label", "node", "n", "--overwrite", "topology.kubernetes.io/zone="+c.zone)
 		harness.Eventually(t, func() error {
 			list, err := slicesOf("web")

@@ -97,15 +97,18 @@ func TestSimulatedDeployment(t *testing.T) {
 	for _, p := range pods {
 		owner := metav1.GetControllerOf(&p)
 		hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
-		if owner == nil || owner.Kind != "ReplicaSet" || owner.Name != "w-"+hash || !strings.HasPrefix(p.Name, "w-"+hash+"-") {
+		if owner == nil || owner.Kind != "ReplicaSet" || owner.Name != "w-"+hash ||
+			!strings.HasPrefix(p.Name, "w-"+hash+"-") {
 			t.Errorf("pod %s with the hash %s has the owner %v", p.Name, hash, owner)
 		}
-		if p.Status.Phase != corev1.PodRunning || !p.Status.ContainerStatuses[0].Ready || p.Status.PodIP == "" || p.Spec.NodeName != "" {
+		if p.Status.Phase != corev1.PodRunning || !p.Status.ContainerStatuses[0].Ready || p.Status.PodIP == "" ||
+			p.Spec.NodeName != "" {
 			t.Errorf("pod %s: %+v", p.Name, p.Status)
 		}
 	}
 	harness.Eventually(t, func() error {
-		if out := s.Kubectl(t, "get", "endpointslices", "-l", "kubernetes.io/service-name=w", "-o", "jsonpath={.items[*].endpoints[*].conditions.ready}"); out != "true true true" {
+		if out := s.Kubectl(t, "get", "endpointslices", "-l", "kubernetes.io/service-name=w", "-o",
+			"jsonpath={.items[*].endpoints[*].conditions.ready}"); out != "true true true" {
 			return fmt.Errorf("endpoints are ready: %q", out)
 		}
 		return nil
@@ -120,7 +123,8 @@ func TestSimulatedDeployment(t *testing.T) {
 	s.Kubectl(t, "rollout", "status", "deployment/w", "--timeout=60s")
 	awaitPods(t, client, 1, "one")
 	d, err := client.AppsV1().Deployments("default").Get(t.Context(), "w", metav1.GetOptions{})
-	if err != nil || d.Annotations["deployment.kubernetes.io/revision"] != "3" || d.Status.ObservedGeneration != d.Generation {
+	if err != nil || d.Annotations["deployment.kubernetes.io/revision"] != "3" ||
+		d.Status.ObservedGeneration != d.Generation {
 		t.Errorf("after the rollback: %v %+v, %v", d.Annotations, d.Status, err)
 	}
 
@@ -190,7 +194,8 @@ func TestSimulatedJobs(t *testing.T) {
 	s.KubectlIn(t, workload("Job", "  completions: 5\n  parallelism: 2\n  completionMode: Indexed\n"), "apply", "-f", "-")
 	s.Kubectl(t, "wait", "--for=condition=complete", "job/w", "--timeout=60s")
 	job := jobOf(t, client)
-	if job.Status.Succeeded != 5 || job.Status.CompletedIndexes != "0-4" || job.Status.CompletionTime == nil || job.Status.Active != 0 {
+	if job.Status.Succeeded != 5 || job.Status.CompletedIndexes != "0-4" || job.Status.CompletionTime == nil ||
+		job.Status.Active != 0 {
 		t.Errorf("complete: %+v", job.Status)
 	}
 	s.Kubectl(t, "delete", "job/w", "--timeout=60s")
@@ -224,7 +229,8 @@ func TestNothingIsSimulatedByDefault(t *testing.T) {
 	t.Parallel()
 	s, client := harness.StartControlled(t)
 	s.KubectlIn(t, workload("ReplicaSet", "  replicas: 1\n"), "apply", "-f", "-")
-	if _, err := client.RbacV1().ClusterRoles().Get(t.Context(), "system:controller:workload-simulator", metav1.GetOptions{}); err == nil {
+	if _, err := client.RbacV1().ClusterRoles().Get(t.Context(), "system:controller:workload-simulator",
+		metav1.GetOptions{}); err == nil {
 		t.Error("the role exists")
 	}
 	// The garbage collector works, so the other controllers run.
@@ -232,7 +238,8 @@ func TestNothingIsSimulatedByDefault(t *testing.T) {
 	s.KubectlIn(t, m, "create", "-f", "-")
 	s.Kubectl(t, "wait", "--for=delete", "configmap/orphan", "--timeout=60s")
 	var rs appsv1.ReplicaSet
-	if err := json.Unmarshal([]byte(s.Kubectl(t, "get", "rs/w", "-o", "json")), &rs); err != nil || rs.Status.Replicas != 0 || rs.Status.ObservedGeneration != 0 {
+	if err := json.Unmarshal([]byte(s.Kubectl(t, "get", "rs/w", "-o", "json")), &rs); err != nil ||
+		rs.Status.Replicas != 0 || rs.Status.ObservedGeneration != 0 {
 		t.Errorf("%+v, %v", rs.Status, err)
 	}
 }

@@ -39,7 +39,8 @@ func TestQuotasRecover(t *testing.T) {
 	used("secrets", "1")
 	used("requests.cpu", "0")
 	s.Kubectl(t, "-n", "small", "create", "secret", "generic", "a")
-	if out, err := s.TryKubectl(t, "", "-n", "small", "create", "secret", "generic", "b"); err == nil || !strings.Contains(out, "exceeded quota: q") {
+	if out, err := s.TryKubectl(t, "", "-n", "small", "create", "secret", "generic", "b"); err == nil ||
+		!strings.Contains(out, "exceeded quota: q") {
 		t.Errorf("a third secret: %s", out)
 	}
 	s.Kubectl(t, "-n", "small", "delete", "secret", "a")
@@ -53,9 +54,13 @@ func TestQuotasRecover(t *testing.T) {
 	used("count/widgets.example.com", "0")
 
 	pod := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"small"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"300m"}}}]}}`
-	harness.Eventually(t, func() error { _, err := s.TryKubectl(t, pod, "create", "-f", "-"); return err }) // with its account
+	harness.Eventually(t, func() error {
+		_, err := s.TryKubectl(t, pod, "create", "-f", "-")
+		return err
+	}) // with its account
 	used("requests.cpu", "300m")
-	s.Kubectl(t, "-n", "small", "patch", "pod", "p", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Succeeded"}}`)
+	s.Kubectl(t, "-n", "small", "patch", "pod", "p", "--subresource=status", "--type=merge", "-p",
+		`{"status":{"phase":"Succeeded"}}`)
 	used("requests.cpu", "0")
 }
 

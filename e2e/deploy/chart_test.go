@@ -32,21 +32,26 @@ var chartModes = map[string][]string{
 	"three": {"replicas=3", "store.volume.storageClass=fast", "store.volume.size=1.5Ti", "keys.secret=own"},
 	"etcd":  {"replicas=2", "store.type=etcd", "store.etcd.servers={https://etcd-0.etcd:2379,https://etcd-1.etcd:2379}", "store.etcd.secret=etcd", "controllers=none"},
 	// The etcd of another API server, with another prefix.
-	"shared": {"store.type=etcd", "store.etcd.servers={http://etcd.kube-system.svc:2379}", "extraArgs={--etcd-prefix=/other,--v=3}", "podDisruptionBudget.enabled=false"},
-	"sql":    {"store.type=postgres", "store.postgres.url=postgres://triplane@db.example.com/triplane?sslmode=verify-full", "store.postgres.passwordSecret=db"},
+	"shared": {"store.type=etcd", "store.etcd.servers={http://etcd.kube-system.svc:2379}",
+		"extraArgs={--etcd-prefix=/other,--v=3}", "podDisruptionBudget.enabled=false"},
+	"sql": {"store.type=postgres", "store.postgres.url=postgres://triplane@db.example.com/triplane?sslmode=verify-full", "store.postgres.passwordSecret=db"},
 	"all": {
-		"hostname=api.example.com", "tls.hosts={api.example.com}", "tls.issuer.name=company", "tls.issuer.kind=ClusterIssuer",
-		"serviceMonitor.enabled=true", "serviceMonitor.tokenSecret=prometheus", "serviceMonitor.labels.release=monitoring",
+		"hostname=api.example.com", "tls.hosts={api.example.com}", "tls.issuer.name=company",
+		"tls.issuer.kind=ClusterIssuer",
+		"serviceMonitor.enabled=true", "serviceMonitor.tokenSecret=prometheus",
+		"serviceMonitor.labels.release=monitoring",
 		"service.type=LoadBalancer", "service.port=443", "service.annotations.example\\.com/pool=public",
 		"image.repository=registry.example.com/triplane", "image.tag=v1.2.3", "image.pullSecrets={registry}",
 		"topologySpread.whenUnsatisfiable=ScheduleAnyway", "priorityClassName=system-cluster-critical",
-		"podLabels.team=api", "podAnnotations.example\\.com/note=x", "nodeSelector.disk=fast", "tolerations[0].operator=Exists",
+		"podLabels.team=api", "podAnnotations.example\\.com/note=x", "nodeSelector.disk=fast",
+		"tolerations[0].operator=Exists",
 		"affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight=1",
 		"affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].key=a",
 		"affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].operator=Exists",
 		"extraEnv[0].name=GOMEMLIMIT", "extraEnv[0].value=1GiB",
 		"extraVolumes[0].name=audit", "extraVolumes[0].configMap.name=audit",
-		"extraVolumeMounts[0].name=audit", "extraVolumeMounts[0].mountPath=/etc/audit", "extraArgs={--audit-policy-file=/etc/audit/policy.yaml}",
+		"extraVolumeMounts[0].name=audit", "extraVolumeMounts[0].mountPath=/etc/audit",
+		"extraArgs={--audit-policy-file=/etc/audit/policy.yaml}",
 	},
 }
 
@@ -119,7 +124,8 @@ func TestChartModes(t *testing.T) {
 	for module, file := range crds {
 		s.Kubectl(t, "create", "-f", filepath.Join(harness.Module(t, module), file))
 	}
-	s.Kubectl(t, "wait", "--for=condition=Established", "--timeout=30s", "crd/certificates.cert-manager.io", "crd/servicemonitors.monitoring.coreos.com")
+	s.Kubectl(t, "wait", "--for=condition=Established", "--timeout=30s", "crd/certificates.cert-manager.io",
+		"crd/servicemonitors.monitoring.coreos.com")
 	for name, values := range chartModes {
 		if out, err := helm(t, nil, values, "lint", "--strict", chartDir); err != nil {
 			t.Errorf("%s: helm lint: %v\n%s", name, err, out)
@@ -136,7 +142,8 @@ func TestChartModes(t *testing.T) {
 		for _, mode := range []string{"enforce", "warn"} { // applying a workload warns of its pods
 			s.Kubectl(t, "label", "namespace", name, "pod-security.kubernetes.io/"+mode+"=restricted")
 		}
-		if out := s.KubectlIn(t, manifest, "apply", "--server-side", "--validate=strict", "-f", "-"); strings.Contains(out, "Warning") {
+		if out := s.KubectlIn(t, manifest, "apply", "--server-side", "--validate=strict", "-f",
+			"-"); strings.Contains(out, "Warning") {
 			t.Errorf("%s: %s", name, out)
 		}
 	}
@@ -167,7 +174,8 @@ func TestChartRejectsWrongValues(t *testing.T) {
 			t.Errorf("%s: %v, want %q\n%s", values, err, want, out)
 		}
 	}
-	if out, err := helm(t, nil, nil, "template", strings.Repeat("a", 41), chartDir); err == nil || !strings.Contains(out, "at most 40 characters") {
+	if out, err := helm(t, nil, nil, "template", strings.Repeat("a", 41), chartDir); err == nil ||
+		!strings.Contains(out, "at most 40 characters") {
 		t.Errorf("a long name: %v\n%s", err, out)
 	}
 }
@@ -190,8 +198,10 @@ func TestChartReleases(t *testing.T) {
 		t.Helper()
 		return s.Kubectl(t, "get", "statefulset/triplane", "-n", "api", "-o", "jsonpath={.metadata.uid} {.spec.replicas} {.status.updateRevision}")
 	}
-	harness.Expect(t, run("install", "triplane", chartDir, "--wait"), "exec triplane-0 -- triplane kubeconfig --data-dir /data", "triplane member list")
-	if left := s.Kubectl(t, "get", "job,role,rolebinding,serviceaccount", "-n", "api", "-o", "name"); strings.TrimSpace(left) != "serviceaccount/default" {
+	harness.Expect(t, run("install", "triplane", chartDir, "--wait"),
+		"exec triplane-0 -- triplane kubeconfig --data-dir /data", "triplane member list")
+	if left := s.Kubectl(t, "get", "job,role,rolebinding,serviceaccount", "-n", "api", "-o",
+		"name"); strings.TrimSpace(left) != "serviceaccount/default" {
 		t.Errorf("hooks remain: %s", left)
 	}
 	one := set()
@@ -202,7 +212,8 @@ func TestChartReleases(t *testing.T) {
 	}
 	claims := s.Kubectl(t, "get", "persistentvolumeclaims", "-n", "api", "-o", "name")
 	harness.Expect(t, claims, "data-triplane-0", "data-triplane-1", "data-triplane-2")
-	if jobs := s.Kubectl(t, "get", "events", "-n", "api", "-o", "jsonpath={.items[?(@.involvedObject.kind=='Job')].reason}"); strings.Count(jobs, "SuccessfulCreate") > 1 {
+	if jobs := s.Kubectl(t, "get", "events", "-n", "api", "-o",
+		"jsonpath={.items[?(@.involvedObject.kind=='Job')].reason}"); strings.Count(jobs, "SuccessfulCreate") > 1 {
 		t.Errorf("the upgrade ran a hook: %s", jobs)
 	}
 	run("rollback", "triplane", "1", "--wait")
@@ -236,10 +247,12 @@ func TestChartKeys(t *testing.T) {
 	harness.Expect(t, run(job, "/data", t.TempDir()), "Secret api/triplane-keys created")
 	first := secretData(t, client, "api", "triplane-keys")
 	harness.Expect(t, run(job, "/data", t.TempDir()), "Secret api/triplane-keys kept, because it exists")
-	if second := secretData(t, client, "api", "triplane-keys"); fmt.Sprint(first) != fmt.Sprint(second) || len(first) != 10 {
+	if second := secretData(t, client, "api", "triplane-keys"); fmt.Sprint(first) != fmt.Sprint(second) ||
+		len(first) != 10 {
 		t.Errorf("the keys changed, or are not ten but %d", len(first))
 	}
-	out, err := exec.CommandContext(t.Context(), s.Programs.Kubectl, "--kubeconfig", account, "get", "secrets", "-n", "api").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), s.Programs.Kubectl, "--kubeconfig", account, "get", "secrets", "-n",
+		"api").CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || !strings.Contains(string(out), "Forbidden") {
 		t.Errorf("the Job may read Secrets: %v %s", err, out)

@@ -84,7 +84,8 @@ func TestCommandLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys := filepath.Join(t.TempDir(), "pki")
-	if _, err := pki.Ensure(keys, pki.Config{Names: []string{"localhost"}, FrontProxy: "front-proxy-client"}); err != nil {
+	if _, err := pki.Ensure(keys, pki.Config{Names: []string{"localhost"},
+		FrontProxy: "front-proxy-client"}); err != nil {
 		t.Fatal(err)
 	}
 	admin, err := tls.LoadX509KeyPair(filepath.Join(keys, "admin.crt"), filepath.Join(keys, "admin.key"))
@@ -94,7 +95,8 @@ func TestCommandLines(t *testing.T) {
 	egress := strings.ReplaceAll(`{apiVersion: apiserver.k8s.io/v1beta1, kind: EgressSelectorConfiguration, egressSelections: [{name: cluster,
 		connection: {proxyProtocol: HTTPConnect, transport: {tcp: {url: "https://127.0.0.1:6443",
 		tlsConfig: {caBundle: PKI/ca.crt, clientCert: PKI/admin.crt, clientKey: PKI/admin.key}}}}}]}`, "PKI", keys)
-	if err := os.WriteFile(filepath.Join(keys, "egress.yaml"), []byte(strings.ReplaceAll(egress, "\t", " ")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(keys, "egress.yaml"), []byte(strings.ReplaceAll(egress, "\t", " ")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
@@ -108,7 +110,8 @@ func TestCommandLines(t *testing.T) {
 			if err := p.Terminate(t); err != nil {
 				t.Error(err)
 			}
-			if strings.Contains(p.Output(), "\nE") || strings.Contains(p.Output(), "\nW") || strings.Contains(p.Output(), "Warning") {
+			if strings.Contains(p.Output(), "\nE") || strings.Contains(p.Output(), "\nW") ||
+				strings.Contains(p.Output(), "Warning") {
 				t.Errorf("it warned:\n%s", p.Output())
 			}
 			if files, _ := os.ReadDir(folder); len(files) > 0 {
@@ -127,7 +130,8 @@ func TestCommandLines(t *testing.T) {
 // awaitReadyz returns when the server says that it is ready.
 func awaitReadyz(t *testing.T, p *harness.Process, url string, cert tls.Certificate) {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{cert}}}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
+		Certificates: []tls.Certificate{cert}}}}
 	defer client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

@@ -64,7 +64,10 @@ func serviceArgs(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(options, func(o *unit.UnitOption) bool { return o.Section == "Service" && o.Name == "ExecStart" })
+	i := slices.IndexFunc(options, func(o *unit.UnitOption) bool {
+		return o.Section == "Service" &&
+			o.Name == "ExecStart"
+	})
 	if i < 0 {
 		t.Fatal("the unit starts nothing")
 	}
@@ -79,7 +82,8 @@ func imageArgs(t *testing.T) (args []string) {
 	if err := json.Unmarshal([]byte(cmd), &args); err != nil {
 		t.Fatalf("CMD %s: %v", cmd, err)
 	}
-	for _, want := range []string{"\nRUN make build ", "\nFROM scratch\n", "\nUSER 65532:65532\n", "\nENTRYPOINT [\"triplane\"]\n"} {
+	for _, want := range []string{"\nRUN make build ", "\nFROM scratch\n", "\nUSER 65532:65532\n",
+		"\nENTRYPOINT [\"triplane\"]\n"} {
 		if !strings.Contains(dockerfile, want) {
 			t.Errorf("the Dockerfile has no %q", want)
 		}
@@ -151,7 +155,8 @@ func TestDeployedObjects(t *testing.T) {
 	}
 	apply("sample-apiserver/sample-apiserver.yaml", "sample-apiserver/apiservices.yaml",
 		"static-pod/kube-apiserver.yaml", "monitoring/rbac.yaml", "examples/crds", "examples/apiservices")
-	s.Kubectl(t, "wait", "--for=condition=Established", "--timeout=30s", "crd/gardens.example.com", "crd/regions.example.com")
+	s.Kubectl(t, "wait", "--for=condition=Established", "--timeout=30s", "crd/gardens.example.com",
+		"crd/regions.example.com")
 	apply("examples/objects")
 	harness.Expect(t, s.Kubectl(t, "get", "gardens"), "loam", "3")
 	s.Kubectl(t, "scale", "garden/front", "--replicas=2")
@@ -164,7 +169,8 @@ func TestDeployedObjects(t *testing.T) {
 // TestServiceIsNotified is systemd for a unit of Type=notify: it hears that the server is ready,
 // and that it stops.
 func TestServiceIsNotified(t *testing.T) {
-	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})
+	socket, err := net.ListenUnixgram("unixgram",
+		&net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +189,8 @@ func TestServiceIsNotified(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", socket.LocalAddr().String())
 	s := harness.Start(t)
 	hear("READY=1")
-	out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, "kubeconfig", "--data-dir", s.DataDir, "--server", "https://triplane.example.com").Output()
+	out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, "kubeconfig", "--data-dir", s.DataDir, "--server",
+		"https://triplane.example.com").Output()
 	if err != nil || !strings.Contains(string(out), "server: https://triplane.example.com\n") {
 		t.Errorf("%v, the kubeconfig is\n%s", err, out)
 	}

@@ -47,7 +47,8 @@ func newStatefulSet(t *testing.T) *statefulSet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, three := servers(t, render(t, "api", "controllers=none")), servers(t, render(t, "api", "controllers=none", "replicas=3"))
+	one, three := servers(t, render(t, "api", "controllers=none")),
+		servers(t, render(t, "api", "controllers=none", "replicas=3"))
 	args := strings.Join(one.Containers[0].Args, "\n")
 	if other := strings.Join(three.Containers[0].Args, "\n"); args != other {
 		t.Fatalf("the arguments depend on the number of servers:\n%s\n%s", args, other)
@@ -82,7 +83,8 @@ func (s *statefulSet) start(i, found int) *member {
 		here[i] = strings.NewReplacer(names...).Replace(here[i])
 	}
 	m.Process = harness.StartProgram(s.t, s.program, append(here, "--data-dir", m.data, "--bind-address=127.0.0.1",
-		fmt.Sprintf("--secure-port=%d", m.port), "--shutdown-delay-duration=0", fmt.Sprintf("--embedded-etcd-peer-listen=https://127.0.0.1:%d", m.peer))...)
+		fmt.Sprintf("--secure-port=%d", m.port), "--shutdown-delay-duration=0",
+		fmt.Sprintf("--embedded-etcd-peer-listen=https://127.0.0.1:%d", m.peer))...)
 	return m
 }
 
@@ -108,7 +110,8 @@ func (s *statefulSet) check(phase string, serving ...int) {
 	for _, i := range serving {
 		name := fmt.Sprintf("%s-%d", phase, i)
 		harness.Eventually(s.t, func() error {
-			_, err := s.client(i).CoreV1().ConfigMaps("default").Create(s.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+			_, err := s.client(i).CoreV1().ConfigMaps("default").Create(s.t.Context(),
+				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 			if apierrors.IsAlreadyExists(err) { // an attempt was not answered
 				return nil
 			}
@@ -119,7 +122,8 @@ func (s *statefulSet) check(phase string, serving ...int) {
 	for _, i := range serving {
 		for _, m := range s.members {
 			for name := range strings.FieldsSeq(m.written) {
-				if _, err := s.client(i).CoreV1().ConfigMaps("default").Get(s.t.Context(), name, metav1.GetOptions{}); err != nil {
+				if _, err := s.client(i).CoreV1().ConfigMaps("default").Get(s.t.Context(), name,
+					metav1.GetOptions{}); err != nil {
 					s.t.Errorf("%s: %s at triplane-%d: %v", phase, name, i, err)
 				}
 			}
@@ -132,7 +136,8 @@ func (s *statefulSet) member(i int, args ...string) string {
 	s.t.Helper()
 	var out []byte
 	harness.Eventually(s.t, func() (err error) { // not while another member has just come
-		out, err = exec.CommandContext(s.t.Context(), s.program, append([]string{"member", "--data-dir", s.members[i].data}, args...)...).CombinedOutput()
+		out, err = exec.CommandContext(s.t.Context(), s.program,
+			append([]string{"member", "--data-dir", s.members[i].data}, args...)...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("member %v: %w\n%s", args, err, out)
 		}
@@ -169,7 +174,8 @@ func TestDeployedMembers(t *testing.T) {
 	if err := s.start(0, 2).Wait(t, waitForExit); err == nil {
 		t.Error("a server whose volume was lost starts as a new one")
 	}
-	harness.Expect(t, s.members[0].Output(), "member triplane-0 (", "already exists: remove it with \"triplane member remove\"")
+	harness.Expect(t, s.members[0].Output(), "member triplane-0 (",
+		"already exists: remove it with \"triplane member remove\"")
 	s.check("two", 1, 2)
 	s.member(1, "remove", "triplane-0")
 	s.start(0, 2)
@@ -207,7 +213,8 @@ func TestMembersWaitForTheFirst(t *testing.T) {
 	s.check("both", 0, 1)
 
 	s = newStatefulSet(t)
-	s.args = append(s.args, "--join=https://255.255.255.255:6443", "--storage-initialization-timeout=1s") // cannot be connected to
+	s.args = append(s.args, "--join=https://255.255.255.255:6443",
+		"--storage-initialization-timeout=1s") // cannot be connected to
 	first := s.start(0, 0)
 	if err := first.Wait(t, waitForExit); err == nil {
 		t.Error("it creates a cluster")

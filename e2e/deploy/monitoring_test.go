@@ -23,7 +23,8 @@ func checkMonitoring(t *testing.T, s *harness.Server) {
 	t.Helper()
 	var token string
 	harness.Eventually(t, func() error {
-		token = s.Kubectl(t, "get", "secret", "prometheus", "-n", "monitoring", "-o", "go-template={{.data.token | base64decode}}")
+		token = s.Kubectl(t, "get", "secret", "prometheus", "-n", "monitoring", "-o",
+			"go-template={{.data.token | base64decode}}")
 		if strings.Count(token, ".") != 2 {
 			return fmt.Errorf("no token yet: %s", token)
 		}

@@ -24,7 +24,8 @@ import (
 // copyKeys runs the command of the chart's containers that copies the keys of a cluster to a data directory.
 func copyKeys(t *testing.T, program string, args ...string) {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), program, append([]string{"keys"}, args...)...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), program, append([]string{"keys"}, args...)...).
+		CombinedOutput(); err != nil {
 		t.Fatalf("keys %v: %v\n%s", args, err, out)
 	}
 }
@@ -44,9 +45,11 @@ func TestDeployedReplicas(t *testing.T) {
 	etcd := harness.StartEtcd(t)
 	var replicas []*harness.Process
 	balancer := balance(t)
-	config := &restclient.Config{Host: "https://" + balancer.address, QPS: -1, TLSClientConfig: restclient.TLSClientConfig{
-		CAFile: filepath.Join(keys, "ca.crt"), ServerName: "triplane.api.svc", CertFile: filepath.Join(keys, "admin.crt"), KeyFile: filepath.Join(keys, "admin.key"),
-	}}
+	config := &restclient.Config{Host: "https://" + balancer.address, QPS: -1,
+		TLSClientConfig: restclient.TLSClientConfig{
+			CAFile: filepath.Join(keys, "ca.crt"), ServerName: "triplane.api.svc",
+			CertFile: filepath.Join(keys, "admin.crt"), KeyFile: filepath.Join(keys, "admin.key"),
+		}}
 	args := servers(t, render(t, "api", chartModes["etcd"]...)).Containers[0].Args
 	for range 3 {
 		port, dir := harness.FreePort(t), t.TempDir()
@@ -61,7 +64,8 @@ func TestDeployedReplicas(t *testing.T) {
 			}
 			here = append(here, arg)
 		}
-		here = append(here, "--data-dir", dir, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port), "--shutdown-delay-duration=200ms")
+		here = append(here, "--data-dir", dir, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
+			"--shutdown-delay-duration=200ms")
 		replicas = append(replicas, harness.StartProgram(t, p.Triplane, here...))
 		balancer.add(fmt.Sprintf("127.0.0.1:%d", port))
 	}
@@ -81,7 +85,8 @@ func TestDeployedReplicas(t *testing.T) {
 		t.Error(err)
 	}
 	write("one")
-	list, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name!=kube-root-ca.crt"})
+	list, err := client.CoreV1().ConfigMaps("default").List(t.Context(),
+		metav1.ListOptions{FieldSelector: "metadata.name!=kube-root-ca.crt"})
 	if err != nil || len(list.Items) != 3 {
 		t.Errorf("%d objects, %v", len(list.Items), err)
 	}

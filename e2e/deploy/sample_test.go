@@ -34,13 +34,16 @@ func TestDeployedSampleServer(t *testing.T) {
 		name, _, _ := strings.Cut(arg, "=")
 		return slices.Contains([]string{"--data-dir", "--secure-port", "--bind-address"}, name)
 	})
-	harness.StartProgram(t, s.Programs.OwnSampleAPIServer, append(args, "--data-dir", t.TempDir(), "--secure-port", fmt.Sprint(port),
-		"--bind-address", "127.0.0.1", "--kubeconfig", account, "--authentication-kubeconfig", account, "--authorization-kubeconfig", account)...)
+	harness.StartProgram(t, s.Programs.OwnSampleAPIServer,
+		append(args, "--data-dir", t.TempDir(), "--secure-port", fmt.Sprint(port),
+			"--bind-address", "127.0.0.1", "--kubeconfig", account, "--authentication-kubeconfig", account,
+			"--authorization-kubeconfig", account)...)
 
 	s.Kubectl(t, append([]string{"wait", "--for=condition=Available", "--timeout=60s"}, versions...)...)
 	s.Kubectl(t, "apply", "-f", in("flunder.yaml"))
 	harness.Expect(t, s.Kubectl(t, "get", "flunders", "--namespace", "wardle"), "my-first-flunder")
-	if out, err := s.TryKubectl(t, "", "get", "flunders", "--namespace", "wardle", "--as", "somebody"); err == nil || !strings.Contains(out, "Forbidden") {
+	if out, err := s.TryKubectl(t, "", "get", "flunders", "--namespace", "wardle", "--as", "somebody"); err == nil ||
+		!strings.Contains(out, "Forbidden") {
 		t.Errorf("somebody without permissions reads: %s %v", out, err)
 	}
 }

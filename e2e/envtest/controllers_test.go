@@ -1,4 +1,5 @@
-// Controllers in envtest: they run with the directory of envtest-assets, unless a suite or the directory says otherwise.
+// Controllers in envtest: they run with the directory of envtest-assets, unless a suite or the directory says
+// otherwise.
 
 package envtest
 

@@ -22,8 +22,10 @@ const module = "sigs.k8s.io/controller-runtime@v0.25.2"
 var (
 	few  = []string{"./pkg/envtest", "./pkg/client"}
 	rest = []string{
-		"./pkg/builder", "./pkg/cache", "./pkg/cluster", "./pkg/controller/...", "./pkg/handler", "./pkg/internal/controller/...",
-		"./pkg/internal/recorder", "./pkg/manager/...", "./pkg/metrics/...", "./pkg/reconcile", "./pkg/source", "./pkg/webhook/...",
+		"./pkg/builder", "./pkg/cache", "./pkg/cluster", "./pkg/controller/...", "./pkg/handler",
+		"./pkg/internal/controller/...",
+		"./pkg/internal/recorder", "./pkg/manager/...", "./pkg/metrics/...", "./pkg/reconcile", "./pkg/source",
+		"./pkg/webhook/...",
 	}
 )
 
@@ -36,7 +38,8 @@ func TestSuites(t *testing.T) {
 		t.Fatal(err)
 	}
 	assets := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), built.Triplane, "envtest-assets", assets).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), built.Triplane, "envtest-assets", assets).
+		CombinedOutput(); err != nil {
 		t.Fatalf("triplane envtest-assets: %v\n%s", err, out)
 	}
 	runNewest(t, assets)

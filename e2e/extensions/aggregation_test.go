@@ -53,9 +53,11 @@ var upstream = flag.Bool("upstream", false, "run the API server of k8s.io/sample
 func startSample(t *testing.T, core *harness.Server, port int, theirs bool) *harness.Process {
 	t.Helper()
 	args := []string{"--secure-port", fmt.Sprint(port), "--bind-address", "127.0.0.1", "--cert-dir", t.TempDir(),
-		"--kubeconfig", core.Kubeconfig, "--authentication-kubeconfig", core.Kubeconfig, "--authorization-kubeconfig", core.Kubeconfig}
+		"--kubeconfig", core.Kubeconfig, "--authentication-kubeconfig", core.Kubeconfig, "--authorization-kubeconfig",
+		core.Kubeconfig}
 	if theirs {
-		return harness.StartProgram(t, harness.Tool(t, programs.SampleAPIServer), append(args, "--etcd-servers", harness.StartEtcd(t))...)
+		return harness.StartProgram(t, harness.Tool(t, programs.SampleAPIServer),
+			append(args, "--etcd-servers", harness.StartEtcd(t))...)
 	}
 	return harness.StartProgram(t, core.Programs.OwnSampleAPIServer, append(args, "--data-dir", t.TempDir())...)
 }
@@ -96,7 +98,8 @@ func TestExternalAPIServer(t *testing.T) {
 	harness.Expect(t, s.Kubectl(t, "get", "ns", "wardle"), "Active") // the others are not harmed
 }
 
-var flunderResource = schema.GroupVersionResource{Group: "wardle.example.com", Version: "v1alpha1", Resource: "flunders"}
+var flunderResource = schema.GroupVersionResource{Group: "wardle.example.com", Version: "v1alpha1",
+	Resource: "flunders"}
 
 func watchFlunders(t *testing.T, s *harness.Server) {
 	t.Helper()

@@ -51,7 +51,8 @@ func (c *hostConverter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no review", http.StatusBadRequest)
 		return
 	}
-	review.Response = &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+	review.Response = &apiextensionsv1.ConversionResponse{UID: review.Request.UID,
+		Result: metav1.Status{Status: metav1.StatusSuccess}}
 	if c.broken.Load() {
 		review.Response.Result = metav1.Status{Status: metav1.StatusFailure, Message: "out of order"}
 	}
@@ -99,7 +100,8 @@ func TestConversionWebhook(t *testing.T) {
 	}
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw})
 	crd.Object["spec"].(map[string]any)["conversion"] = map[string]any{"strategy": "Webhook", "webhook": map[string]any{
-		"conversionReviewVersions": []any{"v1"}, "clientConfig": map[string]any{"url": hook.URL + "/convert", "caBundle": jsonBytes(t, ca)},
+		"conversionReviewVersions": []any{"v1"},
+		"clientConfig":             map[string]any{"url": hook.URL + "/convert", "caBundle": jsonBytes(t, ca)},
 	}}
 	client := dynamic.NewForConfigOrDie(s.Config)
 	crds := client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
@@ -107,13 +109,15 @@ func TestConversionWebhook(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(version string) dynamic.ResourceInterface {
-		return client.Resource(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "hosts"}).Namespace("default")
+		return client.Resource(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "hosts"}).
+			Namespace("default")
 	}
 	v1, v2 := at("v1"), at("v2")
 	harness.Eventually(t, func() error { _, err := v2.List(t.Context(), metav1.ListOptions{}); return err })
 
 	events := watchHosts(t, v2)
-	created, err := v2.Create(t.Context(), host("v2", "a", map[string]any{"host": "h", "port": "80"}), metav1.CreateOptions{})
+	created, err := v2.Create(t.Context(), host("v2", "a", map[string]any{"host": "h", "port": "80"}),
+		metav1.CreateOptions{})
 	wantField(t, "created", created, err, "host", "h")
 	wantEvent(t, events, watch.Added, "80")
 	got, err := v1.Get(t.Context(), "a", metav1.GetOptions{})
@@ -125,7 +129,8 @@ func TestConversionWebhook(t *testing.T) {
 	got, err = v1.Patch(t.Context(), "a", types.ApplyPatchType, []byte(apply), metav1.PatchOptions{FieldManager: "one"})
 	wantField(t, "applied", got, err, "hostPort", "h:81")
 	wantEvent(t, events, watch.Modified, "81")
-	got, err = v2.Patch(t.Context(), "a", types.ApplyPatchType, []byte(strings.Replace(apply, "v1", "v2", 1)), metav1.PatchOptions{FieldManager: "one"})
+	got, err = v2.Patch(t.Context(), "a", types.ApplyPatchType, []byte(strings.Replace(apply, "v1", "v2", 1)),
+		metav1.PatchOptions{FieldManager: "one"})
 	wantField(t, "applied in another version", got, err, "note", "n")
 	list, err := v2.List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 1 || list.Items[0].GetAnnotations()["converted"] != "to example.com/v2" {
@@ -144,7 +149,8 @@ func TestConversionWebhook(t *testing.T) {
 	hook.mutating.Store(false)
 
 	hook.broken.Store(true)
-	if _, err = v1.Create(t.Context(), host("v1", "c", map[string]any{"hostPort": "j:1"}), metav1.CreateOptions{}); err != nil {
+	if _, err = v1.Create(t.Context(), host("v1", "c", map[string]any{"hostPort": "j:1"}),
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	const broken = "conversion webhook for example.com/v1, Kind=Host failed: out of order"
@@ -155,7 +161,8 @@ func TestConversionWebhook(t *testing.T) {
 	_, err = v2.Patch(t.Context(), "c", types.MergePatchType, []byte(`{"spec":{"port":"2"}}`), metav1.PatchOptions{})
 	wantError(t, "patch", err, broken)
 	wantError(t, "delete", v2.Delete(t.Context(), "c", metav1.DeleteOptions{}), broken)
-	wantError(t, "deletecollection", v2.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}), broken)
+	wantError(t, "deletecollection", v2.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}),
+		broken)
 	if list, err = v1.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 3 {
 		t.Errorf("objects are gone although their deletion failed: %v %v", list, err)
 	}
@@ -225,7 +232,8 @@ func wantInitialEvents(t *testing.T, r dynamic.ResourceInterface) {
 	t.Helper()
 	initial := true
 	w, err := r.Watch(t.Context(), metav1.ListOptions{
-		SendInitialEvents: &initial, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		SendInitialEvents: &initial, AllowWatchBookmarks: true,
+		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +243,8 @@ func wantInitialEvents(t *testing.T, r dynamic.ResourceInterface) {
 	select {
 	case e := <-w.ResultChan():
 		u, ok := e.Object.(*unstructured.Unstructured)
-		if !ok || e.Type != watch.Bookmark || u.GetAPIVersion() != "example.com/v2" || u.GetAnnotations()[metav1.InitialEventsAnnotationKey] != "true" {
+		if !ok || e.Type != watch.Bookmark || u.GetAPIVersion() != "example.com/v2" ||
+			u.GetAnnotations()[metav1.InitialEventsAnnotationKey] != "true" {
 			t.Errorf("after the initial events: %s %v", e.Type, e.Object)
 		}
 	case <-time.After(30 * time.Second):

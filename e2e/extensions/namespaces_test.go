@@ -26,15 +26,18 @@ func TestNamespacesWithExternalObjects(t *testing.T) {
 	s.Kubectl(t, "wait", "--for=condition=Available", "apiservice/v1alpha1.wardle.example.com", "--timeout=60s")
 	s.Kubectl(t, "create", "namespace", "far")
 	flunders := dynamic.NewForConfigOrDie(s.Config).Resource(flunderResource)
-	owner, err := client.CoreV1().ConfigMaps("far").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
+	owner, err := client.CoreV1().ConfigMaps("far").Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []struct{ name, owner string }{{"free", ""}, {"owned", string(owner.UID)}} {
-		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "wardle.example.com/v1alpha1", "kind": "Flunder"}}
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "wardle.example.com/v1alpha1",
+			"kind": "Flunder"}}
 		u.SetName(f.name)
 		if f.owner != "" {
-			u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: owner.UID}})
+			u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner",
+				UID: owner.UID}})
 		}
 		harness.Eventually(t, func() error {
 			_, err := flunders.Namespace("far").Create(t.Context(), u, metav1.CreateOptions{})
@@ -74,7 +77,8 @@ func TestNamespacesWithExternalObjects(t *testing.T) {
 			return err
 		}
 		for _, c := range ns.Status.Conditions {
-			if c.Type == corev1.NamespaceDeletionDiscoveryFailure && c.Status == corev1.ConditionTrue && strings.Contains(c.Message, "wardle.example.com/v1alpha1") {
+			if c.Type == corev1.NamespaceDeletionDiscoveryFailure && c.Status == corev1.ConditionTrue &&
+				strings.Contains(c.Message, "wardle.example.com/v1alpha1") {
 				return nil
 			}
 		}

@@ -82,12 +82,14 @@ func startSite(t *testing.T, theirs bool) *sampleSite {
 	s := &sampleSite{core: harness.Start(t), port: harness.FreePort(t)}
 	s.core.KubectlIn(t, fmt.Sprintf(wardleSite, s.port), "apply", "-f", "-")
 	startSample(t, s.core, s.port, theirs)
-	s.core.Kubectl(t, "wait", "--for=condition=Available", "apiservice/v1alpha1.wardle.example.com", "apiservice/v1beta1.wardle.example.com", "--timeout=60s")
+	s.core.Kubectl(t, "wait", "--for=condition=Available", "apiservice/v1alpha1.wardle.example.com",
+		"apiservice/v1beta1.wardle.example.com", "--timeout=60s")
 	var err error
 	if s.client, err = rest.HTTPClientFor(s.core.Config); err != nil {
 		t.Fatal(err)
 	}
-	review, err := kubernetes.NewForConfigOrDie(s.core.Config).CoreV1().ServiceAccounts("wardle").CreateToken(t.Context(), "reader", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	review, err := kubernetes.NewForConfigOrDie(s.core.Config).CoreV1().ServiceAccounts("wardle").
+		CreateToken(t.Context(), "reader", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +147,8 @@ func (s *sampleSite) answer(t *testing.T, c call) string {
 	if err != nil {
 		t.Error(err)
 	}
-	return fmt.Sprintf("%d %s %q\n%s", resp.StatusCode, resp.Header.Get("Content-Type"), resp.Header["Warning"], normalized(body))
+	return fmt.Sprintf("%d %s %q\n%s", resp.StatusCode, resp.Header.Get("Content-Type"), resp.Header["Warning"],
+		normalized(body))
 }
 
 var differs = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[0-9:]+Z| in scheme \\"[^"]*"|"e-[a-z0-9]{5}\\?"|\\"e-[a-z0-9]{5}`)
@@ -232,11 +235,14 @@ var wardleCalls = []call{
 	post(newFlunders, `{"kind":"Fischer","apiVersion":"wardle.example.com/v1beta1","metadata":{"name":"e"}}`),
 	post(newFlunders, `{`),
 	post(newWardle+"/namespaces/nowhere/flunders", `{"metadata":{"name":"e"}}`),
-	get(newFlunders + "/a"), get(oldFlunders + "/a"), get(newFlunders + "/b"), get(oldFlunders + "/b"), get(newFlunders + "/c"), get(oldFlunders + "/d"), get(newFlunders + "/none"),
+	get(newFlunders + "/a"), get(oldFlunders + "/a"), get(newFlunders + "/b"), get(oldFlunders + "/b"),
+	get(newFlunders + "/c"), get(oldFlunders + "/d"), get(newFlunders + "/none"),
 	// Lists and watches.
-	get(oldFlunders), get(newFlunders), get(newWardle + "/flunders"), get(newFlunders + "?labelSelector=x%3D1"), get(newFlunders + "?labelSelector=%21x&limit=1"),
+	get(oldFlunders), get(newFlunders), get(newWardle + "/flunders"), get(newFlunders + "?labelSelector=x%3D1"),
+	get(newFlunders + "?labelSelector=%21x&limit=1"),
 	get(newFlunders + "?fieldSelector=metadata.name%3Db"), get(newFlunders + "?fieldSelector=spec.none%3Db"),
-	get(newFlunders, asTable), get(newFlunders+"/a", asTable), get(newFlunders, fmt.Sprintf(asPartial, "List")), get(newFlunders+"/a", fmt.Sprintf(asPartial, "")),
+	get(newFlunders, asTable), get(newFlunders+"/a", asTable), get(newFlunders, fmt.Sprintf(asPartial, "List")),
+	get(newFlunders+"/a", fmt.Sprintf(asPartial, "")),
 	get(newFlunders + "?watch=1&resourceVersion=0&timeoutSeconds=1&fieldSelector=metadata.name%3Da"),
 	get(oldFlunders, "application/yaml"), get(oldFlunders, "text/plain"),
 	// Updates and patches.
@@ -247,7 +253,8 @@ var wardleCalls = []call{
 	patch(newFlunders+"/a", "json-patch+json", `[{"op":"replace","path":"/spec/flunderReference","value":"json"},{"op":"add","path":"/metadata/labels/y","value":"2"}]`),
 	patch(oldFlunders+"/a", "strategic-merge-patch+json", `{"metadata":{"labels":{"y":null}},"spec":{"reference":"strategic"}}`),
 	// Updates are validated, too.
-	{request: "PATCH " + newFlunders + "/a?dryRun=All application/merge-patch+json", body: `{"spec":{"fischerReference":"both"}}`, better: "422"},
+	{request: "PATCH " + newFlunders + "/a?dryRun=All application/merge-patch+json",
+		body: `{"spec":{"fischerReference":"both"}}`, better: "422"},
 	patch(newFlunders+"/applied?fieldManager=one", "apply-patch+yaml", `{"apiVersion":"wardle.example.com/v1beta1","kind":"Flunder","metadata":{"name":"applied"},"spec":{"flunderReference":"x","referenceType":"Flunder"}}`),
 	patch(newFlunders+"/applied?fieldManager=two", "apply-patch+yaml", `{"apiVersion":"wardle.example.com/v1beta1","kind":"Flunder","metadata":{"name":"applied"},"spec":{"flunderReference":"y","referenceType":"Flunder"}}`),
 	patch(newFlunders+"/applied?fieldManager=two&force=true", "apply-patch+yaml", `{"apiVersion":"wardle.example.com/v1beta1","kind":"Flunder","metadata":{"name":"applied"},"spec":{"flunderReference":"y"}}`),
@@ -255,17 +262,21 @@ var wardleCalls = []call{
 	{request: "PUT " + newFlunders + "/a/status", body: `{"metadata":{"name":"a"}}`},
 	// Fischers, and what they ban.
 	post(oldWardle+"/fischers", `{"metadata":{"name":"one"},"disallowedFlunders":["banned"]}`),
-	post(oldWardle+"/fischers", `{"metadata":{"name":"two"}}`), get(oldWardle + "/fischers"), get(oldWardle+"/fischers", asTable), get(newWardle + "/fischers"),
+	post(oldWardle+"/fischers", `{"metadata":{"name":"two"}}`), get(oldWardle + "/fischers"),
+	get(oldWardle+"/fischers", asTable), get(newWardle + "/fischers"),
 	{request: "POST " + newFlunders + "?dryRun=All", body: `{"metadata":{"name":"banned"}}`, until: "may not be used"},
 	post(oldFlunders, `{"metadata":{"name":"banned"}}`),
 	// The policies of the server in front.
 	{request: "POST " + newFlunders + "?dryRun=All", body: `{"metadata":{"name":"unwanted"}}`, until: "unwanted"},
 	// Who asks the server directly.
 	{request: "GET /apis application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", as: "reader"},
-	{request: "GET " + newFlunders, as: "nobody"}, {request: "GET /healthz", as: "nobody"}, {request: "GET " + newFlunders, as: "made-up"},
-	{request: "GET " + newFlunders + "/a", as: "reader"}, {request: "DELETE " + newFlunders + "/a", as: "reader"}, {request: "GET " + oldWardle + "/fischers", as: "reader"},
+	{request: "GET " + newFlunders, as: "nobody"}, {request: "GET /healthz", as: "nobody"},
+	{request: "GET " + newFlunders, as: "made-up"},
+	{request: "GET " + newFlunders + "/a", as: "reader"}, {request: "DELETE " + newFlunders + "/a", as: "reader"},
+	{request: "GET " + oldWardle + "/fischers", as: "reader"},
 	// Deletions.
-	{request: "DELETE " + newFlunders + "/b"}, {request: "DELETE " + newFlunders + "/b"}, {request: "DELETE " + oldFlunders + "/c?dryRun=All"},
+	{request: "DELETE " + newFlunders + "/b"}, {request: "DELETE " + newFlunders + "/b"},
+	{request: "DELETE " + oldFlunders + "/c?dryRun=All"},
 	{request: "DELETE " + oldFlunders + "?labelSelector=x%3D1"}, {request: "DELETE " + oldFlunders}, get(oldFlunders),
 	{request: "DELETE " + oldWardle + "/fischers/one"},
 }
@@ -300,7 +311,8 @@ func TestSampleServersSideBySide(t *testing.T) {
 			t.Errorf("%s %s %s\nours:   %s\ntheirs: %s", c.as, c.request, c.body, got, want)
 		}
 	}
-	for _, path := range []string{"/openapi/v3/apis/wardle.example.com/v1alpha1", "/openapi/v3/apis/wardle.example.com/v1beta1", "/openapi/v2"} {
+	for _, path := range []string{"/openapi/v3/apis/wardle.example.com/v1alpha1",
+		"/openapi/v3/apis/wardle.example.com/v1beta1", "/openapi/v2"} {
 		compareSchemas(t, theirs.answer(t, get(path)), ours.answer(t, get(path)))
 	}
 }

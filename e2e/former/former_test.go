@@ -171,10 +171,12 @@ func TestServerThereAndBack(t *testing.T) {
 	change(t, s, current)
 	writes.Check(t, s.Config)
 	writes.During(t, s.Config, 50, func() {})
-	s.Kubectl(t, "label", "--all", "--overwrite", "-n", "shop", "deployments,services,configmaps,secrets", "release=new")
+	s.Kubectl(t, "label", "--all", "--overwrite", "-n", "shop", "deployments,services,configmaps,secrets",
+		"release=new")
 	awaitFormerEtcd(t, s)
 	snapshot := filepath.Join(t.TempDir(), "backup.db")
-	if out, err := exec.Command(current, "snapshot", "save", snapshot, "--data-dir", s.DataDir).CombinedOutput(); err != nil {
+	if out, err := exec.Command(current, "snapshot", "save", snapshot, "--data-dir", s.DataDir).
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
@@ -186,11 +188,13 @@ func TestServerThereAndBack(t *testing.T) {
 			t.Errorf("%d of %d objects of %s are left", after[gvr], n, gvr)
 		}
 	}
-	harness.Expect(t, s.Kubectl(t, "get", "-n", "shop", "configmaps,secrets", "-l", "release=new", "-o", "name"), "configmap/")
+	harness.Expect(t, s.Kubectl(t, "get", "-n", "shop", "configmaps,secrets", "-l", "release=new", "-o", "name"),
+		"configmap/")
 	writes.During(t, s.Config, 20, func() {})
 
 	restored := harness.Prepare(t)
-	if out, err := exec.Command(former, "snapshot", "restore", snapshot, "--data-dir", restored.DataDir).CombinedOutput(); err != nil {
+	if out, err := exec.Command(former, "snapshot", "restore", snapshot, "--data-dir", restored.DataDir).
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	restored.Programs.Triplane = former
@@ -237,7 +241,8 @@ func TestFormerProgramStatesTheRelease(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, former, "--data-dir", s.DataDir, "--bind-address", "127.0.0.1", "--secure-port",
+	out, err := exec.CommandContext(ctx, former, "--data-dir", s.DataDir, "--bind-address", "127.0.0.1",
+		"--secure-port",
 		strconv.Itoa(s.Port)).CombinedOutput()
 	var exited *exec.ExitError
 	if !errors.As(err, &exited) || exited.ExitCode() != 1 {

@@ -41,7 +41,8 @@ func (c *Cluster) Join(t testing.TB, name string) {
 func (c *Cluster) Run(t testing.TB, name string, args ...string) (string, error) {
 	t.Helper()
 	s := c.Servers[name]
-	out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, append(args, "--data-dir", s.DataDir)...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, append(args, "--data-dir", s.DataDir)...).
+		CombinedOutput()
 	if err != nil {
 		return string(out), fmt.Errorf("%v: %w\n%s", args, err, out)
 	}

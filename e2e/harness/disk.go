@@ -150,7 +150,8 @@ func (d *Disk) serve(listener int) {
 	defer func() { _ = unix.Close(listener) }() // it has ended
 	for {
 		poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
-		if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) || poll[0].Revents&unix.POLLHUP != 0 {
+		if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) ||
+			poll[0].Revents&unix.POLLHUP != 0 {
 			return
 		}
 		var asked notification
@@ -301,7 +302,8 @@ func (d *Disk) keep(f *os.File) error {
 	}
 	clear(n.names)
 	for _, e := range entries {
-		child, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d/%s", n.held.Fd(), e.Name()), os.O_RDONLY|unix.O_NONBLOCK, 0)
+		child, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d/%s", n.held.Fd(), e.Name()),
+			os.O_RDONLY|unix.O_NONBLOCK, 0)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // removed meanwhile
 		}

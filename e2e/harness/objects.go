@@ -29,7 +29,8 @@ func CreateConfigMaps(t testing.TB, client kubernetes.Interface, from, n int) {
 		wg.Go(func() {
 			for i := from + w; i < from+n; i += 16 {
 				c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c%d", i)}}
-				if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), c, metav1.CreateOptions{}); err != nil {
+				if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), c,
+					metav1.CreateOptions{}); err != nil {
 					t.Error(err)
 					return
 				}

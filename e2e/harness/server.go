@@ -132,7 +132,8 @@ func (s *Server) Emulate(release string) {
 // Begin is Restart that does not wait for anything.
 func (s *Server) Begin(t testing.TB) {
 	t.Helper()
-	args := append([]string{"--data-dir", s.DataDir, "--secure-port", strconv.Itoa(s.Port), "--bind-address", "127.0.0.1"}, s.args...)
+	args := append([]string{"--data-dir", s.DataDir, "--secure-port", strconv.Itoa(s.Port), "--bind-address",
+		"127.0.0.1"}, s.args...)
 	cmd, start, started := exec.Command(s.Programs.Triplane, args...), (*exec.Cmd).Start, func() {}
 	switch {
 	case s.disk != nil:
@@ -219,7 +220,9 @@ func (s *Server) TryKubectl(t testing.TB, stdin string, args ...string) (string,
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.Programs.Kubectl, append([]string{"--kubeconfig", s.Kubeconfig, "--cache-dir", filepath.Join(s.DataDir, "kubectl-cache")}, args...)...)
+	cmd := exec.CommandContext(ctx, s.Programs.Kubectl,
+		append([]string{"--kubeconfig", s.Kubeconfig, "--cache-dir", filepath.Join(s.DataDir, "kubectl-cache")},
+			args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Env = append(os.Environ(), "HOME="+s.DataDir)
 	out, err := cmd.CombinedOutput()

@@ -24,18 +24,22 @@ func TestKubectlApply(t *testing.T) {
 	flow(t, s, "default", []step{
 		// On the client: fields that are left out go away, others' stay.
 		{args: words("apply -f -"), stdin: settings("{a: one, b: two}"), want: []string{"configmap/settings created"}},
-		{args: words("apply -f -"), stdin: settings("{a: one, b: two}"), want: []string{"configmap/settings unchanged"}},
+		{args: words("apply -f -"), stdin: settings("{a: one, b: two}"),
+			want: []string{"configmap/settings unchanged"}},
 		{args: words("patch cm settings -p {\"data\":{\"other\":\"x\"}}"), want: []string{"patched"}},
 		{args: words("apply -f -"), stdin: settings("{a: one}"), want: []string{"configmap/settings configured"}},
 		{args: data, want: []string{`{"a":"one","other":"x"}`}},
 		{args: words("apply view-last-applied cm/settings"), want: []string{"a: one"}, not: []string{"other"}},
-		{args: words("diff -f -"), stdin: settings("{a: three}"), fails: true, want: []string{"-  a: one", "+  a: three"}},
+		{args: words("diff -f -"), stdin: settings("{a: three}"), fails: true,
+			want: []string{"-  a: one", "+  a: three"}},
 		{args: words("diff -f -"), stdin: settings("{a: one}"), not: []string{"a: one"}},
-		{args: words("apply -f - --dry-run=server"), stdin: settings("{a: dry}"), want: []string{"configured (server dry run)"}},
+		{args: words("apply -f - --dry-run=server"), stdin: settings("{a: dry}"),
+			want: []string{"configured (server dry run)"}},
 		{args: data, want: []string{`"a":"one"`}},
 		// To the server: what was applied on the client is taken over, so that
 		// leaving it out removes it.
-		{args: words("apply --server-side -f -"), stdin: settings("{a: one, c: four}"), want: []string{"serverside-applied"}},
+		{args: words("apply --server-side -f -"), stdin: settings("{a: one, c: four}"),
+			want: []string{"serverside-applied"}},
 		{args: managers, want: []string{"kubectl=Apply;"}, not: []string{"kubectl-client-side-apply"}},
 		{args: words("apply --server-side -f -"), stdin: settings("{c: four}"), want: []string{"serverside-applied"}},
 		{args: data, want: []string{`{"c":"four","other":"x"}`}},
@@ -43,8 +47,10 @@ func TestKubectlApply(t *testing.T) {
 		{args: words("apply --server-side --field-manager=ci -f -"), stdin: settings("{c: five}"), fails: true,
 			want: []string{`Apply failed with 1 conflict: conflict with "kubectl": .data.c`, "--force-conflicts"}},
 		{args: words("apply --server-side --field-manager=ci --force-conflicts -f -"), stdin: settings("{c: five}"), want: []string{"serverside-applied"}},
-		{args: words("apply --server-side -f -"), stdin: settings("{c: four}"), fails: true, want: []string{`conflict with "ci": .data.c`}},
-		{args: words("apply --server-side -f -"), stdin: settings("{c: five, d: six}"), want: []string{"serverside-applied"}},
+		{args: words("apply --server-side -f -"), stdin: settings("{c: four}"), fails: true,
+			want: []string{`conflict with "ci": .data.c`}},
+		{args: words("apply --server-side -f -"), stdin: settings("{c: five, d: six}"),
+			want: []string{"serverside-applied"}},
 		{args: words("diff --server-side --field-manager=ci --force-conflicts -f -"), stdin: settings("{c: seven}"), fails: true, want: []string{"-  c: five", "+  c: seven"}},
 		{args: managers, want: []string{"ci=Apply;", "kubectl=Apply;"}},
 		// And back to the client.
@@ -71,7 +77,8 @@ func TestKubectlEdit(t *testing.T) {
 		{args: words("edit deploy/web"), want: []string{"Edit cancelled, no changes made"}},
 	})
 	editor(t, `sed -i 's/web:2/web:3/' "$1"`)
-	flow(t, s, "default", []step{{args: words("edit deploy/web -o json --save-config"), want: []string{`"image": "web:3"`, "last-applied-configuration"}}})
+	flow(t, s, "default", []step{{args: words("edit deploy/web -o json --save-config"),
+		want: []string{`"image": "web:3"`, "last-applied-configuration"}}})
 	// A mistake is explained in the file, which is opened again; a second look without
 	// changes gives up.
 	editor(t, `sed -i 's/replicas: 3/replicas: -3/' "$1"`)

@@ -33,13 +33,15 @@ func TestKubectlDelete(t *testing.T) {
 			want: []string{"no new finalizers can be added if the object is being deleted"}},
 		release, gone,
 		create,
-		{args: words("delete deploy web --dry-run=server"), want: []string{"deleted from default namespace (server dry run)"}},
+		{args: words("delete deploy web --dry-run=server"),
+			want: []string{"deleted from default namespace (server dry run)"}},
 		{args: words("delete deploy web --cascade=background --now"), want: []string{"deleted"}}, gone,
 		{args: words("delete deploy web --ignore-not-found")},
 		{args: words("delete deploy web"), fails: true, want: []string{"NotFound"}},
 		{args: words("create cm a --from-literal=k=v")}, {args: words("create cm b")}, {args: words("create cm c")},
 		{args: words("label cm a b tier=x")},
-		{args: words("delete cm -l tier=x"), want: []string{`configmap "a" deleted`, `configmap "b" deleted`}, not: []string{`"c"`}},
+		{args: words("delete cm -l tier=x"), want: []string{`configmap "a" deleted`, `configmap "b" deleted`},
+			not: []string{`"c"`}},
 		{args: words("delete cm --field-selector=metadata.name=c"), want: []string{`configmap "c" deleted`}},
 		{args: words("create serviceaccount default")},
 		{args: words("run one --image=i:1 --restart=Never")},
@@ -72,7 +74,8 @@ func TestKubectlWait(t *testing.T) {
 		{"wait deploy -l app=web --for=delete", "delete deploy web", ""},
 	}
 	for _, w := range waits {
-		p := harness.StartProgram(t, s.Programs.Kubectl, append([]string{"--kubeconfig", s.Kubeconfig, "--timeout=20s"}, words(w.wait)...)...)
+		p := harness.StartProgram(t, s.Programs.Kubectl,
+			append([]string{"--kubeconfig", s.Kubeconfig, "--timeout=20s"}, words(w.wait)...)...)
 		time.Sleep(300 * time.Millisecond) // time to begin to wait; if it is too short, the wait has less to do
 		flow(t, s, "default", []step{{args: words(w.then)}})
 		if err := p.Wait(t, 20*time.Second); err != nil {
@@ -80,7 +83,8 @@ func TestKubectlWait(t *testing.T) {
 		}
 		harness.Expect(t, p.Output(), w.want)
 	}
-	flow(t, s, "default", []step{{args: words("wait cm/later --for=jsonpath={.data.x}=y --timeout=100ms"), fails: true, want: []string{"timed out waiting"}}})
+	flow(t, s, "default", []step{{args: words("wait cm/later --for=jsonpath={.data.x}=y --timeout=100ms"), fails: true,
+		want: []string{"timed out waiting"}}})
 }
 
 // TestKubectlGetWatch follows a list with its changes.
@@ -88,16 +92,20 @@ func TestKubectlGetWatch(t *testing.T) {
 	s := harness.Start(t)
 	s.Kubectl(t, "create", "cm", "a", "--from-literal=k=v")
 	for _, out := range []string{"wide", "json"} {
-		p := harness.StartProgram(t, s.Programs.Kubectl, "--kubeconfig", s.Kubeconfig, "get", "cm", "-n", "default", "-w", "--output-watch-events", "-o", out)
+		p := harness.StartProgram(t, s.Programs.Kubectl, "--kubeconfig", s.Kubeconfig, "get", "cm", "-n", "default",
+			"-w", "--output-watch-events", "-o", out)
 		name := "w-" + out
 		harness.Eventually(t, func() error { return contains(p.Output(), "ADDED", "a") })
-		flow(t, s, "default", []step{{args: words("create cm " + name)}, {args: words("label cm " + name + " x=y")}, {args: words("delete cm " + name)}})
+		flow(t, s, "default", []step{{args: words("create cm " + name)}, {args: words("label cm " + name + " x=y")},
+			{args: words("delete cm " + name)}})
 		harness.Eventually(t, func() error { return contains(p.Output(), name, "MODIFIED", "DELETED") })
 		p.Kill()
 	}
-	p := harness.StartProgram(t, s.Programs.Kubectl, "--kubeconfig", s.Kubeconfig, "get", "cm", "a", "-n", "default", "--watch-only", "--no-headers")
+	p := harness.StartProgram(t, s.Programs.Kubectl, "--kubeconfig", s.Kubeconfig, "get", "cm", "a", "-n", "default",
+		"--watch-only", "--no-headers")
 	harness.Eventually(t, func() error {
-		flow(t, s, "default", []step{{args: words(`patch cm a --type=merge -p {"data":{"l":"w","k":null}}`)}, {args: words(`patch cm a --type=merge -p {"data":{"k":"v"}}`)}})
+		flow(t, s, "default", []step{{args: words(`patch cm a --type=merge -p {"data":{"l":"w","k":null}}`)},
+			{args: words(`patch cm a --type=merge -p {"data":{"k":"v"}}`)}})
 		return contains(p.Output(), "a     2")
 	})
 }

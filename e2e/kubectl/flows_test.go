@@ -20,13 +20,15 @@ func TestKubectlFlows(t *testing.T) {
 	harness.Expect(t, shop("annotate", "cm/a", "note=x"), "annotated")
 	harness.Expect(t, shop("get", "cm", "-l", "tier=front", "-o", "name"), "configmap/a")
 	harness.Expect(t, shop("patch", "cm/a", "--type=merge", "-p", `{"data":{"m":"1"}}`), "patched")
-	harness.Expect(t, shop("patch", "cm/a", "--type=json", "-p", `[{"op":"add","path":"/data/j","value":"2"}]`), "patched")
+	harness.Expect(t, shop("patch", "cm/a", "--type=json", "-p", `[{"op":"add","path":"/data/j","value":"2"}]`),
+		"patched")
 	harness.Expect(t, shop("patch", "deploy/web", "--type=strategic", "-p", `{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"web:2"}]}}}}`), "patched")
 	harness.Expect(t, shop("get", "deploy/web", "-o", "jsonpath={.spec.template.spec.containers[0].image} {.metadata.generation}"), "web:2 2")
 	harness.Expect(t, shop("scale", "deploy/web", "--replicas=4"), "scaled")
 	harness.Expect(t, shop("get", "deploy/web", "-o", "jsonpath={.spec.replicas}"), "4")
 	harness.Expect(t, shop("apply", "--server-side", "--field-manager=e2e", "-f", manifest(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ssa}\ndata: {k: v}\n")), "serverside-applied")
-	harness.Expect(t, shop("get", "cm", "ssa", "-o", "jsonpath={.metadata.managedFields[0].manager}", "--show-managed-fields"), "e2e")
+	harness.Expect(t, shop("get", "cm", "ssa", "-o", "jsonpath={.metadata.managedFields[0].manager}",
+		"--show-managed-fields"), "e2e")
 	out, err := s.TryKubectl(t, "", "diff", "-n", "shop", "-f", manifest(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ssa}\ndata: {k: w}\n"))
 	if err == nil {
 		t.Errorf("diff found nothing:\n%s", out)
@@ -36,7 +38,8 @@ func TestKubectlFlows(t *testing.T) {
 	harness.Expect(t, shop("wait", "--for=jsonpath={.data.m}=1", "cm/ssa", "--timeout=5s"), "condition met")
 	harness.Expect(t, s.Kubectl(t, "auth", "can-i", "create", "pods"), "yes")
 	harness.Expect(t, s.Kubectl(t, "auth", "whoami"), "system:masters")
-	if out, err := s.TryKubectl(t, "", "auth", "can-i", "list", "secrets", "-n", "shop", "--as=nobody"); err == nil || out != "no\n" {
+	if out, err := s.TryKubectl(t, "", "auth", "can-i", "list", "secrets", "-n", "shop", "--as=nobody"); err == nil ||
+		out != "no\n" {
 		t.Errorf("nobody may list secrets: %v %s", err, out)
 	}
 	harness.Expect(t, s.Kubectl(t, "version"), "Server Version: v1.37")

@@ -29,21 +29,24 @@ func helmLeavesNothing(t *testing.T, s *harness.Server) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, append(args, "--namespace", "shop", "--timeout", "60s")...)
 		home := t.TempDir()
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+s.Kubeconfig, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+s.Kubeconfig, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home,
+			"HELM_DATA_HOME="+home)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
 	for _, namespace := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
 		harness.Eventually(t, func() error {
-			_, err := s.TryKubectl(t, "", "-n", namespace, "get", "serviceaccount/default", "configmap/kube-root-ca.crt")
+			_, err := s.TryKubectl(t, "", "-n", namespace, "get", "serviceaccount/default",
+				"configmap/kube-root-ca.crt")
 			return err
 		})
 	}
 	before := everything(t, s)
 	greeting := func(want string) {
 		t.Helper()
-		if got := s.Kubectl(t, "-n", "shop", "get", "deployment", "web", "-o", "jsonpath={.spec.template.metadata.annotations.greeting}"); got != want {
+		if got := s.Kubectl(t, "-n", "shop", "get", "deployment", "web", "-o",
+			"jsonpath={.spec.template.metadata.annotations.greeting}"); got != want {
 			t.Errorf("the greeting is %q, want %q", got, want)
 		}
 	}
@@ -62,7 +65,9 @@ func helmLeavesNothing(t *testing.T, s *harness.Server) {
 	helm("uninstall", "web")
 	harness.Eventually(t, func() error {
 		left := slices.DeleteFunc(everything(t, s), func(o string) bool {
-			return slices.Contains(before, o) || slices.Contains([]string{"namespace/shop", "shop/serviceaccount/default", "shop/configmap/kube-root-ca.crt"}, o)
+			return slices.Contains(before, o) ||
+				slices.Contains([]string{"namespace/shop", "shop/serviceaccount/default",
+					"shop/configmap/kube-root-ca.crt"}, o)
 		})
 		if len(left) > 0 {
 			return fmt.Errorf("the release left %v", left)
@@ -73,7 +78,8 @@ func helmLeavesNothing(t *testing.T, s *harness.Server) {
 	if after := everything(t, s); !slices.Equal(before, after) {
 		t.Errorf("before: %v\nafter: %v", before, after)
 	}
-	if view := s.Kubectl(t, "get", "clusterrole", "view", "-o", "jsonpath={.rules[*].apiGroups}"); strings.Contains(view, "shop.example.com") {
+	if view := s.Kubectl(t, "get", "clusterrole", "view", "-o",
+		"jsonpath={.rules[*].apiGroups}"); strings.Contains(view, "shop.example.com") {
 		t.Errorf("the role view has rules of the release: %s", view)
 	}
 }
@@ -81,8 +87,10 @@ func helmLeavesNothing(t *testing.T, s *harness.Server) {
 // everything lists the objects of a server, but events and leases, which come and go.
 func everything(t *testing.T, s *harness.Server) []string {
 	t.Helper()
-	resources := slices.DeleteFunc(strings.Fields(s.Kubectl(t, "api-resources", "--verbs=list", "-o", "name", "--cached=false")), func(r string) bool {
-		return strings.HasPrefix(r, "events") || strings.HasPrefix(r, "leases.") || strings.HasPrefix(r, "componentstatuses")
+	resources := slices.DeleteFunc(strings.Fields(s.Kubectl(t, "api-resources", "--verbs=list", "-o", "name",
+		"--cached=false")), func(r string) bool {
+		return strings.HasPrefix(r, "events") || strings.HasPrefix(r, "leases.") ||
+			strings.HasPrefix(r, "componentstatuses")
 	})
 	out, err := s.TryKubectl(t, "", "get", strings.Join(resources, ","), "--all-namespaces", "--ignore-not-found",
 		"-o", `go-template={{range .items}}{{with .metadata.namespace}}{{.}}/{{end}}{{.kind}}/{{.metadata.name}}{{"\n"}}{{end}}`)

@@ -112,7 +112,8 @@ func TestManifests(t *testing.T) {
 	awaitOutput(t, s, "changed", "get", "configmap/one", "-o", "jsonpath={.data.value}")
 	s.Kubectl(t, "wait", "--for=delete", "configmap/two", "--timeout=30s")
 	metrics := s.Kubectl(t, "get", "--raw", "/metrics")
-	for _, line := range []string{"triplane_manifests_applied_objects 4", "triplane_manifests_pruned_objects_total 1", "triplane_manifests_failed_objects 0"} {
+	for _, line := range []string{"triplane_manifests_applied_objects 4", "triplane_manifests_pruned_objects_total 1",
+		"triplane_manifests_failed_objects 0"} {
 		if !strings.Contains(metrics, line) {
 			t.Errorf("the metrics do not contain %q", line)
 		}

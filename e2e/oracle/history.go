@@ -149,9 +149,11 @@ func (h *History) note(what string, old, c *corev1.ConfigMap) {
 	case what == "added" && had != nil, what != "added" && had == nil:
 		h.wrong = append(h.wrong, fmt.Sprintf("%s %s, which was there: %v", c.Name, what, had != nil))
 	case what == "updated" && had.ResourceVersion != old.ResourceVersion:
-		h.wrong = append(h.wrong, fmt.Sprintf("%s updated from %s, but was at %s", c.Name, old.ResourceVersion, had.ResourceVersion))
+		h.wrong = append(h.wrong, fmt.Sprintf("%s updated from %s, but was at %s", c.Name, old.ResourceVersion,
+			had.ResourceVersion))
 	case had != nil && revision(c) < revision(had):
-		h.wrong = append(h.wrong, fmt.Sprintf("%s went back from %s to %s", c.Name, had.ResourceVersion, c.ResourceVersion))
+		h.wrong = append(h.wrong, fmt.Sprintf("%s went back from %s to %s", c.Name, had.ResourceVersion,
+			c.ResourceVersion))
 	}
 	switch what {
 	case "added":
@@ -183,7 +185,8 @@ func (h *History) equals(list []corev1.ConfigMap) error {
 	}
 	for i := range list {
 		c := h.objects[list[i].Name]
-		if c == nil || c.ResourceVersion != list[i].ResourceVersion || c.UID != list[i].UID || c.Data["i"] != list[i].Data["i"] {
+		if c == nil || c.ResourceVersion != list[i].ResourceVersion || c.UID != list[i].UID ||
+			c.Data["i"] != list[i].Data["i"] {
 			return fmt.Errorf("%s is at %s, the informer knows %v", list[i].Name, list[i].ResourceVersion, c)
 		}
 	}

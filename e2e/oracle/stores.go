@@ -32,10 +32,12 @@ func ReadsAreConsistent(t testing.TB, one, other kubernetes.Interface) {
 			t.Errorf("a list at %s does not have the write at %s", list.ResourceVersion, made.ResourceVersion)
 		}
 		made.Data = map[string]string{"a": "b"}
-		if _, err := other.CoreV1().ConfigMaps("default").Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+		if _, err := other.CoreV1().ConfigMaps("default").Update(t.Context(), made,
+			metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := one.CoreV1().ConfigMaps("default").Update(t.Context(), made, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+		if _, err := one.CoreV1().ConfigMaps("default").Update(t.Context(), made,
+			metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 			t.Errorf("an update from an old object: %v", err)
 		}
 	}
@@ -68,7 +70,8 @@ func PagesAreWhole(t testing.TB, client kubernetes.Interface) {
 // EventsExpire expects that an event is deleted after the --event-ttl of seconds.
 func EventsExpire(t testing.TB, client kubernetes.Interface) {
 	t.Helper()
-	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e"}, InvolvedObject: corev1.ObjectReference{Namespace: "default"}}
+	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e"},
+		InvolvedObject: corev1.ObjectReference{Namespace: "default"}}
 	if _, err := client.CoreV1().Events("default").Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +85,8 @@ func EventsExpire(t testing.TB, client kubernetes.Interface) {
 func OldRevisionsAreGone(t testing.TB, client kubernetes.Interface) {
 	t.Helper()
 	harness.Eventually(t, func() error {
-		_, err := client.CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{ResourceVersion: "5", ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+		_, err := client.CoreV1().Secrets("").List(t.Context(),
+			metav1.ListOptions{ResourceVersion: "5", ResourceVersionMatch: metav1.ResourceVersionMatchExact})
 		if !apierrors.IsResourceExpired(err) {
 			return fmt.Errorf("a list at an old revision: %w", err)
 		}

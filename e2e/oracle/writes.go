@@ -109,7 +109,8 @@ func (w *Writes) write(ctx context.Context, ways []Writer, worker int) {
 			time.Sleep(time.Millisecond) // all may be in doubt
 			continue
 		}
-		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": fmt.Sprintf("%d-%s", i, strings.Repeat("x", rand.IntN(2000)))}}
+		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Data: map[string]string{"v": fmt.Sprintf("%d-%s", i, strings.Repeat("x", rand.IntN(2000)))}}
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // it is not to happen later
 		var err error
 		switch {
@@ -165,7 +166,8 @@ func (w *Writes) note(name, value string, err error) {
 // then on there are no doubts.
 func (w *Writes) Check(t testing.TB, config *rest.Config) {
 	t.Helper()
-	list, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(w.namespace).List(t.Context(), metav1.ListOptions{})
+	list, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(w.namespace).
+		List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +184,8 @@ func (w *Writes) Check(t testing.TB, config *rest.Config) {
 			right = right || found == v
 		}
 		if !right {
-			w.wrong = append(w.wrong, fmt.Sprintf("%s holds %.20q, acknowledged was %.20q, unanswered were %d", name, found, o.value, len(o.doubtful)))
+			w.wrong = append(w.wrong, fmt.Sprintf("%s holds %.20q, acknowledged was %.20q, unanswered were %d", name,
+				found, o.value, len(o.doubtful)))
 		}
 		o.value, o.doubtful = found, nil
 	}

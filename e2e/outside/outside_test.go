@@ -153,7 +153,8 @@ func TestTheBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready := false
-	for deadline := time.Now().Add(30 * time.Second); !ready && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !ready &&
+		time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		ready = shell(t, dir, commands[last]+" status --ready").Run() == nil
 	}
 	if err := errors.Join(server.Process.Signal(syscall.SIGTERM), server.Wait()); !ready || err != nil {
@@ -174,7 +175,8 @@ func TestTheModule(t *testing.T) {
 func TestRenameModule(t *testing.T) {
 	dir := t.TempDir()
 	for file, content := range map[string]string{
-		"go.mod": "module triplane.dev\n", "a.go": "package a\n\nimport _ \"triplane.dev/b\"\n", "b/b.go": "package b\n",
+		"go.mod": "module triplane.dev\n", "a.go": "package a\n\nimport _ \"triplane.dev/b\"\n",
+		"b/b.go":   "package b\n",
 		"Makefile": "STAMP := -X triplane.dev/generic/serve/server.commit=\n", "other.txt": "triplaneXdev\n",
 	} {
 		write(t, filepath.Join(dir, file), content)

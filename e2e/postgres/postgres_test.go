@@ -113,7 +113,8 @@ resources:
 	} {
 		var got string
 		err := conn.QueryRow(t.Context(), `SELECT concat_ws(' ', coalesce(api_version, ''), coalesce(namespace, ''),
-			coalesce(name, ''), encoding, coalesce(object #>> '{spec,size}', '')) FROM triplane.objects WHERE `+query).Scan(&got)
+			coalesce(name, ''), encoding, coalesce(object #>> '{spec,size}', '')) FROM triplane.objects WHERE `+query).
+			Scan(&got)
 		if err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", query, got, err, want)
 		}
@@ -131,7 +132,8 @@ func TestTransfer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "objects.yaml")
 	run(t, from, "export", file, "--kubeconfig", from.Kubeconfig)
 	run(t, to, "import", file, "--kubeconfig", to.Kubeconfig)
-	if got := to.Kubectl(t, "get", "widgets", "-n", "shop", "-o", "name"); strings.TrimSpace(got) != "widget.example.com/gear" {
+	if got := to.Kubectl(t, "get", "widgets", "-n", "shop", "-o",
+		"name"); strings.TrimSpace(got) != "widget.example.com/gear" {
 		t.Errorf("imported %q", got)
 	}
 }

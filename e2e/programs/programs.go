@@ -50,10 +50,11 @@ var (
 	SampleAPIServer = Program{Name: "sample-apiserver", dir: "tools", pkg: "k8s.io/sample-apiserver"}
 	Helm            = Program{Name: "helm", dir: "tools", pkg: "helm.sh/helm/v4/cmd/helm"}
 	// ExampleBuiltins and ExampleCRD are managers of controller-runtime.
-	ExampleBuiltins = Program{Name: "builtins", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/examples/builtins", kind: example}
-	ExampleCRD      = Program{Name: "crd", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/examples/crd", kind: example}
-	Promql          = Program{Name: "promql", dir: "tools/promql", pkg: "."}
-	Kine            = Program{Name: "kine", dir: "tools/kine", pkg: "."}
+	ExampleBuiltins = Program{Name: "builtins", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/examples/builtins",
+		kind: example}
+	ExampleCRD = Program{Name: "crd", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/examples/crd", kind: example}
+	Promql     = Program{Name: "promql", dir: "tools/promql", pkg: "."}
+	Kine       = Program{Name: "kine", dir: "tools/kine", pkg: "."}
 )
 
 // All returns the programs of the tests of make test, those first that share the most with what is built already.

@@ -128,7 +128,8 @@ func documents(t *testing.T, root string, patterns []string, wanted func(*manife
 			}
 			for _, text := range separator.Split(string(b), -1) {
 				m := &manifest{text: text}
-				if err := yaml.Unmarshal([]byte(text), m); err != nil || !wanted(m) || slices.ContainsFunc(out, m.sameObject) {
+				if err := yaml.Unmarshal([]byte(text), m); err != nil || !wanted(m) ||
+					slices.ContainsFunc(out, m.sameObject) {
 					continue
 				}
 				out = append(out, m)
@@ -141,7 +142,8 @@ func documents(t *testing.T, root string, patterns []string, wanted func(*manife
 // sameObject reports whether both are one object, maybe of two versions.
 func (m *manifest) sameObject(o *manifest) bool {
 	namespace := func(m *manifest) string { return cmp.Or(m.Namespace, metav1.NamespaceDefault) }
-	return m.GroupVersionKind().GroupKind() == o.GroupVersionKind().GroupKind() && namespace(m) == namespace(o) && m.Name == o.Name
+	return m.GroupVersionKind().GroupKind() == o.GroupVersionKind().GroupKind() && namespace(m) == namespace(o) &&
+		m.Name == o.Name
 }
 
 // write puts documents into a file for kubectl.

@@ -24,7 +24,8 @@ import (
 // what is given back can be had again.
 func TestReplicasShareAllocation(t *testing.T) {
 	etcd := harness.StartEtcd(t)
-	args := []string{"--etcd-servers", etcd, "--service-cluster-ip-range", "10.96.0.0/25", "--service-node-port-range", "31000-31099"}
+	args := []string{"--etcd-servers", etcd, "--service-cluster-ip-range", "10.96.0.0/25", "--service-node-port-range",
+		"31000-31099"}
 	var clients []*kubernetes.Clientset
 	for range 2 {
 		clients = append(clients, kubernetes.NewForConfigOrDie(harness.Start(t, args...).Config))
@@ -42,7 +43,8 @@ func TestReplicasShareAllocation(t *testing.T) {
 	for i := range services {
 		wg.Go(func() {
 			s := &services[i]
-			if err := clients[i%2].CoreV1().Services(s.Namespace).Delete(t.Context(), s.Name, metav1.DeleteOptions{}); err != nil {
+			if err := clients[i%2].CoreV1().Services(s.Namespace).Delete(t.Context(), s.Name,
+				metav1.DeleteOptions{}); err != nil {
 				t.Errorf("deleting %s: %v", s.Name, err)
 			}
 		})
@@ -64,9 +66,11 @@ func createAll(t *testing.T, clients []*kubernetes.Clientset, writers, each int)
 				for i := range each {
 					s := &corev1.Service{
 						ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("s-%d-%d-%d", c, w, i)},
-						Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}},
+						Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort,
+							Ports: []corev1.ServicePort{{Port: 80}}},
 					}
-					if _, err := client.CoreV1().Services("default").Create(t.Context(), s, metav1.CreateOptions{}); err != nil {
+					if _, err := client.CoreV1().Services("default").Create(t.Context(), s,
+						metav1.CreateOptions{}); err != nil {
 						t.Errorf("creating %s: %v", s.Name, err)
 						return
 					}
@@ -178,7 +182,8 @@ func setQuota(t *testing.T, client *kubernetes.Clientset, name corev1.ResourceNa
 	if err != nil {
 		t.Fatal(err)
 	}
-	q.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: corev1.ResourceList{name: *resource.NewQuantity(0, resource.DecimalSI)}}
+	q.Status = corev1.ResourceQuotaStatus{Hard: hard,
+		Used: corev1.ResourceList{name: *resource.NewQuantity(0, resource.DecimalSI)}}
 	if _, err := quotas.UpdateStatus(t.Context(), q, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -70,48 +70,62 @@ var sprockets = schema.GroupVersionResource{Group: "example.com", Version: "v1",
 func (c *embeddedCluster) sharesAll() {
 	c.t.Helper()
 	crd := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "sprockets.example.com"},
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": "sprockets.example.com"},
 		"spec": map[string]any{
-			"group": "example.com", "scope": "Namespaced", "names": map[string]any{"plural": "sprockets", "kind": "Sprocket"},
-			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
+			"group": "example.com", "scope": "Namespaced",
+			"names": map[string]any{"plural": "sprockets", "kind": "Sprocket"},
+			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
 		},
 	}}
-	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	if _, err := dynamic.NewForConfigOrDie(c.Servers["a"].Config).Resource(crds).Create(c.t.Context(), crd, metav1.CreateOptions{}); err != nil {
+	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"}
+	if _, err := dynamic.NewForConfigOrDie(c.Servers["a"].Config).Resource(crds).Create(c.t.Context(), crd,
+		metav1.CreateOptions{}); err != nil {
 		c.t.Fatal(err)
 	}
 	for name, s := range c.Servers {
-		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Sprocket", "metadata": map[string]any{"name": name}}}
+		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Sprocket",
+			"metadata": map[string]any{"name": name}}}
 		harness.Eventually(c.t, func() error { // the resource is served when its definition was seen
-			_, err := dynamic.NewForConfigOrDie(s.Config).Resource(sprockets).Namespace("default").Create(c.t.Context(), object, metav1.CreateOptions{})
+			_, err := dynamic.NewForConfigOrDie(s.Config).Resource(sprockets).Namespace("default").Create(c.t.Context(),
+				object, metav1.CreateOptions{})
 			return err
 		})
 		c.write(name, "of-"+name)
 		for other, o := range c.Servers {
-			if _, err := dynamic.NewForConfigOrDie(o.Config).Resource(sprockets).Namespace("default").Get(c.t.Context(), name, metav1.GetOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			if _, err := dynamic.NewForConfigOrDie(o.Config).Resource(sprockets).Namespace("default").Get(c.t.Context(),
+				name, metav1.GetOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				c.t.Errorf("sprocket %s at %s: %v", name, other, err)
 			}
-			if _, err := c.client(other).CoreV1().ConfigMaps("default").Get(c.t.Context(), "of-"+name, metav1.GetOptions{}); err != nil {
+			if _, err := c.client(other).CoreV1().ConfigMaps("default").Get(c.t.Context(), "of-"+name,
+				metav1.GetOptions{}); err != nil {
 				c.t.Errorf("config map of %s at %s: %v", name, other, err)
 			}
 		}
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}
-	if _, err := c.client("a").CoreV1().ServiceAccounts("default").Create(c.t.Context(), account, metav1.CreateOptions{}); err != nil {
+	if _, err := c.client("a").CoreV1().ServiceAccounts("default").Create(c.t.Context(), account,
+		metav1.CreateOptions{}); err != nil {
 		c.t.Fatal(err)
 	}
-	token, err := c.client("a").CoreV1().ServiceAccounts("default").CreateToken(c.t.Context(), "robot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := c.client("a").CoreV1().ServiceAccounts("default").CreateToken(c.t.Context(), "robot",
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	robot := restclient.AnonymousClientConfig(c.Servers["b"].Config)
 	robot.BearerToken = token.Status.Token
-	who, err := kubernetes.NewForConfigOrDie(robot).AuthenticationV1().SelfSubjectReviews().Create(c.t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	who, err := kubernetes.NewForConfigOrDie(robot).AuthenticationV1().SelfSubjectReviews().Create(c.t.Context(),
+		&authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil || who.Status.UserInfo.Username != "system:serviceaccount:default:robot" {
 		c.t.Errorf("a token of another server: %v, %v", who, err)
 	}
 	robot.BearerToken = "" // anybody
-	if err := kubernetes.NewForConfigOrDie(robot).RESTClient().Post().AbsPath("/etcd/members").Body([]byte(`{"name":"x","peerURL":"https://127.0.0.1:1"}`)).Do(c.t.Context()).Error(); !apierrors.IsForbidden(err) {
+	if err := kubernetes.NewForConfigOrDie(robot).RESTClient().Post().AbsPath("/etcd/members").
+		Body([]byte(`{"name":"x","peerURL":"https://127.0.0.1:1"}`)).Do(c.t.Context()).
+		Error(); !apierrors.IsForbidden(err) {
 		c.t.Errorf("anybody may join: %v", err)
 	}
 }
@@ -122,7 +136,8 @@ func (c *embeddedCluster) write(through, name string) {
 	harness.Eventually(c.t, func() error {
 		ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
 		defer cancel()
-		_, err := c.client(through).CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		_, err := c.client(through).CoreV1().ConfigMaps("default").Create(ctx,
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) { // an attempt was not answered
 			return nil
 		}
@@ -134,7 +149,8 @@ func (c *embeddedCluster) write(through, name string) {
 func (c *embeddedCluster) checkReplicas() {
 	c.t.Helper()
 	harness.Eventually(c.t, func() error {
-		slice, err := c.client("b").DiscoveryV1().EndpointSlices("default").Get(c.t.Context(), "kubernetes", metav1.GetOptions{})
+		slice, err := c.client("b").DiscoveryV1().EndpointSlices("default").Get(c.t.Context(), "kubernetes",
+			metav1.GetOptions{})
 		if err != nil || len(slice.Endpoints) != len(c.Servers) {
 			return fmt.Errorf("endpoints of the Service kubernetes: %v, %w", slice, err)
 		}
@@ -179,7 +195,8 @@ func (c *embeddedCluster) losesLeader() {
 		}
 	}
 	c.Servers[leader].Restart(c.t)
-	if _, err := c.client(leader).CoreV1().ConfigMaps("default").Get(c.t.Context(), "leaderless", metav1.GetOptions{}); err != nil {
+	if _, err := c.client(leader).CoreV1().ConfigMaps("default").Get(c.t.Context(), "leaderless",
+		metav1.GetOptions{}); err != nil {
 		c.t.Errorf("what was written while it was away: %v", err)
 	}
 }
@@ -200,7 +217,8 @@ func (c *embeddedCluster) replaces() {
 	c.Join(c.t, "d")
 	c.write("d", "of-d")
 	for _, name := range []string{"leaderless", "of-a", "of-c", "of-d"} {
-		if _, err := c.client("d").CoreV1().ConfigMaps("default").Get(c.t.Context(), name, metav1.GetOptions{}); err != nil {
+		if _, err := c.client("d").CoreV1().ConfigMaps("default").Get(c.t.Context(), name,
+			metav1.GetOptions{}); err != nil {
 			c.t.Errorf("%s at the new member: %v", name, err)
 		}
 	}
@@ -209,7 +227,8 @@ func (c *embeddedCluster) replaces() {
 		c.t.Errorf("members are %v", names)
 	}
 	s := c.Servers["a"]
-	out, err := exec.CommandContext(c.t.Context(), s.Programs.Triplane, "--data-dir", c.t.TempDir(), "--secure-port=0", "--embedded-etcd-name=d", "--embedded-etcd-peer-listen=https://127.0.0.1:1",
+	out, err := exec.CommandContext(c.t.Context(), s.Programs.Triplane, "--data-dir", c.t.TempDir(), "--secure-port=0",
+		"--embedded-etcd-name=d", "--embedded-etcd-peer-listen=https://127.0.0.1:1",
 		"--join="+s.Config.Host, "--join-kubeconfig="+s.Kubeconfig).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || !strings.Contains(string(out), "409 Conflict: member d (") {

@@ -30,14 +30,16 @@ func TestServersTogether(t *testing.T) {
 	args := []string{"--etcd-servers", etcd,
 		"--feature-gates=CoordinatedLeaderElection=true,StorageVersionAPI=true",
 		"--runtime-config=coordination.k8s.io/v1beta1=true,internal.apiserver.k8s.io/v1alpha1=true",
-		"--coordinated-leadership-lease-duration=3s", "--coordinated-leadership-renew-deadline=2s", "--coordinated-leadership-retry-period=500ms"}
+		"--coordinated-leadership-lease-duration=3s", "--coordinated-leadership-renew-deadline=2s",
+		"--coordinated-leadership-retry-period=500ms"}
 	first := kubernetes.NewForConfigOrDie(harness.Start(t, append(args, "--min-compatibility-version=1.37")...).Config)
 	second := kubernetes.NewForConfigOrDie(harness.Start(t, append(args, "--emulated-version=1.35")...).Config)
 
 	checkStorageVersions(t, first)
 
 	run := func(client kubernetes.Interface, name, emulation string) {
-		candidate, _, err := leaderelection.NewCandidate(client, "default", name, "component", "1.37.0", emulation, coordinationv1.OldestEmulationVersion)
+		candidate, _, err := leaderelection.NewCandidate(client, "default", name, "component", "1.37.0", emulation,
+			coordinationv1.OldestEmulationVersion)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,8 +60,10 @@ func elect(ctx context.Context, client kubernetes.Interface, name string) {
 		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 			Lock: &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "default", Name: "component"},
 				Client: client.CoordinationV1(), LockConfig: resourcelock.ResourceLockConfig{Identity: name}},
-			LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 500 * time.Millisecond, Coordinated: true,
-			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+			LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 500 * time.Millisecond,
+			Coordinated: true,
+			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {},
+				OnStoppedLeading: func() {}},
 		})
 		if err != nil {
 			panic(err)
@@ -71,20 +75,23 @@ func elect(ctx context.Context, client kubernetes.Interface, name string) {
 func awaitHolder(t *testing.T, client kubernetes.Interface, name string) {
 	t.Helper()
 	var last *coordinationv1.Lease
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		l, err := client.CoordinationV1().Leases("default").Get(ctx, "component", metav1.GetOptions{})
-		if err != nil {
-			return false, nil
-		}
-		last = l
-		return ptr.Deref(l.Spec.HolderIdentity, "") == name && ptr.Deref(l.Spec.Strategy, "") == coordinationv1.OldestEmulationVersion, nil
-	})
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			l, err := client.CoordinationV1().Leases("default").Get(ctx, "component", metav1.GetOptions{})
+			if err != nil {
+				return false, nil
+			}
+			last = l
+			return ptr.Deref(l.Spec.HolderIdentity, "") == name &&
+				ptr.Deref(l.Spec.Strategy, "") == coordinationv1.OldestEmulationVersion, nil
+		})
 	if err != nil {
 		t.Fatalf("%s does not lead: %v, %+v", name, err, last)
 	}
 }
 
-// TestLeaseOfClientGo lets client-go's elector compete with servers for the Lease of the controllers: each acquires what
+// TestLeaseOfClientGo lets client-go's elector compete with servers for the Lease of the controllers: each acquires
+// what
 // another has released, and both write the same fields.
 func TestLeaseOfClientGo(t *testing.T) {
 	etcd := harness.StartEtcd(t)
@@ -97,10 +104,13 @@ func TestLeaseOfClientGo(t *testing.T) {
 	go func() {
 		defer close(released)
 		leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
-			Lock: &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "triplane-controllers"},
+			Lock: &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "kube-system",
+				Name: "triplane-controllers"},
 				Client: client.CoordinationV1(), LockConfig: resourcelock.ResourceLockConfig{Identity: "client-go"}},
-			LeaseDuration: 8 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: 500 * time.Millisecond, ReleaseOnCancel: true,
-			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+			LeaseDuration: 8 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: 500 * time.Millisecond,
+			ReleaseOnCancel: true,
+			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {},
+				OnStoppedLeading: func() {}},
 		})
 	}()
 	time.Sleep(time.Second)
@@ -125,22 +135,24 @@ func TestLeaseOfClientGo(t *testing.T) {
 // holder, and the names of the fields.
 func awaitTerm(t *testing.T, client kubernetes.Interface, transitions int32) (holder string, fields []string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		l, err := client.CoordinationV1().Leases("kube-system").Get(ctx, "triplane-controllers", metav1.GetOptions{})
-		holder = ""
-		if err != nil || ptr.Deref(l.Spec.LeaseTransitions, -1) != transitions {
-			return false, nil
-		}
-		holder = ptr.Deref(l.Spec.HolderIdentity, "")
-		content, err := json.Marshal(l.Spec)
-		if err != nil {
-			return false, err
-		}
-		all := map[string]any{}
-		err = json.Unmarshal(content, &all)
-		fields = slices.Sorted(maps.Keys(all))
-		return holder != "" && *l.Spec.LeaseDurationSeconds == 8, err
-	})
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true,
+		func(ctx context.Context) (bool, error) {
+			l, err := client.CoordinationV1().Leases("kube-system").Get(ctx, "triplane-controllers",
+				metav1.GetOptions{})
+			holder = ""
+			if err != nil || ptr.Deref(l.Spec.LeaseTransitions, -1) != transitions {
+				return false, nil
+			}
+			holder = ptr.Deref(l.Spec.HolderIdentity, "")
+			content, err := json.Marshal(l.Spec)
+			if err != nil {
+				return false, err
+			}
+			all := map[string]any{}
+			err = json.Unmarshal(content, &all)
+			fields = slices.Sorted(maps.Keys(all))
+			return holder != "" && *l.Spec.LeaseDurationSeconds == 8, err
+		})
 	if err != nil {
 		t.Fatalf("the lease has not had %d transitions: %v", transitions, err)
 	}
@@ -157,14 +169,15 @@ func checkStorageVersions(t *testing.T, client kubernetes.Interface) {
 		"admissionregistration.k8s.io.mutatingadmissionpolicies": "",
 	} {
 		var last *internalv1alpha1.StorageVersion
-		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-			v, err := client.InternalV1alpha1().StorageVersions().Get(ctx, name, metav1.GetOptions{})
-			if err != nil {
-				return false, nil
-			}
-			last = v
-			return len(v.Status.StorageVersions) == 2, nil
-		})
+		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true,
+			func(ctx context.Context) (bool, error) {
+				v, err := client.InternalV1alpha1().StorageVersions().Get(ctx, name, metav1.GetOptions{})
+				if err != nil {
+					return false, nil
+				}
+				last = v
+				return len(v.Status.StorageVersions) == 2, nil
+			})
 		if err != nil || ptr.Deref(last.Status.CommonEncodingVersion, "") != common {
 			t.Errorf("%s: %v, %+v", name, err, last)
 		}

@@ -25,23 +25,27 @@ const betaClasses = "/apis/resource.k8s.io/v1beta2/deviceclasses"
 // serves a beta version: the first passes requests for it on, and lists it, as long as the
 // second can be reached.
 func TestPeersServeWhatOneDoesNot(t *testing.T) {
-	keys, err := pki.Ensure(t.TempDir(), pki.Config{Names: []string{"kubernetes.default.svc"}, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, FrontProxy: "front"})
+	keys, err := pki.Ensure(t.TempDir(), pki.Config{Names: []string{"kubernetes.default.svc"},
+		IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, FrontProxy: "front"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"--etcd-servers", harness.StartEtcd(t), "--peer-ca-file", keys.CACert, "--peer-advertise-ip=127.0.0.1",
+	args := []string{"--etcd-servers", harness.StartEtcd(t), "--peer-ca-file", keys.CACert,
+		"--peer-advertise-ip=127.0.0.1",
 		"--requestheader-client-ca-file", keys.FrontProxyCACert, "--requestheader-allowed-names=front",
 		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
 		"--proxy-client-cert-file", keys.FrontProxyClientCert, "--proxy-client-key-file", keys.FrontProxyClientKey}
 	first := harness.Start(t, args...)
-	second := harness.Start(t, append(args, "--tls-cert-file", keys.ServingCert, "--tls-private-key-file", keys.ServingKey,
+	second := harness.Start(t, append(args, "--tls-cert-file", keys.ServingCert, "--tls-private-key-file",
+		keys.ServingKey,
 		"--runtime-config=resource.k8s.io/v1beta2=true")...)
 	client := kubernetes.NewForConfigOrDie(first.Config)
 	awaitPeer(t, client)
 
 	usePeer(t, client)
 	checkPeerDiscovery(t, client)
-	loop, _ := client.RESTClient().Get().AbsPath(betaClasses).SetHeader("X-Kubernetes-Peer-Proxied", "true").Do(t.Context()).Error().(apierrors.APIStatus)
+	loop, _ := client.RESTClient().Get().AbsPath(betaClasses).SetHeader("X-Kubernetes-Peer-Proxied", "true").
+		Do(t.Context()).Error().(apierrors.APIStatus)
 	if loop == nil || loop.Status().Code != 404 {
 		t.Errorf("what was passed on already is answered with %v", loop)
 	}
@@ -64,10 +68,11 @@ func TestPeersServeWhatOneDoesNot(t *testing.T) {
 // awaitPeer waits until what only the other serves is there.
 func awaitPeer(t *testing.T, client *kubernetes.Clientset) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		_, err := client.ResourceV1beta2().DeviceClasses().List(ctx, metav1.ListOptions{})
-		return err == nil, nil
-	})
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true,
+		func(ctx context.Context) (bool, error) {
+			_, err := client.ResourceV1beta2().DeviceClasses().List(ctx, metav1.ListOptions{})
+			return err == nil, nil
+		})
 	if err != nil {
 		t.Fatal("what another server serves is not there")
 	}
@@ -82,7 +87,8 @@ func usePeer(t *testing.T, client *kubernetes.Clientset) {
 		t.Fatal(err)
 	}
 	defer watch.Stop()
-	if _, err := classes.Create(t.Context(), &resourcev1beta2.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}); err != nil {
+	if _, err := classes.Create(t.Context(), &resourcev1beta2.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -17,8 +17,10 @@ func TestAddressOfAnotherFamily(t *testing.T) {
 		{"192.0.2.1", "10.0.0.0/16", `IPv4 ["192.0.2.1"]`},
 		{"2001:db8::1", "2001:db8:1::/112", `IPv6 ["2001:db8::1"]`},
 	} {
-		s := harness.Start(t, "--etcd-servers", etcd, "--advertise-address="+c.address, "--service-cluster-ip-range="+c.services)
-		if got := s.Kubectl(t, "get", "endpointslice", "kubernetes", "-o", "jsonpath={.addressType} {.endpoints[*].addresses}"); got != c.want {
+		s := harness.Start(t, "--etcd-servers", etcd, "--advertise-address="+c.address,
+			"--service-cluster-ip-range="+c.services)
+		if got := s.Kubectl(t, "get", "endpointslice", "kubernetes", "-o",
+			"jsonpath={.addressType} {.endpoints[*].addresses}"); got != c.want {
 			t.Errorf("%s: %s, want %s", c.address, got, c.want)
 		}
 		s.Kill()

@@ -43,9 +43,11 @@ rules:
 	}
 	lines := strings.Split(strings.TrimSpace(string(written)), "\n")
 	want := [][]string{
-		{`"level":"RequestResponse"`, `"verb":"create"`, `"resource":"configmaps"`, `"name":"shown"`, `"requestObject":{"kind":"ConfigMap"`, `"responseObject":{"kind":"ConfigMap"`, "visible"},
+		{`"level":"RequestResponse"`, `"verb":"create"`, `"resource":"configmaps"`, `"name":"shown"`,
+			`"requestObject":{"kind":"ConfigMap"`, `"responseObject":{"kind":"ConfigMap"`, "visible"},
 		{`"level":"Metadata"`, `"verb":"create"`, `"resource":"secrets"`, `"name":"hidden"`, `"code":201`},
-		{`"level":"RequestResponse"`, `"verb":"delete"`, `"requestObject":{"kind":"DeleteOptions"`, `"responseObject":{"kind":"Status"`},
+		{`"level":"RequestResponse"`, `"verb":"delete"`, `"requestObject":{"kind":"DeleteOptions"`,
+			`"responseObject":{"kind":"Status"`},
 	}
 	if len(lines) != len(want) || strings.Contains(lines[1], "aW52aXNpYmxl") {
 		t.Fatalf("got %s", written)

@@ -19,7 +19,8 @@ import (
 // TestEmulatedVersion runs a server that is like v1.34: it serves what that release
 // had, with its features, and says so.
 func TestEmulatedVersion(t *testing.T) {
-	s := harness.Start(t, "--disable-admission-plugins=ServiceAccount", "--emulated-version=1.34", "--runtime-config=resource.k8s.io/v1beta2=true")
+	s := harness.Start(t, "--disable-admission-plugins=ServiceAccount", "--emulated-version=1.34",
+		"--runtime-config=resource.k8s.io/v1beta2=true")
 	client := kubernetes.NewForConfigOrDie(s.Config)
 
 	raw, err := client.RESTClient().Get().AbsPath("/version").DoRaw(t.Context())
@@ -62,12 +63,15 @@ func TestEmulatedVersion(t *testing.T) {
 	if made.Spec.HostnameOverride != nil {
 		t.Error("a field of 1.35 is kept")
 	}
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "1st"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
-	if _, err := client.CoreV1().Services("default").Create(t.Context(), service, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "DNS-1035") {
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "1st"},
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	if _, err := client.CoreV1().Services("default").Create(t.Context(), service, metav1.CreateOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "DNS-1035") {
 		t.Errorf("a name of 1.36: %v", err)
 	}
 	class := &resourcev1beta2.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
-	if _, err := client.ResourceV1beta2().DeviceClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+	if _, err := client.ResourceV1beta2().DeviceClasses().Create(t.Context(), class,
+		metav1.CreateOptions{}); err != nil {
 		t.Error(err)
 	}
 }

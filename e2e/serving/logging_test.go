@@ -34,7 +34,8 @@ func TestLogAsJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.TS == 0 || entry.Msg == "" {
 			t.Errorf("%s: %v", line, err)
 		}
-		if entry.Msg == "HTTP" && entry.Verb == "GET" && entry.URI == "/readyz" && entry.Latency != "" && entry.Resp != 0 {
+		if entry.Msg == "HTTP" && entry.Verb == "GET" && entry.URI == "/readyz" && entry.Latency != "" &&
+			entry.Resp != 0 {
 			requests++
 		}
 	}
@@ -71,7 +72,8 @@ func TestVerbosityChanges(t *testing.T) {
 	if err := s.Terminate(t); err != nil {
 		t.Fatal(err)
 	}
-	if out := s.Output(); strings.Contains(out, "/version?before") || !strings.Contains(out, `"HTTP" verb="GET" URI="/version?after" latency="`) {
+	if out := s.Output(); strings.Contains(out, "/version?before") ||
+		!strings.Contains(out, `"HTTP" verb="GET" URI="/version?after" latency="`) {
 		t.Errorf("the log is\n%s", out)
 	}
 }

@@ -70,7 +70,8 @@ func keyOf(t *testing.T, token string) string {
 // TestExternalSigner has another process sign service account tokens.
 func TestExternalSigner(t *testing.T) {
 	signer := &externaltest.Process{Seconds: 3600, Hint: 3600}
-	s := harness.Start(t, "--service-account-signing-endpoint="+signer.Start(t), "--service-account-issuer=https://issuer.example")
+	s := harness.Start(t, "--service-account-signing-endpoint="+signer.Start(t),
+		"--service-account-issuer=https://issuer.example")
 	s.Kubectl(t, "create", "serviceaccount", "sa")
 	create := func() (string, error) {
 		token, err := s.TryKubectl(t, "", "create", "token", "sa", "--duration=600s")
@@ -83,7 +84,8 @@ func TestExternalSigner(t *testing.T) {
 	if err := says(t, s, first); err != nil {
 		t.Error(err)
 	}
-	if discovery, code := path(t, s, "/.well-known/openid-configuration"); code != http.StatusOK || !strings.Contains(discovery, `"issuer":"https://issuer.example"`) || !strings.Contains(discovery, `"ES256"`) {
+	if discovery, code := path(t, s, "/.well-known/openid-configuration"); code != http.StatusOK ||
+		!strings.Contains(discovery, `"issuer":"https://issuer.example"`) || !strings.Contains(discovery, `"ES256"`) {
 		t.Errorf("%d %s", code, discovery)
 	}
 	if keys, code := path(t, s, "/openid/v1/jwks"); code != http.StatusOK || !strings.Contains(keys, `"kid":"one"`) {
@@ -100,12 +102,14 @@ func TestExternalSigner(t *testing.T) {
 	if err := says(t, s, first); err == nil {
 		t.Error("a token of the key that is gone is accepted")
 	}
-	if keys, _ := path(t, s, "/openid/v1/jwks"); !strings.Contains(keys, `"kid":"two"`) || strings.Contains(keys, `"kid":"one"`) {
+	if keys, _ := path(t, s, "/openid/v1/jwks"); !strings.Contains(keys, `"kid":"two"`) ||
+		strings.Contains(keys, `"kid":"one"`) {
 		t.Error(keys)
 	}
 
 	signer.Fail(errors.New("the HSM is on fire"))
-	if out, err := create(); err == nil || !strings.Contains(out, "failed to generate token") || !strings.Contains(out, "the HSM is on fire") {
+	if out, err := create(); err == nil || !strings.Contains(out, "failed to generate token") ||
+		!strings.Contains(out, "the HSM is on fire") {
 		t.Errorf("of a signer that fails: %v %s", err, out)
 	}
 	if err := says(t, s, second); err != nil {
@@ -115,7 +119,8 @@ func TestExternalSigner(t *testing.T) {
 	if out, err := create(); err != nil {
 		t.Errorf("%s, %v", out, err)
 	}
-	if text, _ := path(t, s, "/metrics"); !strings.Contains(text, `apiserver_externaljwt_sign_request_total{code="OK"}`) {
+	if text, _ := path(t, s, "/metrics"); !strings.Contains(text,
+		`apiserver_externaljwt_sign_request_total{code="OK"}`) {
 		t.Error("signatures are not counted")
 	}
 }
@@ -146,7 +151,8 @@ func TestKMSPlugin(t *testing.T) {
 	if got := s.Kubectl(t, "get", "secret", "hidden", "-o", "jsonpath={.data.k}"); got != "dg==" {
 		t.Errorf("the secret is %q", got)
 	}
-	for check, want := range map[string]int{"/healthz": http.StatusOK, "/livez": http.StatusNotFound, "/readyz": http.StatusOK} {
+	for check, want := range map[string]int{"/healthz": http.StatusOK, "/livez": http.StatusNotFound,
+		"/readyz": http.StatusOK} {
 		if body, code := path(t, s, check+"/kms-providers"); code != want {
 			t.Errorf("%s: %d %s", check, code, body)
 		}

@@ -67,7 +67,8 @@ func TestLeaderLost(t *testing.T) {
 		back  func(*harness.Server)
 	}{
 		{"was killed", killed, func(s *harness.Server) { s.Kill() }, func(s *harness.Server) { s.Restart(t) }},
-		{"was suspended", hung, func(s *harness.Server) { s.Pause(t) }, func(s *harness.Server) { s.Resume(t); s.WaitReady(t) }},
+		{"was suspended", hung, func(s *harness.Server) { s.Pause(t) },
+			func(s *harness.Server) { s.Resume(t); s.WaitReady(t) }},
 	} {
 		var took []time.Duration
 		failed := map[int]int{}
@@ -104,7 +105,8 @@ func whileWritten(t *testing.T, servers []*harness.Server, event func(), failed 
 			for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
 				began := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-				_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "w-"}}, metav1.CreateOptions{})
+				_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "w-"}},
+					metav1.CreateOptions{})
 				cancel()
 				lost := since.Load()
 				mu.Lock()
@@ -145,7 +147,8 @@ func TestClusterOverwrites(t *testing.T) {
 	}
 	began := time.Now()
 	for i := range clients {
-		if written := overwrite(t.Context(), c.Servers["a"].Config, fmt.Sprintf("large-%d", i), n/clients, 1); written != int64(n/clients)*large {
+		if written := overwrite(t.Context(), c.Servers["a"].Config, fmt.Sprintf("large-%d", i), n/clients,
+			1); written != int64(n/clients)*large {
 			t.Errorf("%d bytes of %d were written", written, n/clients*large)
 		}
 	}
@@ -157,7 +160,8 @@ func TestClusterOverwrites(t *testing.T) {
 	bounded(t, slices.Max(most)<<20, limit)
 	var left []string
 	for _, name := range []string{"a", "b", "c"} {
-		left = append(left, fmt.Sprintf("%s has %d MB, %d MB of them heap", name, c.Servers[name].AnonymousBytes()>>20, heap(t, c.Servers[name])>>20))
+		left = append(left, fmt.Sprintf("%s has %d MB, %d MB of them heap", name, c.Servers[name].AnonymousBytes()>>20,
+			heap(t, c.Servers[name])>>20))
 	}
 	mended(t, "1,090 overwrites of 900 KB took a member to 1,700 MB", fmt.Sprintf("at most %d MB of memory", limit),
 		"%d overwrites of 900 KB in %v took the leader to %d MB and the others to %d; after them %s", n,
@@ -235,7 +239,8 @@ func startsWithout(t *testing.T, c *harness.Cluster, client *http.Client) {
 		return err
 	})
 	for _, r := range requestsOfAllKinds {
-		if code, err := r.send(t.Context(), client, s.Config.Host); err != nil || code != http.StatusServiceUnavailable {
+		if code, err := r.send(t.Context(), client, s.Config.Host); err != nil ||
+			code != http.StatusServiceUnavailable {
 			t.Errorf("%s %s while the server waits for the others: %d, %v", r.method, r.path, code, err)
 		}
 	}
@@ -259,7 +264,8 @@ var requestsOfAllKinds = []oneRequest{
 
 // send sends it to the last member of a cluster, and returns what is wrong with how that responds.
 func (r oneRequest) send(ctx context.Context, client *http.Client, host string) (int, error) {
-	req, err := http.NewRequestWithContext(ctx, r.method, host+"/api/v1/namespaces/default/"+r.path, strings.NewReader(r.body))
+	req, err := http.NewRequestWithContext(ctx, r.method, host+"/api/v1/namespaces/default/"+r.path,
+		strings.NewReader(r.body))
 	if err != nil {
 		return 0, err
 	}
@@ -275,15 +281,18 @@ func (r oneRequest) send(ctx context.Context, client *http.Client, host string) 
 		return 0, err
 	}
 	var status metav1.Status
-	if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" || int(status.Code) != resp.StatusCode {
+	if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" ||
+		int(status.Code) != resp.StatusCode {
 		return resp.StatusCode, fmt.Errorf("%w, no Status of %d: %s", err, resp.StatusCode, body)
 	}
 	switch after := resp.Header.Get("Retry-After"); {
 	case resp.StatusCode == http.StatusServiceUnavailable && after != "":
 		return resp.StatusCode, nil
-	case resp.StatusCode == http.StatusGatewayTimeout && (r.method == http.MethodGet || after == ""): // a client would repeat a write
+	case resp.StatusCode == http.StatusGatewayTimeout &&
+		(r.method == http.MethodGet || after == ""): // a client would repeat a write
 		return resp.StatusCode, nil
 	default:
-		return resp.StatusCode, fmt.Errorf("%d, Retry-After %q: %w", resp.StatusCode, after, apierrors.FromObject(&status))
+		return resp.StatusCode, fmt.Errorf("%d, Retry-After %q: %w", resp.StatusCode, after,
+			apierrors.FromObject(&status))
 	}
 }

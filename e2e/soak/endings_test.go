@@ -24,7 +24,10 @@ func TestEndings(t *testing.T) {
 		"the database is damaged":       databaseIsDamaged,
 		"the directory is in use":       dataDirIsEtcds,
 		"SIGTERM while etcd was killed": func(t *testing.T) { terminatesWithout(t, (*harness.Process).Kill) },
-		"SIGTERM while etcd is stalled": func(t *testing.T) { terminatesWithout(t, func(p *harness.Process) { p.Pause(t) }) },
+		"SIGTERM while etcd is stalled": func(t *testing.T) {
+			terminatesWithout(t,
+				func(p *harness.Process) { p.Pause(t) })
+		},
 	}
 	t.Run("All", func(t *testing.T) {
 		for name, way := range ways {
@@ -34,7 +37,8 @@ func TestEndings(t *testing.T) {
 			})
 		}
 	})
-	mended(t, "Go stacks, hangs, and exit codes that meant nothing", "one line and exit code 1, 0 after SIGTERM; never a stack",
+	mended(t, "Go stacks, hangs, and exit codes that meant nothing",
+		"one line and exit code 1, 0 after SIGTERM; never a stack",
 		"%d ways: %s", len(ways), strings.Join(slices.Sorted(maps.Keys(ways)), ", "))
 }
 
@@ -99,7 +103,8 @@ func databaseIsDamaged(t *testing.T) {
 			if err := os.WriteFile(path, damage(append([]byte(nil), good...)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			p := harness.StartProgram(t, s.Programs.Triplane, "--data-dir", s.DataDir, "--secure-port=0", "--bind-address=127.0.0.1")
+			p := harness.StartProgram(t, s.Programs.Triplane, "--data-dir", s.DataDir, "--secure-port=0",
+				"--bind-address=127.0.0.1")
 			endedWell(t, p, filepath.Join(s.DataDir, "etcd"))
 		})
 	}

@@ -63,7 +63,8 @@ func TestPowerFailures(t *testing.T) {
 		}
 	})
 	mended(t, "keys, certificates and the kubeconfig were written without fsync", "all are there after each power failure", "they were there after %d power failures", n)
-	note(t, "no acknowledged write is lost", "%d power failures, %d acknowledged writes, %d syncs", n, writes.Acknowledged(), disk.Syncs())
+	note(t, "no acknowledged write is lost", "%d power failures, %d acknowledged writes, %d syncs", n,
+		writes.Acknowledged(), disk.Syncs())
 }
 
 // TestInformers follows objects through kills, orderly stops, stalls and compactions. An informer

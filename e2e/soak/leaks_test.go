@@ -59,7 +59,8 @@ func TestLeaks(t *testing.T) {
 	})
 	note(t, fmt.Sprintf("no goroutine stays; after at most 5 minutes there are at most %d KB more for each definition, and %d MB for the last changes", perDefinition>>10, lastChanges>>20),
 		"%d definitions came and went; %d goroutines before, %d after; %d MB in use before, %d after %v; %d MB of memory then, %d at the end of the writes",
-		n, goroutines, goroutinesAfter, heap>>20, heapAfter>>20, settled.Round(time.Second), s.AnonymousBytes()>>20, highest>>20)
+		n, goroutines, goroutinesAfter, heap>>20, heapAfter>>20, settled.Round(time.Second), s.AnonymousBytes()>>20,
+		highest>>20)
 }
 
 // live is the life of a definition: it is created, has an object and a watch, and is deleted.
@@ -67,12 +68,15 @@ func live(ctx context.Context, crds clientset.Interface, plural string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	preserve := true
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: plural + ".soak.example.com"}, Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-		Group: "soak.example.com", Scope: apiextensionsv1.NamespaceScoped,
-		Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: "K" + plural},
-		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{
-			OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}}}},
-	}}
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: plural + ".soak.example.com"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "soak.example.com", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: "K" + plural},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object",
+						XPreserveUnknownFields: &preserve}}}},
+		}}
 	definitions := crds.ApiextensionsV1().CustomResourceDefinitions()
 	if _, err := definitions.Create(ctx, crd, metav1.CreateOptions{}); err != nil {
 		return err
@@ -80,7 +84,8 @@ func live(ctx context.Context, crds clientset.Interface, plural string) error {
 	path := "/apis/soak.example.com/v1/namespaces/default/" + plural
 	object := fmt.Sprintf(`{"apiVersion":"soak.example.com/v1","kind":"K%s","metadata":{"name":"o"}}`, plural)
 	client := crds.Discovery().RESTClient()
-	for client.Post().AbsPath(path).Body([]byte(object)).SetHeader("Content-Type", "application/json").Do(ctx).Error() != nil {
+	for client.Post().AbsPath(path).Body([]byte(object)).SetHeader("Content-Type", "application/json").Do(ctx).
+		Error() != nil {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%s is not served", plural)
@@ -113,7 +118,8 @@ const heapProfile = "/debug/pprof/heap"
 // size finds a number in what the server says of itself.
 func size(t *testing.T, s *harness.Server, of *regexp.Regexp, path string) int {
 	t.Helper()
-	text, err := kubernetes.NewForConfigOrDie(s.Config).RESTClient().Get().AbsPath(path).Param("gc", "1").Param("debug", "1").Do(t.Context()).Raw()
+	text, err := kubernetes.NewForConfigOrDie(s.Config).RESTClient().Get().AbsPath(path).Param("gc", "1").
+		Param("debug", "1").Do(t.Context()).Raw()
 	if err != nil {
 		t.Fatal(err)
 	}

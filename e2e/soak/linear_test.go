@@ -55,7 +55,8 @@ func newRecorder(t *testing.T, replicas int, url string, addresses ...string) *r
 			})
 			proxies, behind = append(proxies, p), append(behind, p.address())
 		}
-		s := harness.Start(t, "--etcd-servers="+fmt.Sprintf(url, strings.Join(behind, ",")), "--etcd-compaction-interval=2s")
+		s := harness.Start(t, "--etcd-servers="+fmt.Sprintf(url, strings.Join(behind, ",")),
+			"--etcd-compaction-interval=2s")
 		r.proxies, r.servers = append(r.proxies, proxies), append(r.servers, s)
 		r.replicas = append(r.replicas, kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default"))
 	}
@@ -161,7 +162,8 @@ func (r *recorder) epoch(t *testing.T, epoch int, faulty []func()) (faults int) 
 func (r *recorder) create(ctx context.Context, name string) error {
 	for {
 		call, cancel := context.WithTimeout(ctx, 5*time.Second)
-		_, err := r.replicas[0].Create(call, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		_, err := r.replicas[0].Create(call, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			metav1.CreateOptions{})
 		cancel()
 		if err == nil || apierrors.IsAlreadyExists(err) {
 			return nil
@@ -204,7 +206,8 @@ func (r *recorder) write(ctx context.Context, maps clientv1.ConfigMapInterface, 
 }
 
 // compareAndSet reads, and writes what must not have changed since.
-func (r *recorder) compareAndSet(ctx context.Context, maps clientv1.ConfigMapInterface, client int, name, value string) {
+func (r *recorder) compareAndSet(ctx context.Context, maps clientv1.ConfigMapInterface, client int, name,
+	value string) {
 	c := r.read(ctx, maps, client, name, false)
 	if c == nil {
 		return
@@ -212,11 +215,13 @@ func (r *recorder) compareAndSet(ctx context.Context, maps clientv1.ConfigMapInt
 	began, expected := time.Since(r.began), c.Data["v"]
 	c.Data = map[string]string{"v": value}
 	_, err := maps.Update(ctx, c, metav1.UpdateOptions{})
-	r.note(client, call{"set", name, expected, value}, outcome{done: err == nil, unknown: err != nil && !apierrors.IsConflict(err)}, began)
+	r.note(client, call{"set", name, expected, value},
+		outcome{done: err == nil, unknown: err != nil && !apierrors.IsConflict(err)}, began)
 }
 
 // read gets an object, or finds it in a list; nil where that fails.
-func (r *recorder) read(ctx context.Context, maps clientv1.ConfigMapInterface, client int, name string, list bool) *corev1.ConfigMap {
+func (r *recorder) read(ctx context.Context, maps clientv1.ConfigMapInterface, client int, name string,
+	list bool) *corev1.ConfigMap {
 	began := time.Since(r.began)
 	var c *corev1.ConfigMap
 	if list {
@@ -254,7 +259,8 @@ func (r *recorder) note(client int, c call, o outcome, began time.Duration) {
 	if o.unknown {
 		client = clients + len(r.operations) // the client goes on, as another one
 	}
-	r.operations = append(r.operations, porcupine.Operation{ClientId: client, Input: c, Call: int64(began), Output: o, Return: ended})
+	r.operations = append(r.operations, porcupine.Operation{ClientId: client, Input: c, Call: int64(began), Output: o,
+		Return: ended})
 }
 
 // register is an object that holds a value.
@@ -312,7 +318,8 @@ func shortest(history []porcupine.Operation) string {
 	var b strings.Builder
 	lines := begun(history, n)
 	for _, o := range lines[max(0, len(lines)-60):] {
-		fmt.Fprintf(&b, "%9.3f–%.3f ms  client %d  %+v %+v\n", float64(o.Call)/1e6, float64(min(o.Return, 1e13))/1e6, o.ClientId, o.Input, o.Output)
+		fmt.Fprintf(&b, "%9.3f–%.3f ms  client %d  %+v %+v\n", float64(o.Call)/1e6, float64(min(o.Return, 1e13))/1e6,
+			o.ClientId, o.Input, o.Output)
 	}
 	return b.String()
 }
@@ -332,15 +339,20 @@ func begun(history []porcupine.Operation, n int) []porcupine.Operation {
 		}
 		part = append(part, o)
 	}
-	slices.SortStableFunc(part, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return%forever, b.Return%forever) })
+	slices.SortStableFunc(part, func(a, b porcupine.Operation) int {
+		return cmp.Compare(a.Return%forever,
+			b.Return%forever)
+	})
 	return part
 }
 
 // TestImpossibleHistoriesAreFound looks whether the check finds a stale read, and a lost write.
 func TestImpossibleHistoriesAreFound(t *testing.T) {
-	written := porcupine.Operation{ClientId: 1, Input: call{"write", "a", "", "1"}, Call: 0, Output: outcome{done: true}, Return: 10}
+	written := porcupine.Operation{ClientId: 1, Input: call{"write", "a", "", "1"}, Call: 0,
+		Output: outcome{done: true}, Return: 10}
 	for value, want := range map[string]bool{"1": true, "": false, "2": false} {
-		read := porcupine.Operation{ClientId: 2, Input: call{kind: "read", object: "a"}, Call: 20, Output: outcome{value: value}, Return: 30}
+		read := porcupine.Operation{ClientId: 2, Input: call{kind: "read", object: "a"}, Call: 20,
+			Output: outcome{value: value}, Return: 30}
 		if got := porcupine.CheckOperations(register, []porcupine.Operation{written, read}); got != want {
 			t.Errorf("a read of %q: possible %v", value, got)
 		}

@@ -62,7 +62,8 @@ func TestFullStore(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(s.Config)
 	maps := client.CoreV1().ConfigMaps("default")
 	create := func(name string) error {
-		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": strings.Repeat("x", large)}}
+		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Data: map[string]string{"v": strings.Repeat("x", large)}}
 		_, err := maps.Create(t.Context(), c, metav1.CreateOptions{})
 		return err
 	}
@@ -76,7 +77,8 @@ func TestFullStore(t *testing.T) {
 		t.Errorf("a write that does not fit: %v", err)
 	}
 	metrics, err := client.RESTClient().Get().AbsPath("/metrics").Do(t.Context()).Raw()
-	if err != nil || !strings.Contains(string(metrics), "triplane_embedded_etcd_quota_bytes 1.6777216e+07") || strings.Contains(string(metrics), "refused_writes_total 0") {
+	if err != nil || !strings.Contains(string(metrics), "triplane_embedded_etcd_quota_bytes 1.6777216e+07") ||
+		strings.Contains(string(metrics), "refused_writes_total 0") {
 		t.Errorf("the metrics do not say that the store is full: %v", err)
 	}
 	if err := s.Terminate(t); err != nil {

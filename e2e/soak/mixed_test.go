@@ -42,7 +42,8 @@ func (n neighbour) put(ctx context.Context, c *corev1.ConfigMap, at int64) (*cor
 		return nil, err
 	}
 	key := n.key(c.Name)
-	done, err := n.store.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", at)).Then(clientv3.OpPut(key, encoded.String())).Commit()
+	done, err := n.store.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", at)).
+		Then(clientv3.OpPut(key, encoded.String())).Commit()
 	if err != nil || !done.Succeeded {
 		return nil, err
 	}
@@ -67,7 +68,8 @@ func (n neighbour) get(ctx context.Context, name string) (*corev1.ConfigMap, int
 func (n neighbour) Create(ctx context.Context, c *corev1.ConfigMap, _ metav1.CreateOptions) (*corev1.ConfigMap, error) {
 	c = c.DeepCopy()
 	c.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}
-	c.Namespace, c.UID, c.CreationTimestamp = n.namespace, uuid.NewUUID(), metav1.NewTime(time.Now().Truncate(time.Second))
+	c.Namespace, c.UID, c.CreationTimestamp = n.namespace, uuid.NewUUID(),
+		metav1.NewTime(time.Now().Truncate(time.Second))
 	made, err := n.put(ctx, c, 0)
 	if made == nil && err == nil {
 		err = apierrors.NewAlreadyExists(corev1.Resource("configmaps"), c.Name)

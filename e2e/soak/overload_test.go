@@ -48,7 +48,8 @@ func bounded(t *testing.T, bytes, megabytes int64) {
 }
 
 // watch opens a watch of the config maps in a namespace that is read as fast as the caller does.
-func watch(ctx context.Context, transport http.RoundTripper, config *rest.Config, namespace string) (*http.Response, error) {
+func watch(ctx context.Context, transport http.RoundTripper, config *rest.Config,
+	namespace string) (*http.Response, error) {
 	url := config.Host + "/api/v1/namespaces/" + namespace + "/configmaps?watch=1&resourceVersion=0"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -170,7 +171,8 @@ func TestWatchers(t *testing.T) {
 	opening.Wait()
 	maps := kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("kube-public")
 	began := time.Now()
-	c, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "watched"}}, metav1.CreateOptions{})
+	c, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "watched"}},
+		metav1.CreateOptions{})
 	for i := 0; err == nil; i++ {
 		if want = append(want, c.ResourceVersion); len(want) == events {
 			break

@@ -14,7 +14,8 @@ import (
 
 const postgresURL = "postgres://postgres@%s/postgres?sslmode=disable"
 
-// TestLinearizableOnPostgres is TestLinearizable with three replicas on PostgreSQL: their connections are cut and slowed,
+// TestLinearizableOnPostgres is TestLinearizable with three replicas on PostgreSQL: their connections are cut and
+// slowed,
 // and so is the server killed, or its standby promoted, or the replicas are killed.
 func TestLinearizableOnPostgres(t *testing.T) {
 	const replicas = 3

@@ -68,7 +68,8 @@ func refusesWhatDoesNotFit(t *testing.T, disk *harness.Disk, s *harness.Server) 
 	t.Helper()
 	maps := kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default")
 	create := func(name string) error {
-		_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			metav1.CreateOptions{})
 		return err
 	}
 	if err := create("before"); err != nil {
@@ -101,7 +102,8 @@ func overwrite(ctx context.Context, config *rest.Config, name string, n, clients
 		all.Go(func() {
 			for i := range n {
 				call, cancel := context.WithTimeout(ctx, 5*time.Second)
-				c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": strings.Repeat(strconv.Itoa((i+client)%10), large)}}
+				c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name},
+					Data: map[string]string{"v": strings.Repeat(strconv.Itoa((i+client)%10), large)}}
 				_, err := maps.Update(call, c, metav1.UpdateOptions{})
 				if apierrors.IsNotFound(err) {
 					_, err = maps.Create(call, c, metav1.CreateOptions{})
@@ -211,7 +213,8 @@ func TestMemoryLimit(t *testing.T) {
 	})
 	note(t, "it may end, but no acknowledged write is lost",
 		"%d lists of up to %d MB by %d clients beside %d MB written by 4, with %d MB of memory: the server ended %d times, and had %d MB at most; %d acknowledged writes",
-		lists.Load(), objects*large>>20, readers, written.Load()>>20, megabytes, deaths, highest>>20, writes.Acknowledged())
+		lists.Load(), objects*large>>20, readers, written.Load()>>20, megabytes, deaths, highest>>20,
+		writes.Acknowledged())
 }
 
 // TestClockJumps sets the clock of the server, forward and back, while objects are followed and
@@ -231,7 +234,8 @@ func TestClockJumps(t *testing.T) {
 		clock.Set(t, ahead)
 		f.More(t, 20)
 		name := fmt.Sprintf("jump-%d", round)
-		c, err := client.CoreV1().ConfigMaps("kube-system").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		c, err := client.CoreV1().ConfigMaps("kube-system").Create(t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

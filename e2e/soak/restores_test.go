@@ -26,7 +26,8 @@ func TestKilledRestores(t *testing.T) {
 	file, store := filepath.Join(t.TempDir(), "saved.db"), filepath.Join(s.DataDir, "etcd")
 	run := func(args ...string) {
 		t.Helper()
-		if out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, append(args, "--data-dir", s.DataDir)...).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, append(args, "--data-dir", s.DataDir)...).
+			CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}

@@ -60,7 +60,8 @@ func (b *balanced) try(ctx context.Context, inDoubt func(error) bool, call func(
 }
 
 // Create implements oracle.Writer.
-func (b *balanced) Create(ctx context.Context, c *corev1.ConfigMap, opts metav1.CreateOptions) (*corev1.ConfigMap, error) {
+func (b *balanced) Create(ctx context.Context, c *corev1.ConfigMap,
+	opts metav1.CreateOptions) (*corev1.ConfigMap, error) {
 	return c, b.try(ctx, apierrors.IsAlreadyExists, func(w oracle.Writer) error {
 		_, err := w.Create(ctx, c, opts)
 		return err
@@ -68,7 +69,8 @@ func (b *balanced) Create(ctx context.Context, c *corev1.ConfigMap, opts metav1.
 }
 
 // Update implements oracle.Writer.
-func (b *balanced) Update(ctx context.Context, c *corev1.ConfigMap, opts metav1.UpdateOptions) (*corev1.ConfigMap, error) {
+func (b *balanced) Update(ctx context.Context, c *corev1.ConfigMap,
+	opts metav1.UpdateOptions) (*corev1.ConfigMap, error) {
 	never := func(error) bool { return false } // it sets the same again
 	return c, b.try(ctx, never, func(w oracle.Writer) error {
 		_, err := w.Update(ctx, c, opts)

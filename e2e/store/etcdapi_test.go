@@ -42,7 +42,8 @@ func TestEtcdClientAPI(t *testing.T) {
 		t.Fatalf("no authority: %v", err)
 	}
 	useIsRefused(t, address, config, "no certificate")
-	admin, err := tls.LoadX509KeyPair(filepath.Join(s.DataDir, "pki", "admin.crt"), filepath.Join(s.DataDir, "pki", "admin.key"))
+	admin, err := tls.LoadX509KeyPair(filepath.Join(s.DataDir, "pki", "admin.crt"),
+		filepath.Join(s.DataDir, "pki", "admin.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func TestEtcdctl(t *testing.T) {
 			t.Errorf("etcdctl %s: %v, want %q:\n%s", c.args, err, c.want, out)
 		}
 	}
-	if out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, "snapshot", "status", saved).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, "snapshot", "status", saved).
+		CombinedOutput(); err != nil {
 		t.Errorf("its snapshot: %v\n%s", err, out)
 	}
 }
@@ -125,7 +127,8 @@ func TestEtcdClientSocket(t *testing.T) {
 
 func etcdClient(t *testing.T, endpoint string, config *tls.Config) *clientv3.Client {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, TLS: config, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, TLS: config,
+		DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +154,8 @@ func shareStore(t *testing.T, s *harness.Server, etcd *clientv3.Client) {
 	maps := kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default")
 	const prefix = "/registry/configmaps/default/"
 	watch := etcd.Watch(t.Context(), prefix, clientv3.WithPrefix())
-	if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "ours"}, Data: map[string]string{"a": "b"}}, metav1.CreateOptions{}); err != nil {
+	if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "ours"},
+		Data: map[string]string{"a": "b"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := etcd.Get(t.Context(), prefix+"ours")

@@ -17,7 +17,8 @@ import (
 func TestStorageVersionMigration(t *testing.T) {
 	config := t.TempDir() + "/encryption.yaml"
 	encryptWith(t, config, "a")
-	s, _ := harness.StartControlled(t, "--feature-gates=StorageVersionMigrator=true", "--runtime-config=storagemigration.k8s.io/v1beta1=true",
+	s, _ := harness.StartControlled(t, "--feature-gates=StorageVersionMigrator=true",
+		"--runtime-config=storagemigration.k8s.io/v1beta1=true",
 		"--encryption-provider-config", config)
 	s.Kubectl(t, "create", "secret", "generic", "s", "--from-literal=k=v")
 	thingVersions(t, s, "v1")
@@ -26,13 +27,15 @@ func TestStorageVersionMigration(t *testing.T) {
 	thingVersions(t, s, "v1", "v2")
 	storedVersions := func(want string) {
 		t.Helper()
-		if got := s.Kubectl(t, "get", "crd", "things.example.com", "-o", "jsonpath={.status.storedVersions}"); got != want {
+		if got := s.Kubectl(t, "get", "crd", "things.example.com", "-o",
+			"jsonpath={.status.storedVersions}"); got != want {
 			t.Errorf("stored versions %s, want %s", got, want)
 		}
 	}
 	storedVersions(`["v1","v2"]`)
 	restartEncrypting(t, s, config, "b", "a")
-	for name, end := range map[string]string{"secrets": "Succeeded", "things.example.com": "Succeeded", "componentstatuses": "Failed"} {
+	for name, end := range map[string]string{"secrets": "Succeeded", "things.example.com": "Succeeded",
+		"componentstatuses": "Failed"} {
 		resource, group, _ := strings.Cut(name, ".")
 		s.KubectlIn(t, fmt.Sprintf(`{"apiVersion":"storagemigration.k8s.io/v1beta1","kind":"StorageVersionMigration","metadata":{"name":%q},
 			"spec":{"resource":{"group":%q,"resource":%q}}}`, name, group, resource), "create", "-f", "-")
@@ -73,7 +76,8 @@ func encryptWith(t *testing.T, path string, keys ...string) {
 	t.Helper()
 	text := "{kind: EncryptionConfiguration, apiVersion: apiserver.config.k8s.io/v1, resources: [{resources: [secrets], providers: ["
 	for _, key := range keys {
-		text += fmt.Sprintf("{aescbc: {keys: [{name: %s, secret: %s}]}},", key, base64.StdEncoding.EncodeToString([]byte(strings.Repeat(key, 32))))
+		text += fmt.Sprintf("{aescbc: {keys: [{name: %s, secret: %s}]}},", key,
+			base64.StdEncoding.EncodeToString([]byte(strings.Repeat(key, 32))))
 	}
 	if err := os.WriteFile(path, []byte(text+"]}]}"), 0o600); err != nil {
 		t.Fatal(err)

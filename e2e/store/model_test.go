@@ -41,12 +41,14 @@ func TestRandomOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	config.QPS = -1
-	m := &model{t: t, maps: kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default"), acknowledged: map[int64]string{}}
+	m := &model{t: t, maps: kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default"),
+		acknowledged: map[int64]string{}}
 	begin, err := m.maps.List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := m.maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: begin.ResourceVersion, LabelSelector: "model"})
+	w, err := m.maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: begin.ResourceVersion,
+		LabelSelector: "model"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,8 @@ func TestRandomOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.lists = append(m.lists, *end)
-	last, err := m.maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "last", Labels: map[string]string{"model": ""}}}, metav1.CreateOptions{})
+	last, err := m.maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "last",
+		Labels: map[string]string{"model": ""}}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +109,8 @@ func (m *model) write(ctx context.Context, worker int) {
 		var err error
 		switch rand.IntN(6) {
 		case 0:
-			c, err = m.maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"model": ""}}}, metav1.CreateOptions{})
+			c, err = m.maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name,
+				Labels: map[string]string{"model": ""}}}, metav1.CreateOptions{})
 		case 1:
 			c, err = m.increment(ctx, name)
 		case 2:
@@ -117,7 +121,8 @@ func (m *model) write(ctx context.Context, worker int) {
 			}
 			c, err = m.maps.Patch(ctx, name, kind, []byte(patch), metav1.PatchOptions{})
 		case 3:
-			a := corev1apply.ConfigMap(name, "default").WithLabels(map[string]string{"model": ""}).WithData(map[string]string{"a" + key: strconv.Itoa(i)})
+			a := corev1apply.ConfigMap(name, "default").WithLabels(map[string]string{"model": ""}).
+				WithData(map[string]string{"a" + key: strconv.Itoa(i)})
 			c, err = m.maps.Apply(ctx, a, metav1.ApplyOptions{FieldManager: key, Force: true})
 		case 4:
 			if c, err = m.maps.Get(ctx, name, metav1.GetOptions{}); err == nil {
@@ -142,7 +147,8 @@ func (m *model) write(ctx context.Context, worker int) {
 			}
 			m.acknowledged[atRevision(c)] = content(c)
 			m.mu.Unlock()
-		case err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err):
+		case err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) &&
+			!apierrors.IsConflict(err):
 			m.t.Error(err)
 		}
 	}
@@ -282,7 +288,8 @@ func (m *model) same(l corev1.ConfigMapList, present map[string]*corev1.ConfigMa
 	for i := range l.Items {
 		c := &l.Items[i]
 		if p := present[c.Name]; p == nil || p.ResourceVersion != c.ResourceVersion || content(p) != content(c) {
-			m.t.Errorf("a list at %s has %s at %s, the watch said %v", l.ResourceVersion, content(c), c.ResourceVersion, p)
+			m.t.Errorf("a list at %s has %s at %s, the watch said %v", l.ResourceVersion, content(c), c.ResourceVersion,
+				p)
 		}
 	}
 	if len(l.Items) != len(present) {

@@ -19,7 +19,8 @@ import (
 func TestServersOverrides(t *testing.T) {
 	main, dir := harness.StartEtcd(t), t.TempDir()
 	other, process := harness.StartEtcdIn(t, dir)
-	s, client := harness.StartControlled(t, "--etcd-servers", main, "--etcd-servers-overrides", "/events#"+other+",coordination.k8s.io/leases#"+other)
+	s, client := harness.StartControlled(t, "--etcd-servers", main, "--etcd-servers-overrides",
+		"/events#"+other+",coordination.k8s.io/leases#"+other)
 	s.Kubectl(t, "create", "namespace", "n")
 	s.KubectlIn(t, `{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"n"},"involvedObject":{"namespace":"n"}}`, "create", "-f", "-")
 	s.Kubectl(t, "create", "configmap", "c", "-n", "n")
@@ -27,7 +28,11 @@ func TestServersOverrides(t *testing.T) {
 	overridden := func(key string) bool {
 		return strings.HasPrefix(key, "/registry/events/") || strings.HasPrefix(key, "/registry/leases/")
 	}
-	if !slices.Contains(there, "/registry/events/n/e") || !slices.ContainsFunc(there, func(key string) bool { return strings.HasPrefix(key, "/registry/leases/kube-system/apiserver-") }) ||
+	if !slices.Contains(there, "/registry/events/n/e") ||
+		!slices.ContainsFunc(there, func(key string) bool {
+			return strings.HasPrefix(key,
+				"/registry/leases/kube-system/apiserver-")
+		}) ||
 		slices.ContainsFunc(here, overridden) {
 		t.Errorf("the other etcd has %q, the first %q", there, here)
 	}
@@ -50,7 +55,8 @@ func TestServersOverrides(t *testing.T) {
 	}
 
 	process.Kill()
-	if _, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{LabelSelector: "!none"}); err != nil {
+	if _, err := client.CoreV1().ConfigMaps("default").List(t.Context(),
+		metav1.ListOptions{LabelSelector: "!none"}); err != nil {
 		t.Errorf("config maps without the other etcd: %v", err)
 	}
 	out, err := s.TryKubectl(t, "", "get", "--raw", "/readyz?verbose")

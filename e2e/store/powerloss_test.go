@@ -32,7 +32,8 @@ func TestPowerFailure(t *testing.T) {
 	if now, err := os.ReadFile(s.Kubeconfig); err != nil || string(now) != string(kubeconfig) {
 		t.Errorf("the kubeconfig is another one, or gone: %v", err)
 	}
-	if logs, err := filepath.Glob(filepath.Join(s.DataDir, "etcd", "member", "snap", "*.snap")); err != nil || len(logs) == 0 {
+	if logs, err := filepath.Glob(filepath.Join(s.DataDir, "etcd", "member", "snap", "*.snap")); err != nil ||
+		len(logs) == 0 {
 		t.Errorf("the log was never cut: %v", err)
 	}
 	t.Logf("%d writes, %d syncs", writes.Acknowledged(), disk.Syncs())

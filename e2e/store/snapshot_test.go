@@ -27,7 +27,8 @@ func TestSnapshots(t *testing.T) {
 	maps := client.CoreV1().ConfigMaps("default")
 	create := func(name string) *corev1.ConfigMap {
 		t.Helper()
-		c, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		c, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +36,8 @@ func TestSnapshots(t *testing.T) {
 	}
 	snapshot := func(args ...string) string {
 		t.Helper()
-		out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, append([]string{"snapshot"}, args...)...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, append([]string{"snapshot"}, args...)...).
+			CombinedOutput()
 		if err != nil {
 			t.Fatalf("snapshot %v: %v\n%s", args, err, out)
 		}

@@ -56,7 +56,8 @@ func transferStopped(t *testing.T, s *harness.Server, want []string) {
 		t.Errorf("admin.kubeconfig was changed: %v", err)
 	}
 	s.Restart(t)
-	if _, err := kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default").Get(t.Context(), "imported", metav1.GetOptions{}); err != nil {
+	if _, err := kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default").Get(t.Context(), "imported",
+		metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -66,7 +67,8 @@ func TestTransfer(t *testing.T) {
 	from := harness.Start(t)
 	populate(t, from)
 	dir := t.TempDir() + "/objects/"
-	if _, progress, code := transfer(t, from, "export", dir); code != 0 || !strings.Contains(progress, "objects were exported") {
+	if _, progress, code := transfer(t, from, "export", dir); code != 0 ||
+		!strings.Contains(progress, "objects were exported") {
 		t.Fatalf("exit code %d: %s", code, progress)
 	}
 
@@ -101,29 +103,37 @@ func populate(t *testing.T, s *harness.Server) {
 	harness.ServeWidgets(t, s)
 	s.Kubectl(t, "apply", "-f", "../testdata/walkthrough.yaml", "-f", "../testdata/widget.yaml")
 	client := kubernetes.NewForConfigOrDie(s.Config)
-	owner, err := client.CoreV1().ConfigMaps("shop").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "z-owner"},
-		BinaryData: map[string][]byte{"b": {0, 1, 255}}, Data: map[string]string{"text": "a: b\n---\n'c'\n", "yes": "yes"}}, metav1.CreateOptions{})
+	owner, err := client.CoreV1().ConfigMaps("shop").Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "z-owner"},
+			BinaryData: map[string][]byte{"b": {0, 1, 255}},
+			Data:       map[string]string{"text": "a: b\n---\n'c'\n", "yes": "yes"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	dependent := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "a-dependent", Finalizers: []string{"example.com/keep"}, OwnerReferences: []metav1.OwnerReference{
-		{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}}}, Data: map[string][]byte{"k": []byte("v")}}
+	dependent := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "a-dependent",
+		Finalizers: []string{"example.com/keep"}, OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}}},
+		Data: map[string][]byte{"k": []byte("v")}}
 	if _, err := client.CoreV1().Secrets("shop").Create(t.Context(), dependent, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "ours"}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods"}}}}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "ours"},
+		Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods"}}}}
 	if _, err := client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "shop"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "shop"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 	pod, err = client.CoreV1().Pods("shop").Create(t.Context(), pod, metav1.CreateOptions{})
 	if err != nil {
 		// ServiceAccount admission needs the account, which no controller makes here.
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-		if _, err := client.CoreV1().ServiceAccounts("shop").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().ServiceAccounts("shop").Create(t.Context(), account,
+			metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "shop"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+		pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "shop"},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 		if pod, err = client.CoreV1().Pods("shop").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +168,8 @@ func exported(t *testing.T, s *harness.Server) []string {
 func ownedByNew(t *testing.T, s *harness.Server) {
 	t.Helper()
 	uid := s.Kubectl(t, "get", "configmap", "z-owner", "-n", "shop", "-o", "jsonpath={.metadata.uid}")
-	if got := s.Kubectl(t, "get", "secret", "a-dependent", "-n", "shop", "-o", "jsonpath={.metadata.ownerReferences[0].uid}"); got != uid {
+	if got := s.Kubectl(t, "get", "secret", "a-dependent", "-n", "shop", "-o",
+		"jsonpath={.metadata.ownerReferences[0].uid}"); got != uid {
 		t.Errorf("the owner is %s, not %s", got, uid)
 	}
 }
@@ -172,7 +183,8 @@ func TestTransferOfSome(t *testing.T) {
 		s.Kubectl(t, "create", "configmap", "in-"+namespace, "-n", namespace)
 	}
 	out, _, code := transfer(t, s, "export", "-", "--namespaces", "two")
-	if code != 0 || strings.Contains(out, "in-one") || !strings.Contains(out, "in-two") || !strings.Contains(out, "kind: Namespace") || strings.Contains(out, "ClusterRole") {
+	if code != 0 || strings.Contains(out, "in-one") || !strings.Contains(out, "in-two") ||
+		!strings.Contains(out, "kind: Namespace") || strings.Contains(out, "ClusterRole") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	file := filepath.Join(t.TempDir(), "some.yaml")
@@ -184,9 +196,12 @@ func TestTransferOfSome(t *testing.T) {
 	if code != 1 {
 		t.Errorf("exit code %d", code)
 	}
-	harness.Expect(t, progress, "ConfigMap one/Bad_Name: ", "None nothing: the server does not serve nosuch/v1", "1 objects were imported: 1 created", "triplane: 2 of 3 objects were not imported")
-	for line, want := range map[string]string{"export": "takes one argument", "import /nosuch": "no such file", "export - --data-dir=/nosuch": "the data directory contains no administrator's kubeconfig"} {
-		out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, append(strings.Fields(line), "--kubeconfig="+kubeconfigOf(s, line))...).CombinedOutput()
+	harness.Expect(t, progress, "ConfigMap one/Bad_Name: ", "None nothing: the server does not serve nosuch/v1",
+		"1 objects were imported: 1 created", "triplane: 2 of 3 objects were not imported")
+	for line, want := range map[string]string{"export": "takes one argument", "import /nosuch": "no such file",
+		"export - --data-dir=/nosuch": "the data directory contains no administrator's kubeconfig"} {
+		out, err := exec.CommandContext(t.Context(), s.Programs.Triplane,
+			append(strings.Fields(line), "--kubeconfig="+kubeconfigOf(s, line))...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %s, want %q", line, out, want)
 		}

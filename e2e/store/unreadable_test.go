@@ -47,14 +47,16 @@ func TestUnreadableObjects(t *testing.T) {
 	if err := os.WriteFile(policy, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, verbs: [delete]}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := harness.StartUnready(t, "--etcd-servers="+etcd, "--controllers=*", "--feature-gates=AllowUnsafeMalformedObjectDeletion=true",
+	s := harness.StartUnready(t, "--etcd-servers="+etcd, "--controllers=*",
+		"--feature-gates=AllowUnsafeMalformedObjectDeletion=true",
 		"--audit-policy-file="+policy, "--audit-log-path="+audit)
 	client, err := kubernetes.NewForConfig(s.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	remove := func(path string, opts string) error {
-		return client.RESTClient().Delete().AbsPath(path).Body([]byte(opts)).SetHeader("Content-Type", "application/json").Do(t.Context()).Error()
+		return client.RESTClient().Delete().AbsPath(path).Body([]byte(opts)).
+			SetHeader("Content-Type", "application/json").Do(t.Context()).Error()
 	}
 	const (
 		webhook = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/lost"
@@ -95,7 +97,8 @@ func TestUnreadableObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = jane.RESTClient().Delete().AbsPath("/api/v1/namespaces/default/secrets/lost").Body([]byte(force)).SetHeader("Content-Type", "application/json").Do(t.Context()).Error()
+	err = jane.RESTClient().Delete().AbsPath("/api/v1/namespaces/default/secrets/lost").Body([]byte(force)).
+		SetHeader("Content-Type", "application/json").Do(t.Context()).Error()
 	wantText(t, "jane", err, `cannot unsafe-delete-ignore-read-errors resource "secrets"`)
 
 	// Controllers go on.
