@@ -104,7 +104,7 @@ goflags: ## Print the flags of the go command that all targets use.
 envtest-assets: build ## Lay out the programs of envtest in bin/envtest.
 	$(BIN) envtest-assets bin/envtest
 
-envtest-suites: ## Run controller-runtime's test suites against the server (some minutes).
+envtest-suites: ## Run the test suites of controller-runtime, cluster-api, jobset and lws against the server (many minutes).
 	$(GO) test ./e2e/envtest -timeout 60m -v -args -all
 
 published: ## Install the CRDs that projects publish (some minutes).
