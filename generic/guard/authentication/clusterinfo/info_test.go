@@ -12,15 +12,14 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/scheme"
-	corev1fake "k8s.io/client-go/kubernetes/typed/core/v1/fake"
-	clienttesting "k8s.io/client-go/testing"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"go.uber.org/goleak"
 
@@ -53,26 +52,52 @@ func configMap(version, ca, names string) *corev1.ConfigMap {
 	}}
 }
 
-// fakeClient is a client whose watches send no bookmarks.
-type fakeClient struct{ *corev1fake.FakeCoreV1 }
+// oneMap is a client of one ConfigMap.
+type oneMap struct {
+	corev1client.ConfigMapInterface
 
-// IsWatchListSemanticsUnSupported is what client-go asks for.
-func (fakeClient) IsWatchListSemanticsUnSupported() bool { return true }
+	mu      sync.Mutex
+	stored  *corev1.ConfigMap
+	watches []*watch.RaceFreeFakeWatcher
+}
 
-// newClient returns a client of a tracker that has the ConfigMap.
-func newClient(t *testing.T, c *corev1.ConfigMap) fakeClient {
-	t.Helper()
-	objects := clienttesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())
-	if err := objects.Add(c); err != nil {
-		t.Fatal(err)
+func (m *oneMap) ConfigMaps(string) corev1client.ConfigMapInterface { return m }
+
+// IsWatchListSemanticsUnSupported has client-go send no watches that need bookmarks.
+func (*oneMap) IsWatchListSemanticsUnSupported() bool { return true }
+
+func (m *oneMap) Get(context.Context, string, metav1.GetOptions) (*corev1.ConfigMap, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stored, nil
+}
+
+func (m *oneMap) List(context.Context, metav1.ListOptions) (*corev1.ConfigMapList, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: m.stored.ResourceVersion},
+		Items: []corev1.ConfigMap{*m.stored}}, nil
+}
+
+func (m *oneMap) Watch(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := watch.NewRaceFreeFake()
+	if m.stored.ResourceVersion != opts.ResourceVersion {
+		w.Modify(m.stored)
 	}
-	client := fakeClient{&corev1fake.FakeCoreV1{Fake: &clienttesting.Fake{}}}
-	client.AddReactor("*", "*", clienttesting.ObjectReaction(objects))
-	client.AddWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
-		w, err := objects.Watch(action.GetResource(), action.GetNamespace())
-		return true, w, err
-	})
-	return client
+	m.watches = append(m.watches, w)
+	return w, nil
+}
+
+// update replaces the ConfigMap.
+func (m *oneMap) update(c *corev1.ConfigMap) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stored = c
+	for _, w := range m.watches {
+		w.Modify(c)
+	}
 }
 
 // A proxy is trusted as long as the ConfigMap has its authority.
@@ -80,7 +105,7 @@ func TestFollowsTheConfigMap(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	proxy, ca := authority(t, "proxy")
 	_, other := authority(t, "other")
-	client := newClient(t, configMap("1", ca, `["proxy"]`))
+	client := &oneMap{stored: configMap("1", ca, `["proxy"]`)}
 	info := New()
 	requests := authentication.RequestHeaderNow(info.RequestHeaderCA, info.Headers)
 	known := func() bool {
@@ -109,9 +134,7 @@ func TestFollowsTheConfigMap(t *testing.T) {
 		{ca, `["another"]`, false}, {ca, `["proxy"]`, true}, {other, `["proxy"]`, false}, {ca, `[]`, true},
 		{"nonsense", `[]`, true}, {other, `nonsense`, true}, {other, `[]`, false},
 	} {
-		if _, err := client.ConfigMaps("kube-system").Update(ctx, configMap(string(rune('2'+i)), c.ca, c.names), metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		client.update(configMap(string(rune('2'+i)), c.ca, c.names))
 		for deadline := time.Now().Add(30 * time.Second); known() != c.known; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("after change %d the proxy is trusted: %v", i, !c.known)
