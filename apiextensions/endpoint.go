@@ -75,6 +75,9 @@ func (s *endpoint) handler(info *request.Info) (http.HandlerFunc, error) {
 		return nil, apierrors.NewMethodNotSupported(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource},
 			info.Verb)
 	}
+	if info.Name == "" && (info.Verb == "update" || info.Verb == "patch") {
+		return nil, apierrors.NewBadRequest("name must be provided")
+	}
 	return h, nil
 }
 

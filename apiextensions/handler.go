@@ -69,10 +69,6 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.release(watch)
-	if len(info.Parts) > 3 {
-		s.notFound(w, r, info)
-		return
-	}
 	handler, err := s.handler(info)
 	switch {
 	case err != nil:

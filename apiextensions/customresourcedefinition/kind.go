@@ -8,6 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane.dev/apiextensions/controllers"
 	"triplane.dev/apiextensions/schema"
@@ -58,11 +59,7 @@ func setDefaults(crd Object) {
 	if spec.Conversion == nil {
 		spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 	}
-	if w := spec.Conversion.Webhook; w != nil && w.ClientConfig != nil && w.ClientConfig.Service != nil &&
-		w.ClientConfig.Service.Port == nil {
-		port := int32(443)
-		w.ClientConfig.Service.Port = &port
-	}
+	setWebhookDefaults(spec.Conversion)
 	if spec.Names.Singular == "" {
 		spec.Names.Singular = strings.ToLower(spec.Names.Kind)
 	}
@@ -79,8 +76,24 @@ func setDefaults(crd Object) {
 	}
 }
 
-// prepareCRD completes what a client sent.
+// setWebhookDefaults completes the webhook of a conversion, or drops one without fields.
+func setWebhookDefaults(c *apiextensionsv1.CustomResourceConversion) {
+	switch w := c.Webhook; {
+	case w == nil:
+	case w.ClientConfig == nil && w.ConversionReviewVersions == nil:
+		c.Webhook = nil
+	case w.ClientConfig != nil && w.ClientConfig.Service != nil && w.ClientConfig.Service.Port == nil:
+		w.ClientConfig.Service.Port = ptr.To[int32](443)
+	}
+}
+
+// prepareCRD completes what a client sent. An empty list of a webhook's versions is owned by its manager, but not
+// stored.
 func prepareCRD(_ context.Context, crd Object) {
+	if c := crd.Spec.Conversion; c != nil && c.Webhook != nil && c.Webhook.ClientConfig == nil &&
+		len(c.Webhook.ConversionReviewVersions) == 0 {
+		c.Webhook = nil
+	}
 	tidyDefaults(crd)
 	rememberStorageVersion(crd)
 }
