@@ -51,7 +51,7 @@ func TestVerbosityChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(method, path, body string) {
+	ask := func(method, path, body string, code int) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, s.Config.Host+path, strings.NewReader(body))
 		if err != nil {
@@ -62,13 +62,15 @@ func TestVerbosityChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
+		if resp.StatusCode != code {
 			t.Errorf("%s %s: %s", method, path, resp.Status)
 		}
 	}
-	ask("GET", "/version?before", "")
-	ask("PUT", "/debug/flags/v", "3")
-	ask("GET", "/version?after", "")
+	ask("GET", "/version?before", "", http.StatusOK)
+	ask("GET", "/debug/flags/v", "", http.StatusNotAcceptable)
+	ask("PUT", "/debug/flags/v", "-1", http.StatusBadRequest)
+	ask("PUT", "/debug/flags/v", "3", http.StatusOK)
+	ask("GET", "/version?after", "", http.StatusOK)
 	if err := s.Terminate(t); err != nil {
 		t.Fatal(err)
 	}

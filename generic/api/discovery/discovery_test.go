@@ -171,6 +171,12 @@ func TestNegotiation(t *testing.T) {
 			}
 		}
 	}
+	slash := httptest.NewRequest("GET", "/apis/", nil)
+	slash.Header.Set("Accept", aggregatedV2)
+	w := httptest.NewRecorder()
+	if g.RootHandler().ServeHTTP(w, slash); w.Code != http.StatusNotAcceptable {
+		t.Errorf("/apis/ in the aggregated form: %d", w.Code)
+	}
 	body := ask(g.LegacyHandler(""), pb+params).Body.Bytes()
 	envelope, ok := bytes.CutPrefix(body, []byte("k8s\x00"))
 	if !ok {

@@ -20,11 +20,11 @@ import (
 var plainRules = negotiation.Rules{Protobuf: true}
 
 // RootHandler answers /apis: the groups, or everything where the client asks for
-// the aggregated form.
+// the aggregated form. As at kube-apiserver, /apis/ has no aggregated form.
 func (g *Groups) RootHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
-		if mt, ok := wantsAggregated(r); ok {
+		if mt, ok := wantsAggregated(r); ok && r.URL.Path != "/apis/" {
 			g.serveDocument(w, r, documentKey{aggregatedGroups, mt})
 			return
 		}

@@ -115,6 +115,7 @@ func serve(w http.ResponseWriter, r *http.Request, d *document, protoType string
 		h.Set("Content-Encoding", "gzip")
 		h.Add("Vary", "Accept-Encoding")
 		h.Set("Content-Length", strconv.Itoa(len(d.json.compressed)))
+		w.WriteHeader(http.StatusOK)
 		if r.Method != http.MethodHead {
 			w.Write(d.json.compressed)
 		}
@@ -129,6 +130,7 @@ func serve(w http.ResponseWriter, r *http.Request, d *document, protoType string
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(text.size))
+	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
 		request.Keeps(r.Context(), unpackerSize)
 		_ = text.writeTo(w) // the client has gone
@@ -146,8 +148,7 @@ func negotiate(accept, protoType string) string {
 		switch full := clause.Type + "/" + clause.SubType; {
 		case full == protoType || full == at:
 			return protoType
-		case clause.Type == "*" && clause.SubType == "*",
-			clause.Type == "application" && (clause.SubType == "json" || clause.SubType == "*"):
+		case (clause.Type == "*" || clause.Type == "application") && (clause.SubType == "json" || clause.SubType == "*"):
 			return "application/json"
 		}
 	}

@@ -155,6 +155,7 @@ func TestDocumentRequests(t *testing.T) {
 		{"protobuf as it was", "/openapi/v3/api/v1", []string{"Accept", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"}, 200,
 			map[string]string{"Content-Type": protoV3}},
 		{"text", "/openapi/v3/api/v1", []string{"Accept", "text/plain"}, 406, nil},
+		{"JSON of any type", "/openapi/v3/api/v1", []string{"Accept", "*/json"}, 200, map[string]string{"Content-Type": "application/json"}},
 		{"nothing there", "/openapi/v3/apis/nobody/v1", nil, 404, nil},
 		{"v2", "/openapi/v2", nil, 200, map[string]string{"Content-Type": "application/json"}},
 		{"v2 in protobuf", "/openapi/v2", []string{"Accept", protoV2}, 200, map[string]string{"Content-Type": protoV2}},

@@ -9,6 +9,7 @@ import (
 	"net/http/pprof"
 	"os"
 	goruntime "runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +36,6 @@ func debugHandlers() map[string]http.HandlerFunc {
 			http.Redirect(w, r, "/debug/pprof/", http.StatusFound)
 		},
 		"/debug/pprof/":        pprof.Index,
-		"/debug/pprof/cmdline": pprof.Cmdline,
 		"/debug/pprof/profile": pprof.Profile,
 		"/debug/pprof/symbol":  pprof.Symbol,
 		"/debug/pprof/trace":   pprof.Trace,
@@ -63,24 +63,33 @@ func (s *GenericAPIServer) installProfiling() {
 const maxVerbosity = 64
 
 // putVerbosity sets the log verbosity to the number in the body. klog has one verbosity per process, so servers in
-// the same process share it.
+// the same process share it. The status codes are those of kube-apiserver.
 func putVerbosity(w http.ResponseWriter, r *http.Request) {
+	respond := func(code int, text any) {
+		w.Header().Set("Content-Type", "text/plain")
+		w.WriteHeader(code)
+		fmt.Fprintln(w, text)
+	}
 	if r.Method != http.MethodPut {
-		w.Header().Set("Allow", http.MethodPut)
-		http.Error(w, "only PUT sets the verbosity", http.StatusMethodNotAllowed)
+		respond(http.StatusNotAcceptable, "unsupported http method")
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxVerbosity))
 	if err != nil {
-		http.Error(w, "the body is not a number", http.StatusBadRequest)
+		respond(http.StatusBadRequest, "the body is not a number")
+		return
+	}
+	text := strings.TrimSpace(string(body))
+	if _, err := strconv.ParseUint(text, 10, 31); err != nil {
+		respond(http.StatusBadRequest, err)
 		return
 	}
 	var level klog.Level
-	if err := level.Set(strings.TrimSpace(string(body))); err != nil {
-		http.Error(w, fmt.Sprintf("failed set klog.logging.verbosity %s: %v", body, err), http.StatusBadRequest)
+	if err := level.Set(text); err != nil {
+		respond(http.StatusBadRequest, err)
 		return
 	}
-	fmt.Fprintf(w, "successfully set klog.logging.verbosity to %s", strings.TrimSpace(string(body)))
+	respond(http.StatusOK, "successfully set klog.logging.verbosity to "+text)
 }
 
 // logsDir is the directory that /logs serves.
