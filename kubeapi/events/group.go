@@ -47,10 +47,10 @@ func validate(_ context.Context, e, old *corev1.Event) field.ErrorList {
 		return validateUpdate(e, old)
 	}
 	errs := event.Validate(e, "reportingController")
+	errs = append(errs, validateSeries(e)...)
 	if e.EventTime.IsZero() {
 		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))
 	}
-	errs = append(errs, validateSeries(e)...)
 	if e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning {
 		errs = append(errs, invalid("type", "has invalid value: "+e.Type))
 	}

@@ -108,11 +108,16 @@ func BenchmarkDrop(b *testing.B) {
 func TestRulesOfWholeObjects(t *testing.T) {
 	claim := corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{
 		DataSourceRef: &corev1.TypedObjectReference{Kind: "PersistentVolumeClaim", Name: "a", Namespace: ptr.To("b")}}}
+	claim.Status.HealthStatus = &corev1.VolumeHealthStatus{}
 	alone, set := claim.DeepCopy(), &appsv1.StatefulSet{}
 	set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{*claim.DeepCopy()}
-	rules := off("CrossNamespaceVolumeDataSource")
+	rules := off("CrossNamespaceVolumeDataSource", "CSIVolumeHealth")
 	rules.Drop(alone, nil)
 	rules.Drop(set, nil)
+	if alone.Status.HealthStatus != nil || set.Spec.VolumeClaimTemplates[0].Status.HealthStatus == nil {
+		t.Errorf("the health of a claim is %v, of a template %v", alone.Status.HealthStatus,
+			set.Spec.VolumeClaimTemplates[0].Status.HealthStatus)
+	}
 	if alone.Spec.DataSourceRef != nil || set.Spec.VolumeClaimTemplates[0].Spec.DataSourceRef == nil {
 		t.Errorf("a claim has %v, a template %v", alone.Spec.DataSourceRef, set.Spec.VolumeClaimTemplates[0].Spec.DataSourceRef)
 	}

@@ -22,6 +22,7 @@ const modulePath = "k8s.io/api/"
 var otherwise = []string{
 	"core/v1 TypedObjectReference.Namespace",
 	"core/v1 PersistentVolumeClaimSpec.VolumeAttributesClassName",
+	"core/v1 PersistentVolumeClaimStatus.HealthStatus",
 	"core/v1 VolumeProjection.PodCertificate",
 	"core/v1 Container.RestartPolicyRules",
 	"core/v1 VolumeStatus.Image",

@@ -35,6 +35,8 @@ func volumeRules() []rule {
 					c.Spec.DataSourceRef = nil
 				}
 			})),
+		whole(field("CSIVolumeHealth",
+			func(c *corev1.PersistentVolumeClaim) **corev1.VolumeHealthStatus { return &c.Status.HealthStatus })),
 		field("VolumeAttributesClass", func(c *corev1.PersistentVolumeClaim) **string { return &c.Spec.VolumeAttributesClassName }),
 	}
 }

@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -27,10 +29,11 @@ func runtimeClassKind(compared bool) kind.Kind[*nodev1.RuntimeClass] {
 		Write: kind.Write[*nodev1.RuntimeClass]{
 			Validate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
 				if old == nil {
-					return validate(c, compared)
+					return append(validate(c, compared), validateHandler(c, content.IsDNS1123Label)...)
 				}
 				fixed := check.Fixed(c.Handler, old.Handler, field.NewPath("handler"))
-				return check.DeclaredLast(append(validate(c, compared), fixed...))
+				return check.DeclaredLast(slices.Concat(validateHandler(c, validation.IsDNS1123Label), validate(c, compared),
+					fixed))
 			},
 			AllowCreateOnUpdate: true,
 		},
@@ -38,13 +41,19 @@ func runtimeClassKind(compared bool) kind.Kind[*nodev1.RuntimeClass] {
 	}
 }
 
+// validateHandler validates the handler with isLabel: the message for long ones differs between creations and
+// updates.
+func validateHandler(c *nodev1.RuntimeClass, isLabel func(string) []string) field.ErrorList {
+	path := field.NewPath("handler")
+	if c.Handler == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	return check.Name(isLabel(c.Handler), c.Handler, path)
+}
+
+// validate validates a runtime class but its handler.
 func validate(c *nodev1.RuntimeClass, compared bool) field.ErrorList {
 	var errs field.ErrorList
-	if handler := field.NewPath("handler"); c.Handler == "" {
-		errs = append(errs, field.Required(handler, ""))
-	} else {
-		errs = append(errs, check.Name(content.IsDNS1123Label(c.Handler), c.Handler, handler)...)
-	}
 	if c.Overhead != nil {
 		// The overhead is validated as limits are.
 		errs = append(errs, podvalidation.Overhead(c.Overhead.PodFixed, field.NewPath("overhead"))...)

@@ -1,6 +1,9 @@
 package podspec
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -8,11 +11,37 @@ import (
 )
 
 // Default completes a pod template.
-func Default(t *corev1.PodTemplateSpec) { DefaultPodSpec(&t.Spec) }
+func Default(t *corev1.PodTemplateSpec) {
+	t.Annotations = withoutInitContainers(t.Annotations)
+	DefaultPodSpec(&t.Spec)
+}
+
+// formerAnnotations had the init containers of pods and their statuses before Kubernetes 1.8. They are dropped from
+// pods and templates.
+var formerAnnotations = [...]string{
+	"pod.alpha.kubernetes.io/init-containers", "pod.beta.kubernetes.io/init-containers",
+	"pod.alpha.kubernetes.io/init-container-statuses", "pod.beta.kubernetes.io/init-container-statuses",
+}
+
+// withoutInitContainers returns annotations without the former ones, in a new map if there are any.
+func withoutInitContainers(annotations map[string]string) map[string]string {
+	if len(annotations) == 0 {
+		return annotations
+	}
+	for _, name := range formerAnnotations {
+		if _, has := annotations[name]; has {
+			rest := maps.Clone(annotations)
+			maps.DeleteFunc(rest, func(key, _ string) bool { return slices.Contains(formerAnnotations[:], key) })
+			return rest
+		}
+	}
+	return annotations
+}
 
 // DefaultPod completes a pod: the spec, and what templates do not get (requests
 // from limits, host ports, service links), but its own resources.
 func DefaultPod(p *corev1.Pod) {
+	p.Annotations = withoutInitContainers(p.Annotations)
 	DefaultPodSpec(&p.Spec)
 	requestsFromLimits(p.Spec.Containers)
 	requestsFromLimits(p.Spec.InitContainers)

@@ -20,6 +20,23 @@ func TestPullPolicyFollowsTheTag(t *testing.T) {
 	}
 }
 
+func TestFormerAnnotationsAreDropped(t *testing.T) {
+	sent := map[string]string{"pod.alpha.kubernetes.io/init-containers": "[]", "pod.beta.kubernetes.io/init-containers": "x",
+		"pod.beta.kubernetes.io/init-container-statuses": "", "other": "1"}
+	pod, template := &corev1.Pod{}, &corev1.PodTemplateSpec{}
+	pod.Annotations, template.Annotations = sent, sent
+	DefaultPod(pod)
+	Default(template)
+	for of, got := range map[string]map[string]string{"a pod": pod.Annotations, "a template": template.Annotations} {
+		if len(got) != 1 || got["other"] != "1" {
+			t.Errorf("%s has %v", of, got)
+		}
+	}
+	if len(sent) != 4 {
+		t.Errorf("the map of the caller has %v", sent)
+	}
+}
+
 func list(cpu, memory string) corev1.ResourceList {
 	l := corev1.ResourceList{}
 	if cpu != "" {

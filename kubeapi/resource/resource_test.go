@@ -1,7 +1,10 @@
 package resource
 
 import (
+	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/kubeapi/group"
 	"triplane.dev/kubeapi/kindtest"
@@ -39,4 +42,26 @@ func TestSlice(t *testing.T) {
 		"spec.pool.resourceSliceCount: Invalid value: 0: must be greater than zero",
 		"spec.allNodes: Invalid value: false: must be either unset or set to true",
 		"spec: Required value: exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required")
+}
+
+// TestAttributeNames has the words of kube-apiserver for each part of a name.
+func TestAttributeNames(t *testing.T) {
+	const long, ident = ": Too long: may not be more than 32 bytes", "a valid C identifier must start with"
+	for name, want := range map[string][]string{
+		"a/b": nil, "a/b/": nil, "A/b": nil, "": {ident},
+		"/a": {"the domain must not be empty"}, "a/": {"the name must not be empty"},
+		"/":                     {"the domain must not be empty", "the name must not be empty"},
+		strings.Repeat("9", 33): {long, ident}, "a/" + strings.Repeat("x", 33): {long},
+	} {
+		errs := validateQualified(name, field.NewPath("a"))
+		if len(errs) != len(want) {
+			t.Errorf("%q: %v", name, errs)
+			continue
+		}
+		for i, e := range errs {
+			if !strings.Contains(e.Error(), want[i]) {
+				t.Errorf("%q: %v, want %s", name, e, want[i])
+			}
+		}
+	}
 }

@@ -315,25 +315,36 @@ func validateFullName(name string, path *field.Path) field.ErrorList {
 // validateQualified validates the name of an attribute: an identifier with an
 // optional domain before a slash.
 func validateQualified(name string, path *field.Path) field.ErrorList {
+	if strings.Count(name, "/") > 1 {
+		return nil // kube-apiserver looks at none of the parts
+	}
+	domain, id, ok := strings.Cut(name, "/")
+	if !ok {
+		return validateIdentifier(name, path)
+	}
+	var errs field.ErrorList
+	if domain == "" {
+		errs = append(errs, field.Invalid(path, "", "the domain must not be empty"))
+	} else {
+		errs = append(errs, validateDriver(domain, path)...)
+	}
+	if id == "" {
+		return append(errs, field.Invalid(path, "", "the name must not be empty"))
+	}
+	return append(errs, validateIdentifier(id, path)...)
+}
+
+func validateIdentifier(id string, path *field.Path) field.ErrorList {
 	const (
 		format = `[A-Za-z_][A-Za-z0-9_]*`
 		what   = "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'"
 	)
-	if strings.Count(name, "/") > 1 {
-		return nil // kube-apiserver looks at none of the parts
-	}
 	var errs field.ErrorList
-	domain, id, ok := strings.Cut(name, "/")
-	if !ok {
-		id = name
-	} else {
-		errs = append(errs, validateDriver(domain, path)...)
+	if len(id) > resourcev1.DeviceMaxIDLength {
+		errs = append(errs, field.TooLong(path, "", resourcev1.DeviceMaxIDLength))
 	}
 	if !identifier(id) {
 		errs = append(errs, field.Invalid(path, id, validation.RegexError(what, format, "my_name", "MY_NAME", "MyName")))
-	}
-	if len(id) > resourcev1.DeviceMaxIDLength {
-		errs = append(errs, field.TooLong(path, "", resourcev1.DeviceMaxIDLength))
 	}
 	return errs
 }
