@@ -50,8 +50,10 @@ var (
 	storageSize = prometheus.NewDesc("apiserver_storage_size_bytes",
 		"Bytes of the database: etcd's file, or the tables and indexes of PostgreSQL.",
 		[]string{"storage_cluster_id"}, nil)
-	cacheLists = prometheus.NewDesc("apiserver_cache_list_total", "Lists that the cache answered, by resource.",
-		[]string{"group", "resource", "index"}, nil)
+	// ofCache distinguishes the lists of caches from those of storage, which generic/storage/observed counts.
+	ofCache    = prometheus.Labels{"storage": "watchcache"}
+	cacheLists = prometheus.NewDesc("apiserver_storage_list_total", observed.ListsHelp,
+		[]string{"group", "resource", "index"}, ofCache)
 
 	consistentReads = prometheus.NewDesc("apiserver_watch_cache_consistent_read_total",
 		"Consistent reads, of the cache or, where that did not become as new in time, of the store (fallback).",
@@ -59,10 +61,12 @@ var (
 	readWaits = prometheus.NewDesc("apiserver_watch_cache_read_wait_seconds",
 		"Seconds that reads waited until the cache was as new as they asked for.", []string{"group", "resource"}, nil)
 
+	fillTimes = prometheus.NewDesc("apiserver_watch_cache_initialization_duration_seconds",
+		"Seconds from the start of a fill of the cache until it was filled.", []string{"group", "resource"}, nil)
+	listsReturned = prometheus.NewDesc("apiserver_storage_list_returned_objects_total",
+		observed.ReturnedHelp, []string{"group", "resource"}, ofCache)
+
 	cacheMetrics = []cacheMetric{
-		newCacheMetric("apiserver_cache_list_returned_objects_total", "Objects in lists that the cache answered.",
-			prometheus.CounterValue,
-			func(s cache.Stats) float64 { return float64(s.Listed) }),
 		newCacheMetric("apiserver_watch_cache_events_received_total", "Events that the cache has received.",
 			prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Events) }),
@@ -85,8 +89,8 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *storageMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{resourceObjects, storageObjects, storageSize, cacheLists, consistentReads,
-		readWaits} {
+	for _, d := range []*prometheus.Desc{resourceObjects, storageObjects, storageSize, cacheLists, listsReturned, consistentReads,
+		readWaits, fillTimes} {
 		ch <- d
 	}
 	for _, c := range cacheMetrics {
@@ -128,14 +132,17 @@ func collectCache(ch chan<- prometheus.Metric, r schema.GroupResource, c cacheBe
 	stats := known.Stats()
 	ch <- prometheus.MustNewConstMetric(cacheLists, prometheus.CounterValue, float64(stats.Lists), r.Group, r.Resource,
 		"")
+	ch <- prometheus.MustNewConstMetric(listsReturned, prometheus.CounterValue, float64(stats.Listed), r.Group, r.Resource)
 	ch <- prometheus.MustNewConstMetric(consistentReads, prometheus.CounterValue, float64(stats.Consistent), r.Group,
 		r.Resource, "true", "false")
 	if stats.Behind > 0 {
 		ch <- prometheus.MustNewConstMetric(consistentReads, prometheus.CounterValue, float64(stats.Behind), r.Group,
 			r.Resource, "true", "true")
 	}
-	if reads, upTo := stats.Waits.Histogram(); reads > 0 {
-		ch <- prometheus.MustNewConstHistogram(readWaits, reads, stats.Waits.Total.Seconds(), upTo, r.Group, r.Resource)
+	for desc, d := range map[*prometheus.Desc]*cache.Durations{readWaits: &stats.Waits, fillTimes: &stats.Filling} {
+		if n, upTo := d.Histogram(); n > 0 {
+			ch <- prometheus.MustNewConstHistogram(desc, n, d.Total.Seconds(), upTo, r.Group, r.Resource)
+		}
 	}
 	for _, c := range cacheMetrics {
 		ch <- prometheus.MustNewConstMetric(c.desc, c.kind, c.value(stats), r.Group, r.Resource)

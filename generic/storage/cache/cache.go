@@ -35,7 +35,7 @@ type Cache struct {
 
 type cacheCounts struct {
 	events, fills, lists, listed, initial, consistent, behind atomic.Int64
-	waits                                                     waits
+	waits, filled                                             durations
 }
 
 // Stats are the statistics of a cache since its creation.
@@ -50,7 +50,7 @@ type Stats struct {
 	// Consistent counts consistent reads. Behind counts those that failed because the cache did not catch up
 	// with the backend.
 	Consistent, Behind int64
-	Waits              Waits
+	Waits, Filling     Durations
 	Watches            int   // running watches
 	Capacity           int   // of the history, in events
 	Revision           int64 // of the last event, or up to which there are none
@@ -134,7 +134,8 @@ func (c *Cache) Stats() Stats {
 		Listed:  c.counts.listed.Load(),
 		Initial: c.counts.initial.Load(),
 		Behind:  c.counts.behind.Load(),
-		Waits:   c.counts.waits.load(),
+		Waits:   c.counts.waits.load(waitBounds),
+		Filling: c.counts.filled.load(fillBounds),
 
 		Consistent: c.counts.consistent.Load(),
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/tidwall/btree"
 	"k8s.io/klog/v2"
@@ -82,9 +83,11 @@ func (c *Cache) joinFill() (*filling, error) {
 
 func (c *Cache) runFill(ctx context.Context) (err error) {
 	c.counts.fills.Add(1)
+	begun := time.Now()
 	for range fillAttempts {
 		var done bool
 		if done, err = c.tryFill(ctx); done {
+			c.counts.filled.add(fillBounds, time.Since(begun))
 			return nil
 		}
 		if ctx.Err() != nil || c.isStopped() {

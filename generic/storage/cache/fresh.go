@@ -57,7 +57,7 @@ func (c *Cache) await(ctx context.Context, revision int64, late error) error {
 		return nil
 	}
 	waitStarted := time.Now()
-	defer func() { c.counts.waits.add(time.Since(waitStarted)) }()
+	defer func() { c.counts.waits.add(waitBounds, time.Since(waitStarted)) }()
 	bounded, cancel := context.WithTimeout(ctx, c.mux.patience)
 	defer cancel()
 	if err := c.mux.progress.wait(bounded, revision); err == nil {
@@ -72,45 +72,52 @@ func (c *Cache) await(ctx context.Context, revision int64, late error) error {
 	return &storage.TooLargeError{Requested: revision, Current: c.mux.progress.load()}
 }
 
-// waitBounds are the upper bounds of the buckets of Waits in seconds.
-var waitBounds = [...]float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3}
+// Bounds of the buckets of Durations, in seconds.
+var (
+	waitBounds = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3}
+	fillBounds = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600}
+)
 
-// Waits is the distribution of how long reads waited for a fresh cache.
-type Waits struct {
-	reads [len(waitBounds) + 1]uint64
-	Total time.Duration
+// maxBounds is the largest number of bounds.
+const maxBounds = 13
+
+// Durations is the distribution of durations: how long reads waited for a fresh cache, or fills took.
+type Durations struct {
+	bounds []float64
+	counts [maxBounds + 1]uint64
+	Total  time.Duration
 }
 
-// Histogram returns the number of reads, and the cumulative count for each upper bound in seconds.
-func (w *Waits) Histogram() (reads uint64, upTo map[float64]uint64) {
-	upTo = make(map[float64]uint64, len(waitBounds))
-	for i, n := range w.reads {
-		reads += n
-		if i < len(waitBounds) {
-			upTo[waitBounds[i]] = reads
+// Histogram returns the number of durations, and the cumulative count for each upper bound in seconds.
+func (d *Durations) Histogram() (all uint64, upTo map[float64]uint64) {
+	upTo = make(map[float64]uint64, len(d.bounds))
+	for i, n := range d.counts {
+		all += n
+		if i < len(d.bounds) {
+			upTo[d.bounds[i]] = all
 		}
 	}
-	return reads, upTo
+	return all, upTo
 }
 
-// waits counts the waits of a cache.
-type waits struct {
-	reads [len(waitBounds) + 1]atomic.Uint64
-	total atomic.Int64 // nanoseconds
+// durations counts the durations of a cache.
+type durations struct {
+	counts [maxBounds + 1]atomic.Uint64
+	total  atomic.Int64 // nanoseconds
 }
 
 // none counts a read that did not wait.
-func (w *waits) none() { w.reads[0].Add(1) }
+func (d *durations) none() { d.counts[0].Add(1) }
 
-func (w *waits) add(d time.Duration) {
-	w.reads[sort.SearchFloat64s(waitBounds[:], d.Seconds())].Add(1)
-	w.total.Add(int64(d))
+func (d *durations) add(bounds []float64, took time.Duration) {
+	d.counts[sort.SearchFloat64s(bounds, took.Seconds())].Add(1)
+	d.total.Add(int64(took))
 }
 
-func (w *waits) load() Waits {
-	out := Waits{Total: time.Duration(w.total.Load())}
-	for i := range w.reads {
-		out.reads[i] = w.reads[i].Load()
+func (d *durations) load(bounds []float64) Durations {
+	out := Durations{bounds: bounds, Total: time.Duration(d.total.Load())}
+	for i := range d.counts {
+		out.counts[i] = d.counts[i].Load()
 	}
 	return out
 }

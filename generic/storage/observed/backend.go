@@ -44,7 +44,7 @@ func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage
 	spent(ctx, begun)
 	op.done(begun, failed(err))
 	if err == nil && !opts.CountOnly && !sweep {
-		b.listed(len(result.Items))
+		b.listed(time.Since(begun), len(result.Items))
 	}
 	b.traced(ctx, begun, err, "list")
 	return result, err
