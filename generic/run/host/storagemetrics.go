@@ -89,8 +89,8 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *storageMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{resourceObjects, storageObjects, storageSize, cacheLists, listsReturned, consistentReads,
-		readWaits, fillTimes} {
+	for _, d := range []*prometheus.Desc{resourceObjects, storageObjects, storageSize, cacheLists, listsReturned,
+		consistentReads, readWaits, fillTimes} {
 		ch <- d
 	}
 	for _, c := range cacheMetrics {
@@ -132,7 +132,8 @@ func collectCache(ch chan<- prometheus.Metric, r schema.GroupResource, c cacheBe
 	stats := known.Stats()
 	ch <- prometheus.MustNewConstMetric(cacheLists, prometheus.CounterValue, float64(stats.Lists), r.Group, r.Resource,
 		"")
-	ch <- prometheus.MustNewConstMetric(listsReturned, prometheus.CounterValue, float64(stats.Listed), r.Group, r.Resource)
+	ch <- prometheus.MustNewConstMetric(listsReturned, prometheus.CounterValue, float64(stats.Listed), r.Group,
+		r.Resource)
 	ch <- prometheus.MustNewConstMetric(consistentReads, prometheus.CounterValue, float64(stats.Consistent), r.Group,
 		r.Resource, "true", "false")
 	if stats.Behind > 0 {
