@@ -197,6 +197,9 @@ func (s *Server) usePeers(identity *identity) {
 	s.peers = newPeers(*s.config.Peers, s.config.ProxyClientCert, s.peerMetrics, s.config.generic.Metrics.Queues,
 		s.directory.peersChanged)
 	s.directory.own, s.directory.peers = discovery.NewGroups(), newPeerProxy(s.peers, identity)
+	if s.config.generic.CBOR {
+		s.directory.own.ServeCBOR()
+	}
 	if v, ok := s.config.generic.Discovery.Get(apiregistrationv1.SchemeGroupVersion); ok {
 		s.directory.own.Set(v)
 	}

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane.dev/generic/base/routes"
 )
 
 const aggregatedV2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -250,5 +252,35 @@ func BenchmarkAggregatedAfterChange(b *testing.B) {
 	for b.Loop() {
 		g.Set(Version{GroupVersion: gv("g7.example.com/v1"), Resources: things})
 		ask(h, aggregatedV2)
+	}
+}
+
+// TestCBOR serves documents as CBOR where that is enabled.
+func TestCBOR(t *testing.T) {
+	const aggregated = "application/cbor;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	for _, enabled := range []bool{false, true} {
+		g := NewGroups()
+		want := http.StatusNotAcceptable
+		if enabled {
+			g.ServeCBOR()
+			want = http.StatusOK
+		}
+		g.Set(Version{GroupVersion: gv("apps/v1")})
+		for name, h := range map[string]http.Handler{"/apis": g.RootHandler(), "/api": g.LegacyHandler("x:1"),
+			"/apis/apps": g.GroupHandler("apps", http.NotFoundHandler()), "/apis/apps/v1": g.VersionHandler(gv("apps/v1"), http.NotFoundHandler())} {
+			accepted := []string{"application/cbor"}
+			if name == "/api" || name == "/apis" {
+				accepted = append(accepted, aggregated)
+			}
+			for _, accept := range accepted {
+				w := ask(h, accept)
+				if w.Code != want || enabled && (w.Header().Get("Content-Type") != accept || !bytes.HasPrefix(w.Body.Bytes(), []byte{0xd9, 0xd9, 0xf7})) {
+					t.Errorf("enabled %t, %s as %s: %d %s %q", enabled, name, accept, w.Code, w.Header().Get("Content-Type"), w.Body)
+				}
+			}
+			if documents := g.GroupService("apps"); strings.Contains(strings.Join(documents.(*routes.Document).Produces, ","), "cbor") != enabled {
+				t.Errorf("enabled %t: %v", enabled, documents)
+			}
+		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
+
+	"triplane.dev/generic/api/negotiation"
 )
 
 // Version is a version of a group as discovery shows it. The group "" is the
@@ -55,6 +57,8 @@ type Groups struct {
 	followers map[*Following]struct{}
 	// documents made since the last change of any group
 	documents map[documentKey]*document
+	// rules are what documents are served as.
+	rules negotiation.Rules
 	// unhashed hides in which version resources are stored.
 	unhashed bool
 	// counted learns of each request for the aggregated form, nil of none.
@@ -72,8 +76,12 @@ type group struct {
 
 // NewGroups returns an empty set.
 func NewGroups() *Groups {
-	return &Groups{groups: map[string]*group{}, changed: make(chan struct{}), documents: map[documentKey]*document{}}
+	return &Groups{groups: map[string]*group{}, changed: make(chan struct{}), documents: map[documentKey]*document{},
+		rules: negotiation.Rules{Protobuf: true}}
 }
+
+// ServeCBOR has documents served as CBOR, too. It is called before the groups are served.
+func (g *Groups) ServeCBOR() { g.rules.CBOR = true }
 
 // HideStorageVersions leaves the hashes of storage versions out of what is set from now
 // on.

@@ -17,18 +17,16 @@ import (
 	"triplane.dev/generic/storage/wire"
 )
 
-var plainRules = negotiation.Rules{Protobuf: true}
-
 // RootHandler answers /apis: the groups, or everything where the client asks for
 // the aggregated form. As at kube-apiserver, /apis/ has no aggregated form.
 func (g *Groups) RootHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
-		if mt, ok := wantsAggregated(r); ok && r.URL.Path != "/apis/" {
+		if mt, ok := g.wantsAggregated(r); ok && r.URL.Path != "/apis/" {
 			g.serveDocument(w, r, documentKey{aggregatedGroups, mt})
 			return
 		}
-		out, err := negotiation.Negotiate(r, plainRules)
+		out, err := negotiation.Negotiate(r, g.rules)
 		if err != nil {
 			responsewriters.WriteError(w, r, err)
 			return
@@ -43,7 +41,7 @@ func (g *Groups) RootHandler() http.Handler {
 func (g *Groups) LegacyHandler(address string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
-		if mt, ok := wantsAggregated(r); ok {
+		if mt, ok := g.wantsAggregated(r); ok {
 			g.serveDocument(w, r, documentKey{aggregatedCore, mt})
 			return
 		}
@@ -54,7 +52,7 @@ func (g *Groups) LegacyHandler(address string) http.Handler {
 		for _, v := range g.versionsOf("") {
 			doc.Versions = append(doc.Versions, v.GroupVersion.Version)
 		}
-		serveObject(w, r, doc)
+		g.serveObject(w, r, doc)
 	})
 }
 
@@ -66,7 +64,7 @@ func (g *Groups) GroupHandler(name string, notFound http.Handler) http.Handler {
 			notFound.ServeHTTP(w, r)
 			return
 		}
-		serveObject(w, r, doc)
+		g.serveObject(w, r, doc)
 	})
 }
 
@@ -82,19 +80,15 @@ func (g *Groups) VersionHandler(gv schema.GroupVersion, notFound http.Handler) h
 			notFound.ServeHTTP(w, r)
 			return
 		}
-		ServeVersion(w, r, gv, v.List())
-	})
-}
-
-// ServeVersion answers with the document of a group version.
-func ServeVersion(w http.ResponseWriter, r *http.Request, gv schema.GroupVersion, resources []metav1.APIResource) {
-	if resources == nil {
-		resources = []metav1.APIResource{}
-	}
-	serveObject(w, r, &metav1.APIResourceList{
-		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
-		GroupVersion: gv.String(),
-		APIResources: resources,
+		resources := v.List()
+		if resources == nil {
+			resources = []metav1.APIResource{}
+		}
+		g.serveObject(w, r, &metav1.APIResourceList{
+			TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+			GroupVersion: gv.String(),
+			APIResources: resources,
+		})
 	})
 }
 
@@ -129,7 +123,7 @@ func (g *Groups) serveDocument(w http.ResponseWriter, r *http.Request, key docum
 	h := w.Header()
 	if d.etag == "" {
 		h.Set("Content-Type", negotiation.Name(key.mediaType))
-		write(w, r, d.body, key.mediaType)
+		g.write(w, r, d.body, key.mediaType)
 		return
 	}
 	h.Set("ETag", d.etag)
@@ -139,11 +133,11 @@ func (g *Groups) serveDocument(w http.ResponseWriter, r *http.Request, key docum
 		return
 	}
 	h.Set("Content-Type", negotiation.Name(key.mediaType)+";g="+apidiscoveryv2.GroupName+";v=v2;as=APIGroupDiscoveryList")
-	write(w, r, d.body, key.mediaType)
+	g.write(w, r, d.body, key.mediaType)
 }
 
-func serveObject(w http.ResponseWriter, r *http.Request, obj runtime.Object) {
-	out, err := negotiation.Negotiate(r, plainRules)
+func (g *Groups) serveObject(w http.ResponseWriter, r *http.Request, obj runtime.Object) {
+	out, err := negotiation.Negotiate(r, g.rules)
 	if err != nil {
 		responsewriters.WriteError(w, r, err)
 		return
@@ -154,11 +148,11 @@ func serveObject(w http.ResponseWriter, r *http.Request, obj runtime.Object) {
 		return
 	}
 	w.Header().Set("Content-Type", negotiation.Name(out.MediaType))
-	write(w, r, body, out.MediaType)
+	g.write(w, r, body, out.MediaType)
 }
 
-func write(w http.ResponseWriter, r *http.Request, body []byte, mt wire.MediaType) {
-	if out, err := negotiation.Negotiate(r, plainRules); mt == wire.JSON && err == nil && out.Pretty {
+func (g *Groups) write(w http.ResponseWriter, r *http.Request, body []byte, mt wire.MediaType) {
+	if out, err := negotiation.Negotiate(r, g.rules); mt == wire.JSON && err == nil && out.Pretty {
 		var b bytes.Buffer
 		if json.Indent(&b, body, "", "  ") == nil {
 			body = b.Bytes()
@@ -174,14 +168,14 @@ func write(w http.ResponseWriter, r *http.Request, body []byte, mt wire.MediaTyp
 // wantsAggregated reports whether the aggregated form is what the client likes
 // best of what the server has, and how it is to be encoded. Liked as much as the
 // plain form, it is chosen: it says more.
-func wantsAggregated(r *http.Request) (wire.MediaType, bool) {
+func (g *Groups) wantsAggregated(r *http.Request) (wire.MediaType, bool) {
 	header := r.Header.Get("Accept")
 	if !strings.Contains(header, "APIGroupDiscoveryList") {
 		return 0, false
 	}
 	plain := -1.0
 	for _, c := range goautoneg.ParseAccept(header) {
-		mt, ok := mediaType(c)
+		mt, ok := g.mediaType(c)
 		if !ok {
 			continue
 		}
@@ -199,7 +193,7 @@ func wantsAggregated(r *http.Request) (wire.MediaType, bool) {
 	return 0, false
 }
 
-func mediaType(c goautoneg.Accept) (wire.MediaType, bool) {
+func (g *Groups) mediaType(c goautoneg.Accept) (wire.MediaType, bool) {
 	switch c.Type + "/" + c.SubType {
 	case "application/json", "application/*", "*/*":
 		return wire.JSON, true
@@ -207,6 +201,8 @@ func mediaType(c goautoneg.Accept) (wire.MediaType, bool) {
 		return wire.YAML, true
 	case "application/vnd.kubernetes.protobuf":
 		return wire.Protobuf, true
+	case "application/cbor":
+		return wire.CBOR, g.rules.CBOR
 	}
 	return 0, false
 }

@@ -6,24 +6,23 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/base/routes"
 )
 
 // RootService is the document of /apis.
 func (g *Groups) RootService() routes.Service {
-	return single("/apis", "get available API versions", "getAPIVersions", metav1.APIGroupList{}, g.RootHandler())
+	return g.single("/apis", "get available API versions", "getAPIVersions", metav1.APIGroupList{}, g.RootHandler())
 }
 
 // LegacyService is the document of /api.
 func (g *Groups) LegacyService(prefix, address string) routes.Service {
-	return single(prefix, "get available API versions", "getCoreAPIVersions", metav1.APIVersions{},
+	return g.single(prefix, "get available API versions", "getCoreAPIVersions", metav1.APIVersions{},
 		g.LegacyHandler(address))
 }
 
 // GroupService is the document of /apis/GROUP.
 func (g *Groups) GroupService(name string) routes.Service {
-	return single("/apis/"+name, "get information of a group", "get"+operationName(name)+"APIGroup", metav1.APIGroup{},
+	return g.single("/apis/"+name, "get information of a group", "get"+operationName(name)+"APIGroup", metav1.APIGroup{},
 		g.GroupHandler(name, http.HandlerFunc(http.NotFound)))
 }
 
@@ -38,8 +37,8 @@ func operationName(group string) string {
 	return b.String()
 }
 
-func single(path, doc, operation string, sample any, h http.Handler) *routes.Document {
-	types := negotiation.MediaTypes(true)
+func (g *Groups) single(path, doc, operation string, sample any, h http.Handler) *routes.Document {
+	types := g.rules.MediaTypes()
 	return &routes.Document{Path: path, Doc: doc, Operation: operation, Sample: sample, Produces: types, Consumes: types,
 		Handler: h.ServeHTTP}
 }

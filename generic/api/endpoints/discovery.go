@@ -8,7 +8,6 @@ import (
 	runtimeutil "k8s.io/apimachinery/pkg/util/runtime"
 
 	"triplane.dev/generic/api/handlers/responsewriters"
-	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/base/routes"
 )
 
@@ -25,8 +24,10 @@ func (g *APIGroupVersion) discovery() routes.Route {
 		// Clients of old know no apiVersion there.
 		doc.APIVersion = ""
 	}
-	types := negotiation.MediaTypes(true)
-	h := func(w http.ResponseWriter, r *http.Request) { responsewriters.WriteObject(w, r, http.StatusOK, doc) }
+	types := g.rules().MediaTypes()
+	h := func(w http.ResponseWriter, r *http.Request) {
+		responsewriters.WriteObject(w, r, http.StatusOK, doc, g.rules())
+	}
 	return routes.Route{
 		Method: http.MethodGet, Path: g.prefix() + "/", Handler: served(h), Produces: types, Consumes: types,
 		Describe: func(d *restful.Route) {

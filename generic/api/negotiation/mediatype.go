@@ -88,9 +88,6 @@ func (r Rules) StreamMediaTypes() []string {
 	return names
 }
 
-// MediaTypes are Rules.MediaTypes without CBOR.
-func MediaTypes(protobuf bool) []string { return Rules{Protobuf: protobuf}.MediaTypes() }
-
 // NegotiateInput finds out how to read a body. The error is a 415 status. No
 // Content-Type means JSON.
 func NegotiateInput(r *http.Request, rules Rules) (wire.MediaType, error) {

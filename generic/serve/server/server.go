@@ -71,6 +71,9 @@ func newServer(name string, c CompletedConfig, delegate DelegationTarget) (*Gene
 			}
 		}
 	}
+	if c.CBOR {
+		c.Discovery.ServeCBOR()
+	}
 	if c.EnableDiscovery {
 		s.Handler.Add(c.Discovery.RootService())
 	}

@@ -11,8 +11,9 @@ import (
 
 // WriteObject answers with an object that brings its kind and looks the same in
 // every version, as discovery documents do. It only reads the object.
-func WriteObject(w http.ResponseWriter, r *http.Request, code int, obj runtime.Object) {
-	out, err := negotiation.Negotiate(r, negotiation.Rules{Protobuf: true})
+func WriteObject(w http.ResponseWriter, r *http.Request, code int, obj runtime.Object,
+	rules negotiation.Rules) {
+	out, err := negotiation.Negotiate(r, rules)
 	if err != nil {
 		WriteError(w, r, err)
 		return
