@@ -8,6 +8,7 @@ import (
 
 	"github.com/blang/semver/v4"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/podspec"
 )
 
 // advanced reports whether a device uses what halves the limit of devices in a
@@ -40,7 +42,55 @@ func validateDevice(d *resourcev1.Device, perDeviceNodes bool, path *field.Path)
 	errs = append(errs, validateTaints(d.Taints, path.Child("taints"))...)
 	errs = append(errs, validateConsumption(d.ConsumesCounters, path.Child("consumesCounters"))...)
 	errs = append(errs, validateDeviceNodes(d, perDeviceNodes, path)...)
-	return append(errs, validateBinding(d.BindingConditions, d.BindingFailureConditions, path)...)
+	errs = append(errs, validateBinding(d.BindingConditions, d.BindingFailureConditions, path)...)
+	return append(errs, validateNodeAllocatable(d, path.Child("nodeAllocatableResources"))...)
+}
+
+// validateNodeAllocatable validates what a device means for the resources of its node. The declared rules validate that
+// a mapping has one of its two forms.
+func validateNodeAllocatable(d *resourcev1.Device, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(d.NodeAllocatableResources)) {
+		r, at := d.NodeAllocatableResources[name], path.Key(string(name))
+		errs = append(errs, podspec.NodeAllocatable(name, at)...)
+		if r.Mapping == nil && r.Overhead == nil {
+			errs = append(errs, field.Required(at, "at least one of mapping or overhead must be set"))
+		}
+		if m := r.Mapping; m != nil {
+			errs = append(errs, validateMapping(m, d.Capacity, at.Child("mapping"))...)
+		}
+		if o := r.Overhead; o != nil {
+			errs = append(errs, podspec.NodeOverhead(o.PerPod, o.PerContainer, at.Child("overhead"))...)
+		}
+	}
+	return errs
+}
+
+func validateMapping(m *resourcev1.NodeAllocatableMapping,
+	capacity map[resourcev1.QualifiedName]resourcev1.DeviceCapacity, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if key, at := m.CapacityKey, path.Child("capacityKey"); key != nil {
+		if _, known := capacity[*key]; *key == "" {
+			errs = append(errs, field.Invalid(at, "", "capacityKey must not be an empty string"))
+		} else if !known {
+			errs = append(errs, field.NotFound(at, *key))
+		}
+		if m.CapacityMultiplier == nil {
+			errs = append(errs, field.Required(path.Child("capacityMultiplier"),
+				"capacityMultiplier is required when capacityKey is set"))
+		}
+	} else if m.CapacityMultiplier != nil {
+		errs = append(errs, field.Required(at, "capacityKey is required when capacityMultiplier is set"))
+	}
+	for _, q := range []struct {
+		name  string
+		value *resource.Quantity
+	}{{"capacityMultiplier", m.CapacityMultiplier}, {"deviceMultiplier", m.DeviceMultiplier}} {
+		if q.value != nil && q.value.Sign() <= 0 {
+			errs = append(errs, field.Invalid(path.Child(q.name), q.value.String(), "must be positive"))
+		}
+	}
+	return errs
 }
 
 func validateAttributes(attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute,

@@ -125,11 +125,13 @@ func validateClaimSpec(s *resourcev1.ResourceClaimSpec, path *field.Path) field.
 	var errs field.ErrorList
 	requests := devices.Child("requests")
 	errs = append(errs, atMost(len(s.Devices.Requests), maxRequests, requests)...)
+	derived := &derivedAttributes{constraints: s.Devices.Constraints}
 	for i := range s.Devices.Requests {
-		errs = append(errs, validateRequest(&s.Devices.Requests[i], requests.Index(i))...)
+		errs = append(errs, validateRequest(&s.Devices.Requests[i], derived, requests.Index(i))...)
 	}
 	errs = append(errs, duplicates(s.Devices.Requests, func(r *resourcev1.DeviceRequest) string { return r.Name },
 		requests)...)
+	errs = append(errs, derived.total(devices)...)
 	names := namesOf(&s.Devices)
 	errs = append(errs, atMost(len(s.Devices.Constraints), maxConstraints, devices.Child("constraints"))...)
 	for i := range s.Devices.Constraints {
@@ -197,7 +199,7 @@ func validateReference(ref string, names requestNames, path *field.Path) field.E
 	return errs
 }
 
-func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorList {
+func validateRequest(r *resourcev1.DeviceRequest, derived *derivedAttributes, path *field.Path) field.ErrorList {
 	const one = "exactly one of `exactly` or `firstAvailable` is required"
 	errs := check.Label(r.Name, path.Child("name"))
 	switch {
@@ -208,8 +210,9 @@ func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorL
 	case r.Exactly != nil:
 		e := r.Exactly
 		common := resourcev1.DeviceSubRequest{DeviceClassName: e.DeviceClassName, Selectors: e.Selectors,
-			AllocationMode: e.AllocationMode, Count: e.Count, Tolerations: e.Tolerations}
-		return append(errs, validateDeviceRequest(&common, path.Child("exactly"))...)
+			AllocationMode: e.AllocationMode, Count: e.Count, Tolerations: e.Tolerations,
+			DerivedAttributes: e.DerivedAttributes}
+		return append(errs, validateDeviceRequest(&common, derived, path.Child("exactly"), r.Name)...)
 	}
 	first := path.Child("firstAvailable")
 	if len(r.FirstAvailable) > maxSubrequests {
@@ -219,14 +222,15 @@ func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorL
 		f := &r.FirstAvailable[i]
 		at := first.Index(i)
 		errs = append(errs, check.Label(f.Name, at.Child("name"))...)
-		errs = append(errs, validateDeviceRequest(f, at)...)
+		errs = append(errs, validateDeviceRequest(f, derived, at, r.Name, r.Name+"/"+f.Name)...)
 	}
 	return append(errs, duplicates(r.FirstAvailable, func(s *resourcev1.DeviceSubRequest) string { return s.Name },
 		first)...)
 }
 
 // validateDeviceRequest validates what exact requests and subrequests have in common.
-func validateDeviceRequest(r *resourcev1.DeviceSubRequest, path *field.Path) field.ErrorList {
+func validateDeviceRequest(r *resourcev1.DeviceSubRequest, derived *derivedAttributes, path *field.Path,
+	names ...string) field.ErrorList {
 	var errs field.ErrorList
 	if r.DeviceClassName == "" {
 		errs = append(errs, field.Required(path.Child("deviceClassName"), ""))
@@ -234,6 +238,7 @@ func validateDeviceRequest(r *resourcev1.DeviceSubRequest, path *field.Path) fie
 		errs = append(errs, check.Subdomain(r.DeviceClassName, path.Child("deviceClassName"))...)
 	}
 	errs = append(errs, validateSelectors(r.Selectors, path.Child("selectors"))...)
+	errs = append(errs, derived.validate(r.DerivedAttributes, path.Child("derivedAttributes"), names...)...)
 	switch r.AllocationMode {
 	case resourcev1.DeviceAllocationModeAll:
 		if r.Count != 0 {

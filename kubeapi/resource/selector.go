@@ -97,27 +97,40 @@ func (deviceSizes) EstimateCallCost(string, string, *checker.AstNode, []checker.
 
 // validateSelector validates the expression of a selector.
 func validateSelector(source string, path *field.Path) *field.Error {
+	cost, err := estimateExpression(source, path, "bool or the unknown type", func(t *types.Type) bool {
+		return t.IsExactType(types.BoolType) || t.IsExactType(types.AnyType) || t.IsExactType(types.DynType)
+	})
+	if err == nil && cost > maxSelectorCost {
+		err = tooComplex(path)
+	}
+	return err
+}
+
+func tooComplex(path *field.Path) *field.Error {
+	return field.Forbidden(path, "too complex, exceeds cost limit")
+}
+
+// estimateExpression compiles an expression about a device, and returns its greatest cost. of describes the types that
+// fits accepts for its value.
+func estimateExpression(source string, path *field.Path, of string,
+	fits func(*types.Type) bool) (uint64, *field.Error) {
 	env, err := selectorEnv()
 	if err != nil {
-		return field.InternalError(path, err)
+		return 0, field.InternalError(path, err)
 	}
 	ast, err := shared.Compile(env, source)
 	if err != nil {
-		return field.Invalid(path, source, err.Error())
+		return 0, field.Invalid(path, source, err.Error())
 	}
-	if t := ast.OutputType(); !t.IsExactType(types.BoolType) && !t.IsExactType(types.AnyType) &&
-		!t.IsExactType(types.DynType) {
-		return field.Invalid(path, source, "must evaluate to bool or the unknown type, not "+t.String())
+	if t := ast.OutputType(); !fits(t) {
+		return 0, field.Invalid(path, source, "must evaluate to "+of+", not "+t.String())
 	}
 	if _, err := shared.NewProgram(env, ast); err != nil {
-		return field.Invalid(path, source, "program instantiation failed: "+err.Error())
+		return 0, field.Invalid(path, source, "program instantiation failed: "+err.Error())
 	}
 	cost, err := env.EstimateCost(ast, deviceSizes{}, checker.PresenceTestHasCost(false))
 	if err != nil {
-		return field.InternalError(path, err)
+		return 0, field.InternalError(path, err)
 	}
-	if cost.Max > maxSelectorCost {
-		return field.Forbidden(path, "too complex, exceeds cost limit")
-	}
-	return nil
+	return cost.Max, nil
 }

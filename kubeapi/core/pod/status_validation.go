@@ -33,11 +33,14 @@ func validateStatus(a check.Addresses, p, old pod) field.ErrorList {
 	errs = append(errs, containersStayEnded(p, old, path)...)
 	errs = append(errs, claimStatuses(s.ResourceClaimStatuses, p.Spec.ResourceClaims,
 		path.Child("resourceClaimStatuses"))...)
+	allocatable := path.Child("nodeAllocatableResourceClaimStatuses")
+	errs = append(errs, nodeAllocatable(p, allocatable)...)
 	errs = append(errs, extendedResourceClaim(s.ExtendedResourceClaimStatus, &p.Spec,
 		path.Child("extendedResourceClaimStatus"))...)
 	errs = append(errs, podIPs(a, s, path.Child("podIPs"))...)
 	errs = append(errs, hostIPs(a, s, path.Child("hostIPs"))...)
-	return append(errs, containerStatuses(p, path)...)
+	errs = append(errs, containerStatuses(p, path)...)
+	return append(errs, nodeAllocatableKeys(s.NodeAllocatableResourceClaimStatuses, allocatable)...)
 }
 
 func observedGeneration(n int64, owner *field.Path) field.ErrorList {

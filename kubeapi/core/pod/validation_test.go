@@ -47,6 +47,14 @@ func TestPodStatusRules(t *testing.T) {
 		{name: "still nominated", node: "n", old: corev1.PodStatus{NominatedNodeName: "m"}, now: corev1.PodStatus{NominatedNodeName: "m"}},
 		{name: "not nominated any more", node: "n", old: corev1.PodStatus{NominatedNodeName: "m"}},
 		{name: "generation", now: corev1.PodStatus{ObservedGeneration: -1}, want: []string{"status.observedGeneration"}},
+		{name: "what a claim takes of the node", now: corev1.PodStatus{NodeAllocatableResourceClaimStatuses: []corev1.NodeAllocatableResourceClaimStatus{
+			{Containers: []string{"c", "c"}}, {ResourceClaimName: "x", Mapping: []corev1.NodeAllocatableMappedResources{{Name: "pods"}},
+				Overhead: []corev1.NodeAllocatableOverheadResources{{Name: "cpu"}, {Name: "cpu"}}}, {ResourceClaimName: "x"}}}, want: []string{
+			"status.nodeAllocatableResourceClaimStatuses[1].resourceClaimName", "status.nodeAllocatableResourceClaimStatuses[1].mapping[0].name",
+			"status.nodeAllocatableResourceClaimStatuses[1].overhead[0]", "status.nodeAllocatableResourceClaimStatuses[1].overhead[1]",
+			"status.nodeAllocatableResourceClaimStatuses[2].resourceClaimName", "status.nodeAllocatableResourceClaimStatuses[2]",
+			"status.nodeAllocatableResourceClaimStatuses[0].resourceClaimName", "status.nodeAllocatableResourceClaimStatuses[0].containers[1]",
+			"status.nodeAllocatableResourceClaimStatuses[1].mapping[0].quantity", "status.nodeAllocatableResourceClaimStatuses[1].overhead[1]"}},
 		{name: "claim", now: corev1.PodStatus{ResourceClaimStatuses: []corev1.PodResourceClaimStatus{{Name: "x"}}}, want: []string{"status.resourceClaimStatuses[0].name"}},
 	} {
 		old := &corev1.Pod{Spec: corev1.PodSpec{RestartPolicy: c.policy, NodeName: c.node, Containers: []corev1.Container{{Name: "c"}}}, Status: c.old}
