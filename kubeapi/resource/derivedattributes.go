@@ -94,8 +94,8 @@ func derivable(t *types.Type) bool {
 			return true // an empty list
 		}
 	}
-	for _, scalar := range []*types.Type{types.StringType, types.IntType, types.BoolType, types.NewOpaqueType("kubernetes.Semver"), types.AnyType,
-		types.DynType} {
+	for _, scalar := range []*types.Type{types.StringType, types.IntType, types.BoolType,
+		types.NewOpaqueType("kubernetes.Semver"), types.AnyType, types.DynType} {
 		if t.IsExactType(scalar) {
 			return true
 		}

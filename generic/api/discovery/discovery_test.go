@@ -173,7 +173,7 @@ func TestNegotiation(t *testing.T) {
 			}
 		}
 	}
-	slash := httptest.NewRequest("GET", "/apis/", nil)
+	slash := httptest.NewRequest(http.MethodGet, "/apis/", nil)
 	slash.Header.Set("Accept", aggregatedV2)
 	w := httptest.NewRecorder()
 	if g.RootHandler().ServeHTTP(w, slash); w.Code != http.StatusNotAcceptable {
