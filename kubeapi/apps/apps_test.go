@@ -64,6 +64,11 @@ func TestDeploymentGeneration(t *testing.T) {
 func TestStatefulSetFixedFields(t *testing.T) {
 	kindtest.UpdateRefused(t, statefulSetKind(podspec.Options{}, statefulSetGates{}), "spec:\n  serviceName: a"+pods, "spec:\n  serviceName: b\n  replicas: 4"+pods,
 		`spec.serviceName: Invalid value: "b": field is immutable`)
+	kindtest.UpdateRefused(t, statefulSetKind(podspec.Options{}, statefulSetGates{}), "spec:\n  volumeClaimTemplates: []"+pods,
+		"spec:\n  serviceName: b\n  podManagementPolicy: Parallel\n  volumeClaimTemplates: [{metadata: {name: v}}]"+pods,
+		`spec.volumeClaimTemplates: Invalid value: [{"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"v"},`+
+			`"spec":{"resources":{},"volumeMode":"Filesystem"},"status":{"phase":"Pending"}}]: field is immutable`,
+		`spec.serviceName: Invalid value: "b": field is immutable`, `spec.podManagementPolicy: Invalid value: "Parallel": field is immutable`)
 }
 
 func TestDaemonSetTemplateGeneration(t *testing.T) {

@@ -44,8 +44,8 @@ func statefulSetKind(o podspec.Options, gates statefulSetGates) kind.Kind[*appsv
 		Write: kind.Write[*appsv1.StatefulSet]{
 			Default:      func(s *appsv1.StatefulSet) { defaultStatefulSet(s, gates.parallel) },
 			ValidateName: validation.NameIsDNSLabel,
-			Immutable: []string{"spec.serviceName", "spec.podManagementPolicy", "spec.selector",
-				"spec.volumeClaimTemplates"},
+			Immutable: []string{"spec.selector", "spec.volumeClaimTemplates", "spec.serviceName",
+				"spec.podManagementPolicy"},
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: workload.Validate(o, gates.validate),
 			Warnings: statefulSetWarnings,

@@ -93,19 +93,18 @@ const (
 
 // validateSlice validates a slice, but not the stored endpoints.
 func validateSlice(s slice, stored []discoveryv1.Endpoint, ips check.Addresses) field.ErrorList {
-	errs := addressType(s.AddressType, field.NewPath("addressType"))
-	errs = append(errs, slicePorts(s.Ports, field.NewPath("ports"))...)
+	errs := slicePorts(s.Ports, field.NewPath("ports"))
 	list := field.NewPath("endpoints")
-	if !check.Differs(s.Endpoints, stored) {
-		return errs
+	switch {
+	case !check.Differs(s.Endpoints, stored):
+	case len(s.Endpoints) > maxEndpoints:
+		errs = append(errs, field.TooMany(list, len(s.Endpoints), maxEndpoints))
+	default:
+		for i := range s.Endpoints {
+			errs = append(errs, validateEndpoint(&s.Endpoints[i], s.AddressType, list.Index(i), ips)...)
+		}
 	}
-	if len(s.Endpoints) > maxEndpoints {
-		return append(errs, field.TooMany(list, len(s.Endpoints), maxEndpoints))
-	}
-	for i := range s.Endpoints {
-		errs = append(errs, validateEndpoint(&s.Endpoints[i], s.AddressType, list.Index(i), ips)...)
-	}
-	return errs
+	return append(errs, addressType(s.AddressType, field.NewPath("addressType"))...)
 }
 
 func addressType(t discoveryv1.AddressType, path *field.Path) field.ErrorList {

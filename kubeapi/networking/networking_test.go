@@ -37,6 +37,8 @@ func TestNetworkPolicy(t *testing.T) {
 	kindtest.Refused(t, networkPolicyKind(check.Addresses{}), "spec: {ingress: [{from: [{}, {ipBlock: {cidr: 10.0.0.0/8, except: [10.0.0.0/8]}}]}]}",
 		"spec.ingress[0].from[0]: Required value: must specify a peer",
 		"spec.ingress[0].from[1].ipBlock.except[0]: Invalid value: \"10.0.0.0/8\": must be a strict subset of `cidr`")
+	kindtest.Refused(t, networkPolicyKind(check.Addresses{}), "spec: {ingress: [{from: [{ipBlock: {except: [10.0.0.0/8]}}]}], policyTypes: [X]}",
+		`spec.policyTypes[0]: Unsupported value: "X": supported values: "Ingress", "Egress"`, "spec.ingress[0].from[0].ipBlock.cidr: Required value")
 }
 
 func TestServiceCIDRUpdate(t *testing.T) {

@@ -124,12 +124,13 @@ func validatePolicy(p *networkingv1.NetworkPolicy, a check.Addresses) field.Erro
 	}
 	types := path.Child("policyTypes")
 	if len(p.Spec.PolicyTypes) > 2 {
-		return append(errs, field.Invalid(types, p.Spec.PolicyTypes, "may not specify more than two policyTypes"))
+		errs = append(errs, field.Invalid(types, p.Spec.PolicyTypes, "may not specify more than two policyTypes"))
+		return check.DeclaredLast(errs)
 	}
 	for i, t := range p.Spec.PolicyTypes {
 		errs = append(errs, check.OneOf(t, types.Index(i), networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress)...)
 	}
-	return errs
+	return check.DeclaredLast(errs)
 }
 
 func validatePolicyRule(ports []networkingv1.NetworkPolicyPort, peers []networkingv1.NetworkPolicyPeer,

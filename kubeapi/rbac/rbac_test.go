@@ -29,6 +29,13 @@ func TestValidation(t *testing.T) {
 	k := roleBindingKind(&guard{})
 	kindtest.UpdateRefused(t, k, "roleRef: {kind: Role, name: a}", "roleRef: {kind: Role, name: b}",
 		`roleRef: Invalid value: {"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"b"}: field is immutable`)
+	kindtest.Refused(t, k, "roleRef: {kind: Role}\nsubjects: [{kind: User}, {kind: X, name: x}]",
+		`subjects[1].kind: Unsupported value: "X": supported values: "ServiceAccount", "User", "Group"`,
+		"subjects[0].name: Required value", "roleRef.name: Required value")
+	kindtest.UpdateRefused(t, k, "roleRef: {kind: Role, name: a}", "roleRef: {kind: Role}\nsubjects: [{kind: User}, {kind: X, name: x}]",
+		"roleRef.name: Required value", `subjects[1].kind: Unsupported value: "X": supported values: "ServiceAccount", "User", "Group"`,
+		`roleRef: Invalid value: {"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":""}: field is immutable`,
+		"subjects[0].name: Required value")
 }
 
 // holder may get pods, and nothing else.

@@ -54,9 +54,13 @@ func bindingKind[T bound](g *guard, called string, as func(T) binding, roles ...
 		Write: kind.Write[T]{
 			ValidateName: check.PathSegmentName,
 			Default:      func(b T) { defaultBinding(&as(b).RoleRef, as(b).Subjects) },
-			Validate: kind.Whole(func(b T) field.ErrorList {
-				return validateBinding(as(b).RoleRef, as(b).Subjects, namespaced, roles...)
-			}, func(b, old T) field.ErrorList { return validateRoleRefUpdate(as(b).RoleRef, as(old).RoleRef) }),
+			Validate: func(_ context.Context, obj, before T) field.ErrorList {
+				b, old := as(obj), as(before)
+				if old == nil {
+					return validateBinding(b.RoleRef, b.Subjects, namespaced, roles...)
+				}
+				return bindingUpdate{b.RoleRef, old.RoleRef, b.Subjects}.validate(namespaced, roles...)
+			},
 			Begin:               grants.begin,
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 		},

@@ -1,6 +1,8 @@
 package rbac
 
 import (
+	"slices"
+
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -42,24 +44,59 @@ func validateRule(r *rbacv1.PolicyRule, namespaced bool, path *field.Path) field
 	return errs
 }
 
-// validateBinding validates a binding; kinds are those that roleRef may name.
+// validateBinding validates a new binding; kinds are those that roleRef may name.
 func validateBinding(ref rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool, kinds ...string) field.ErrorList {
+	return slices.Concat(validateRoleRef(ref, kinds), validateSubjects(subjects, namespaced), subjectNames(subjects),
+		roleName(ref))
+}
+
+// bindingUpdate is a change of a binding.
+type bindingUpdate struct {
+	ref, old rbacv1.RoleRef
+	subjects []rbacv1.Subject
+}
+
+// validate validates the change, whose errors are in another order than those of a new binding.
+func (u bindingUpdate) validate(namespaced bool, kinds ...string) field.ErrorList {
+	var changed field.ErrorList
+	if u.ref != u.old {
+		changed = append(changed, field.Invalid(field.NewPath("roleRef"), u.ref, check.ImmutableMsg))
+	}
+	return slices.Concat(validateRoleRef(u.ref, kinds), roleName(u.ref), validateSubjects(u.subjects, namespaced), changed,
+		subjectNames(u.subjects))
+}
+
+func validateRoleRef(ref rbacv1.RoleRef, kinds []string) field.ErrorList {
 	path := field.NewPath("roleRef")
 	errs := check.OneOf(ref.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)
 	errs = append(errs, check.OneOf(ref.Kind, path.Child("kind"), kinds...)...)
 	if ref.Name != "" {
 		errs = append(errs, check.PathSegment(ref.Name, path.Child("name"))...)
 	}
+	return errs
+}
+
+func roleName(ref rbacv1.RoleRef) field.ErrorList {
+	if ref.Name == "" {
+		return field.ErrorList{field.Required(field.NewPath("roleRef", "name"), "")}
+	}
+	return nil
+}
+
+func validateSubjects(subjects []rbacv1.Subject, namespaced bool) field.ErrorList {
+	var errs field.ErrorList
 	for i, s := range subjects {
 		errs = append(errs, validateSubject(s, namespaced, field.NewPath("subjects").Index(i))...)
 	}
+	return errs
+}
+
+func subjectNames(subjects []rbacv1.Subject) field.ErrorList {
+	var errs field.ErrorList
 	for i, s := range subjects {
 		if s.Name == "" {
 			errs = append(errs, field.Required(field.NewPath("subjects").Index(i).Child("name"), ""))
 		}
-	}
-	if ref.Name == "" {
-		errs = append(errs, field.Required(path.Child("name"), ""))
 	}
 	return errs
 }
@@ -82,13 +119,6 @@ func validateSubject(s rbacv1.Subject, namespaced bool, path *field.Path) field.
 			[]string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}))
 	}
 	return errs
-}
-
-func validateRoleRefUpdate(ref, old rbacv1.RoleRef) field.ErrorList {
-	if ref == old {
-		return nil
-	}
-	return field.ErrorList{field.Invalid(field.NewPath("roleRef"), ref, check.ImmutableMsg)}
 }
 
 func defaultBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject) {

@@ -27,9 +27,9 @@ func TestStorageClass(t *testing.T) {
 	if *c.ReclaimPolicy != "Delete" || *c.VolumeBindingMode != "Immediate" {
 		t.Errorf("unexpected defaults %+v", c)
 	}
-	kindtest.Refused(t, storageClassKind(), "reclaimPolicy: Recycle\nallowedTopologies: [{}]", "provisioner: Required value",
+	kindtest.Refused(t, storageClassKind(), "reclaimPolicy: Recycle\nallowedTopologies: [{}]",
 		`reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"`,
-		`allowedTopologies[0].matchLabelExpressions: Duplicate value: ""`)
+		`allowedTopologies[0].matchLabelExpressions: Duplicate value: ""`, "provisioner: Required value")
 	kindtest.UpdateRefused(t, storageClassKind(), "provisioner: a", "provisioner: b\nparameters: {k: v}",
 		`provisioner: Invalid value: null: field is immutable`, `parameters: Invalid value: null: field is immutable`)
 }

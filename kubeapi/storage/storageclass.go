@@ -59,7 +59,8 @@ func validateStorageClass(c *storagev1.StorageClass) field.ErrorList {
 		errs = append(errs, check.OneOf(*m, field.NewPath("volumeBindingMode"), storagev1.VolumeBindingImmediate,
 			storagev1.VolumeBindingWaitForFirstConsumer)...)
 	}
-	return append(errs, validateTopologies(c.AllowedTopologies, field.NewPath("allowedTopologies"))...)
+	errs = append(errs, validateTopologies(c.AllowedTopologies, field.NewPath("allowedTopologies"))...)
+	return check.DeclaredLast(errs)
 }
 
 func validateTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) field.ErrorList {

@@ -38,6 +38,7 @@ func validate(o options, s service) field.ErrorList {
 	errs = append(errs, check.OneOf(s.Spec.Type, spec.Child("type"), corev1.ServiceTypeClusterIP,
 		corev1.ServiceTypeExternalName,
 		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
+	errs = append(errs, validatePortsTogether(s, spec.Child("ports"))...)
 	errs = append(errs, validateLoadBalancer(o, s, spec)...)
 	errs = append(errs, validateTrafficPolicies(s, spec)...)
 	if t := s.Spec.TrafficDistribution; t != nil {
@@ -60,8 +61,15 @@ func validateType(s service, spec *field.Path) field.ErrorList {
 				fmt.Sprintf("may not be set to 'None' for %s services", s.Spec.Type)))
 		}
 	case corev1.ServiceTypeExternalName:
+		const msg = "may not be set for ExternalName services"
 		if len(s.Spec.ClusterIPs) > 0 {
-			errs = append(errs, field.Forbidden(spec.Child("clusterIPs"), "may not be set for ExternalName services"))
+			errs = append(errs, field.Forbidden(spec.Child("clusterIPs"), msg))
+		}
+		if len(s.Spec.IPFamilies) > 0 {
+			errs = append(errs, field.Forbidden(spec.Child("ipFamilies"), msg))
+		}
+		if s.Spec.IPFamilyPolicy != nil {
+			errs = append(errs, field.Forbidden(spec.Child("ipFamilyPolicy"), msg))
 		}
 		// A trailing dot makes the name absolute.
 		if name := strings.TrimSuffix(s.Spec.ExternalName, "."); name == "" {
@@ -76,17 +84,24 @@ func validateType(s service, spec *field.Path) field.ErrorList {
 func validatePorts(s service, list *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := sets.New[string]()
+	for i := range s.Spec.Ports {
+		errs = append(errs, validatePort(&s.Spec.Ports[i], len(s.Spec.Ports) > 1, names, list.Index(i))...)
+	}
+	return errs
+}
+
+// validatePortsTogether validates ports against the type of the service and each other.
+func validatePortsTogether(s service, list *field.Path) field.ErrorList {
+	var errs field.ErrorList
 	type key struct {
 		protocol corev1.Protocol
 		port     int32
 	}
 	seen, onNodes := sets.New[key](), sets.New[key]()
 	for i := range s.Spec.Ports {
-		p, path := &s.Spec.Ports[i], list.Index(i)
-		errs = append(errs, validatePort(p, len(s.Spec.Ports) > 1, names, path)...)
-		if s.Spec.Type == corev1.ServiceTypeClusterIP && p.NodePort != 0 {
-			errs = append(errs, field.Forbidden(path.Child("nodePort"), fmt.Sprintf("may not be used when `type` is '%s'",
-				s.Spec.Type)))
+		if s.Spec.Type == corev1.ServiceTypeClusterIP && s.Spec.Ports[i].NodePort != 0 {
+			errs = append(errs, field.Forbidden(list.Index(i).Child("nodePort"),
+				fmt.Sprintf("may not be used when `type` is '%s'", s.Spec.Type)))
 		}
 	}
 	for i := range s.Spec.Ports {
@@ -173,14 +188,7 @@ func validateClusterIPs(o options, s service, spec *field.Path) field.ErrorList 
 	var errs field.ErrorList
 	families, ips := spec.Child("ipFamilies"), spec.Child("clusterIPs")
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
-		const msg = "may not be set for ExternalName services"
-		if len(s.Spec.IPFamilies) > 0 {
-			errs = append(errs, field.Forbidden(families, msg))
-		}
-		if s.Spec.IPFamilyPolicy != nil {
-			errs = append(errs, field.Forbidden(spec.Child("ipFamilyPolicy"), msg))
-		}
-		return errs
+		return nil // validateType forbids them
 	}
 	list := s.Spec.ClusterIPs
 	if len(list) > 0 && s.Spec.ClusterIP == "" {
