@@ -65,5 +65,5 @@ func validateClusterRole(r *rbacv1.ClusterRole) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Index(i), selector, "invalid label selector."))
 		}
 	}
-	return errs
+	return check.DeclaredLast(errs)
 }

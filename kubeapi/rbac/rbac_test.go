@@ -26,6 +26,9 @@ func TestValidation(t *testing.T) {
 		`rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs`,
 		"rules[1].apiGroups: Required value: resource rules must supply at least one api group",
 		"rules[1].resources: Required value: resource rules must supply at least one resource", "rules[1].verbs: Required value")
+	kindtest.Refused(t, clusterRoleKind(&guard{}), "rules: [{resources: [a], apiGroups: [a]}]\naggregationRule: {}",
+		"aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil",
+		"rules[0].verbs: Required value")
 	k := roleBindingKind(&guard{})
 	kindtest.UpdateRefused(t, k, "roleRef: {kind: Role, name: a}", "roleRef: {kind: Role, name: b}",
 		`roleRef: Invalid value: {"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"b"}: field is immutable`)

@@ -43,9 +43,7 @@ func storageClassKind() kind.Kind[*storagev1.StorageClass] {
 func validateStorageClass(c *storagev1.StorageClass) field.ErrorList {
 	path := field.NewPath("provisioner")
 	var errs field.ErrorList
-	if c.Provisioner == "" {
-		errs = append(errs, field.Required(path, ""))
-	} else {
+	if c.Provisioner != "" {
 		errs = append(errs, check.QualifiedName(strings.ToLower(c.Provisioner), path)...)
 	}
 	errs = append(errs, validateParameters(c.Parameters, false, field.NewPath("parameters"))...)
@@ -60,7 +58,10 @@ func validateStorageClass(c *storagev1.StorageClass) field.ErrorList {
 			storagev1.VolumeBindingWaitForFirstConsumer)...)
 	}
 	errs = append(errs, validateTopologies(c.AllowedTopologies, field.NewPath("allowedTopologies"))...)
-	return check.DeclaredLast(errs)
+	if c.Provisioner == "" {
+		errs = append(errs, field.Required(path, ""))
+	}
+	return errs
 }
 
 func validateTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) field.ErrorList {
