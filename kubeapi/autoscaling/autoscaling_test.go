@@ -56,6 +56,6 @@ func TestValidation(t *testing.T) {
 	kindtest.Refused(t, autoscalerKind(1, true), "spec: {maxReplicas: 0, minReplicas: 0, scaleTargetRef: {kind: A, name: a/b, apiVersion: x/v1}}",
 		`spec.scaleTargetRef.name: Invalid value: "a/b": may not contain '/'`,
 		"spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero replicas",
-		"spec.maxReplicas: Required value",
-		"spec.minReplicas: Invalid value: 0: must be greater than or equal to 1")
+		"spec.minReplicas: Invalid value: 0: must be greater than or equal to 1",
+		"spec.maxReplicas: Required value")
 }

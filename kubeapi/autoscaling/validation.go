@@ -52,15 +52,15 @@ func validate(a *autoscaler, least int32) field.ErrorList {
 		errs = append(errs, validateRules(b.ScaleUp, path.Child("behavior", "scaleUp"))...)
 		errs = append(errs, validateRules(b.ScaleDown, path.Child("behavior", "scaleDown"))...)
 	}
+	if s.MinReplicas != nil && *s.MinReplicas < least {
+		errs = append(errs, field.Invalid(path.Child("minReplicas"), *s.MinReplicas,
+			fmt.Sprintf("must be greater than or equal to %d", least)))
+	}
 	switch limit := path.Child("maxReplicas"); {
 	case s.MaxReplicas == 0:
 		errs = append(errs, field.Required(limit, ""))
 	case s.MaxReplicas < 1:
 		errs = append(errs, field.Invalid(limit, s.MaxReplicas, "must be greater than or equal to 1"))
-	}
-	if s.MinReplicas != nil && *s.MinReplicas < least {
-		errs = append(errs, field.Invalid(path.Child("minReplicas"), *s.MinReplicas,
-			fmt.Sprintf("must be greater than or equal to %d", least)))
 	}
 	return errs
 }
