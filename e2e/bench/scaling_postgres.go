@@ -34,8 +34,7 @@ func kilobytes() resource {
 
 // databaseCurve starts the server on more and more objects, and then shows what becomes of the database when a tenth of
 // them are changed, compacted and vacuumed, a few times: the later ones show whether the space is used again. The
-// objects
-// are copies of the first one that SQL makes, which is much quicker than requests.
+// objects are copies of the first one that SQL makes, which is much quicker than requests.
 func databaseCurve(p harness.Programs, res *results) func(*bench, *curve) error {
 	return func(b *bench, c *curve) error {
 		r := kilobytes()
@@ -187,8 +186,7 @@ func (b *bench) maintain(c *curve, r resource, n, round int) error {
 }
 
 // enterCompaction compacts all revisions and waits until autovacuum has left at most some dead rows. The row of the
-// curve
-// gets how long both take, and the size of the database then.
+// curve gets how long both take, and the size of the database then.
 func (b *bench) enterCompaction(c *curve, row, most int) error {
 	took, err := b.target.database.compact()
 	if err != nil {

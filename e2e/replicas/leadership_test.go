@@ -91,8 +91,7 @@ func awaitHolder(t *testing.T, client kubernetes.Interface, name string) {
 }
 
 // TestLeaseOfClientGo lets client-go's elector compete with servers for the Lease of the controllers: each acquires
-// what
-// another has released, and both write the same fields.
+// what another has released, and both write the same fields.
 func TestLeaseOfClientGo(t *testing.T) {
 	etcd := harness.StartEtcd(t)
 	client := kubernetes.NewForConfigOrDie(harness.Start(t, "--etcd-servers", etcd, "--controllers=none").Config)

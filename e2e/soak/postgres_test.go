@@ -15,8 +15,7 @@ import (
 const postgresURL = "postgres://postgres@%s/postgres?sslmode=disable"
 
 // TestLinearizableOnPostgres is TestLinearizable with three replicas on PostgreSQL: their connections are cut and
-// slowed,
-// and so is the server killed, or its standby promoted, or the replicas are killed.
+// slowed, and so is the server killed, or its standby promoted, or the replicas are killed.
 func TestLinearizableOnPostgres(t *testing.T) {
 	const replicas = 3
 	t.Run("CutOff", func(t *testing.T) {

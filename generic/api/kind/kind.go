@@ -119,9 +119,8 @@ type Write[T Object] struct {
 	// it of a function that validates objects of both alike.
 	Validate func(ctx context.Context, obj, old T) field.ErrorList
 	// Immutable are the fields that an update may not change, as names in JSON joined with dots. Their errors come
-	// after
-	// those of Validate. Those about Fixed do not show the value, as where markers of the Go type declare the field
-	// immutable.
+	// after those of Validate. Those about Fixed do not show the value, as where markers of the Go type declare the
+	// field immutable.
 	Immutable, Fixed []string
 	// Warnings for the client, on create (old is nil) and update.
 	Warnings func(ctx context.Context, obj, old T) []string

@@ -48,8 +48,7 @@ type Scale struct {
 var ErrNoReplicas = errors.New("the object has no replicas")
 
 // ScaleOf declares the scale of a kind with the fields spec.replicas, spec.selector and status.replicas. It panics if
-// the
-// kind does not have them.
+// the kind does not have them.
 func ScaleOf[T Object]() *ScaleSubresource[T] {
 	fieldOf := func(path string) goField {
 		f, ok := findField(reflect.TypeFor[T](), path)
