@@ -80,7 +80,8 @@ func TestWritesOfAReplicaThatLags(t *testing.T) {
 	late.held.Unlock()
 	await(t, "a write after the replica has caught up", func() (bool, error) {
 		_, err := through.Create(ctx, settings("third"), metav1.CreateOptions{})
-		return err == nil, ignoring(err, apierrors.IsServiceUnavailable)
+		// Until it stops the deleted workspace, the replica may see that the namespace is gone.
+		return err == nil, ignoring(ignoring(err, apierrors.IsServiceUnavailable), apierrors.IsNotFound)
 	})
 	if _, err := of.Get(ctx, "third", metav1.GetOptions{}); err != nil {
 		t.Error(err)
