@@ -34,8 +34,7 @@ func controlled(p harness.Programs) []kind {
 	}
 	return append(all,
 		kind{externalControlledName, measureControllers(func(dir string) (*target, error) {
-			return startWithEtcd(p, dir,
-				"--controllers=*")
+			return startWithEtcd(p, dir, "--controllers=*")
 		})},
 		kind{managerName, measureControllers(func(dir string) (*target, error) { return startManaged(p, dir) })})
 }
