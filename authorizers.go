@@ -12,7 +12,6 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -58,7 +57,7 @@ func (a *authorizers) startHook(withRBAC bool) server.PostStartHook {
 		}
 		synced := make(chan struct{})
 		hook.Go(func(ctx context.Context) {
-			a.rbac.Follow(ctx, func(o runtime.Object) rbac.Source { return a.stores.Source(o) }, synced)
+			a.rbac.Follow(ctx, a.stores.Source, synced)
 		})
 		select {
 		case <-synced:

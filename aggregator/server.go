@@ -23,6 +23,7 @@ import (
 	"triplane.dev/generic/base/egress"
 	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
+	"triplane.dev/generic/storage/follow"
 )
 
 // Config is the configuration of the aggregator.
@@ -122,7 +123,7 @@ func (s *Server) install() error {
 	if err != nil {
 		return err
 	}
-	s.services = informers.New(func() informers.Source { return store })
+	s.services = informers.New(func() follow.Source { return store })
 	err = s.GenericAPIServer.InstallAPIGroups(b.Info())
 	// The aggregator's own group has no APIService, and no APIService may precede it.
 	if v, ok := s.config.generic.Discovery.Get(gv); ok {

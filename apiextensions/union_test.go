@@ -14,13 +14,14 @@ func partOf(plural string, versions ...string) part {
 	for i, v := range versions {
 		text += fmt.Sprintf(`{"name":%q,"served":true,"storage":%t},`, v, i == 0)
 	}
-	return unique.Make(fmt.Sprintf(`{"spec":{"group":"example.com","scope":"Namespaced","versions":[%s]},"status":{"acceptedNames":{"plural":%q}}}`,
-		text[:len(text)-1], plural))
+	return unique.Make(fmt.Sprintf(`{"spec":{"group":"example.com","scope":"Namespaced","versions":[%s]},`+
+		`"status":{"acceptedNames":{"plural":%q}}}`, text[:len(text)-1], plural))
 }
 
 // What members know after changes is what they would know of the CRDs that are left.
 func TestMembersFollowChanges(t *testing.T) {
-	parts := []part{partOf("widgets", "v1"), partOf("widgets", "v1", "v2"), partOf("widgets", "v2"), partOf("gadgets", "v1")}
+	parts := []part{partOf("widgets", "v1"), partOf("widgets", "v1", "v2"), partOf("widgets", "v2"),
+		partOf("gadgets", "v1")}
 	random := rand.New(rand.NewPCG(1, 2))
 	empty := func() *members { return &members{of: map[string]part{}, parts: map[part]*alike{}} }
 	m := empty()
@@ -69,7 +70,8 @@ func TestUnionOfMost(t *testing.T) {
 func BenchmarkUnionOfChange(b *testing.B) {
 	for _, servers := range []int{10, 1000} {
 		b.Run(fmt.Sprint(servers), func(b *testing.B) {
-			m, one, other := &members{of: map[string]part{}, parts: map[part]*alike{}}, partOf("widgets", "v1"), partOf("widgets", "v1", "v2")
+			m := &members{of: map[string]part{}, parts: map[part]*alike{}}
+			one, other := partOf("widgets", "v1"), partOf("widgets", "v1", "v2")
 			for i := range servers {
 				m.add(fmt.Sprint("s", i), other)
 			}

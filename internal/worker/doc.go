@@ -5,6 +5,7 @@
 //	var all worker.Group         // instead of sync.WaitGroup with Go
 //	worker.Keep(ctx, f)          // runs f, and restarts it after a panic
 //	err := worker.Try(f)         // runs f, and returns a panic as an error
+//	defer turns.Wait(ctx)()      // begins after urgent work and the turns of others
 //
 // A panic is logged with its stack and counted. Work that returns a result uses Try, so that its caller does not
 // wait forever. Work that runs as long as the server uses Keep. internal/imports tests that no goroutine is

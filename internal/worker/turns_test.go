@@ -52,7 +52,7 @@ func TestTurns(t *testing.T) {
 	await(t, took(t, turns), "the third")()
 }
 
-// Neither urgent work nor a turn lasts for ever.
+// Urgent work delays a turn for a limited time, and a turn ends by itself.
 func TestTurnsAreBounded(t *testing.T) {
 	turns := NewTurns(time.Millisecond, time.Millisecond)
 	defer turns.Urgent()()

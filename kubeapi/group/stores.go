@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage/follow"
 )
 
 // Stores finds a server's built-in resources. Groups and
@@ -97,7 +97,7 @@ func (s *Stores) present(gr schema.GroupResource) *rest.Resource {
 }
 
 // Source returns the store whose objects have a prototype's Go type, nil if there is none (yet).
-func (s *Stores) Source(prototype runtime.Object) informers.Source {
+func (s *Stores) Source(prototype runtime.Object) follow.Source {
 	t := reflect.TypeOf(prototype)
 	s.needType(t)
 	s.mu.RLock()

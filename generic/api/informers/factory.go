@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+
+	"triplane.dev/generic/storage/follow"
 )
 
 // Shared has one informer for each Go type: of this server, with a Factory, or of another one, with a Remote.
@@ -23,7 +25,7 @@ type Shared interface {
 
 // Factory has one informer for each Go type of a server. It is safe for concurrent use.
 type Factory struct {
-	find func(runtime.Object) Source
+	find func(runtime.Object) follow.Source
 
 	mu        sync.Mutex
 	informers map[reflect.Type]*Informer
@@ -33,7 +35,7 @@ var _ Shared = (*Factory)(nil)
 
 // NewFactory returns a factory. find returns the source of the objects of a Go type, nil if the server has none. It
 // is called when an informer starts.
-func NewFactory(find func(prototype runtime.Object) Source) *Factory {
+func NewFactory(find func(prototype runtime.Object) follow.Source) *Factory {
 	return &Factory{find: find, informers: map[reflect.Type]*Informer{}}
 }
 
@@ -44,7 +46,7 @@ func (f *Factory) InformerFor(prototype runtime.Object) cache.SharedIndexInforme
 	t := reflect.TypeOf(prototype)
 	i := f.informers[t]
 	if i == nil {
-		i = New(func() Source { return f.find(prototype) })
+		i = New(func() follow.Source { return f.find(prototype) })
 		f.informers[t] = i
 	}
 	return i

@@ -13,20 +13,10 @@ import (
 	"triplane.dev/generic/storage/follow"
 )
 
-// Source is the storage of a resource. Every registry.Store is one.
-type Source interface {
-	// Cache has the records of the resource; KeyPrefix is the prefix of their keys. The rest of a key is the object's
-	// "NAMESPACE/NAME", or "NAME" without a namespace.
-	Cache() storage.Cache
-	KeyPrefix() string
-	// DecodeShared returns an object that others may have, too, or an error if it cannot be decrypted or decoded.
-	DecodeShared(r *storage.Record) (runtime.Object, error)
-}
-
 // Informer is an informer of one resource. Handlers are called in order, never concurrently, and must not block.
 // It is safe for concurrent use.
 type Informer struct {
-	source  func() Source
+	source  func() follow.Source
 	indexer cache.Indexer
 	synced  chan struct{} // closed when the handlers have received all objects of the start
 
@@ -44,7 +34,7 @@ var _ cache.SharedIndexInformer = (*Informer)(nil)
 
 // New returns an informer. source is called when it starts; an informer whose source is nil has no objects and never
 // syncs.
-func New(source func() Source) *Informer {
+func New(source func() follow.Source) *Informer {
 	return &Informer{source: source, synced: make(chan struct{}),
 		indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}

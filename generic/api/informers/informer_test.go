@@ -16,6 +16,7 @@ import (
 
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/follow"
 	"triplane.dev/generic/storage/memory"
 )
 
@@ -107,7 +108,7 @@ func TestInformerOfFactory(t *testing.T) {
 	s := newSource(t)
 	a := s.put(t, "n", "a", "1", 0)
 	s.put(t, "n", "broken", "", 0)
-	factory := NewFactory(func(prototype runtime.Object) Source {
+	factory := NewFactory(func(prototype runtime.Object) follow.Source {
 		if _, ok := prototype.(*corev1.ConfigMap); ok {
 			return s
 		}

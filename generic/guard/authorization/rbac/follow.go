@@ -14,18 +14,10 @@ import (
 	"triplane.dev/generic/storage/follow"
 )
 
-// Source is the storage of one kind. Every registry.Store is one.
-type Source interface {
-	// Cache has the records of the objects; KeyPrefix is the prefix of their keys, "NAMESPACE/NAME" or "NAME".
-	Cache() storage.Cache
-	KeyPrefix() string
-	// DecodeShared returns an object that others may have, too.
-	DecodeShared(r *storage.Record) (runtime.Object, error)
-}
-
 // Follow uses the objects of the sources, one for each of the four kinds, until ctx is done. It closes synced when it
-// has all objects that exist. sourceOf returns the source of objects of a Go type.
-func (a *Authorizer) Follow(ctx context.Context, sourceOf func(prototype runtime.Object) Source,
+// has all objects that exist; never if a kind has no source. sourceOf returns the source of objects of a Go type, nil
+// if there is none.
+func (a *Authorizer) Follow(ctx context.Context, sourceOf func(prototype runtime.Object) follow.Source,
 	synced chan<- struct{}) {
 	kinds := []*follower{
 		{prototype: &rbacv1.ClusterRole{}}, {prototype: &rbacv1.ClusterRoleBinding{}, bindings: true},
@@ -36,6 +28,9 @@ func (a *Authorizer) Follow(ctx context.Context, sourceOf func(prototype runtime
 	var following []*follow.Follower
 	for _, k := range kinds {
 		source := sourceOf(k.prototype)
+		if source == nil {
+			continue
+		}
 		k.authorizer, k.prefix, k.decode = a, source.KeyPrefix(), source.DecodeShared
 		k.listed = sync.OnceFunc(func() {
 			if unlisted.Add(-1) == 0 {

@@ -15,6 +15,7 @@ import (
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
+	"triplane.dev/generic/storage/follow"
 	"triplane.dev/generic/storage/memory"
 	"triplane.dev/internal/worker"
 )
@@ -79,7 +80,7 @@ func TestFollow(t *testing.T) {
 		t.Error("it admits a user before it knows what exists")
 	}
 	running.Go(func() {
-		a.Follow(ctx, func(o runtime.Object) Source {
+		a.Follow(ctx, func(o runtime.Object) follow.Source {
 			prefix := prefixOf(o)
 			return jsonSource{mux.Cache(cache.Config{CacheConfig: storage.CacheConfig{Prefix: prefix}}), prefix, o}
 		}, synced)
