@@ -41,6 +41,6 @@
 // fanout.go those of watches, controllers.go those of deletions that controllers
 // carry out, fairness.go those beside a flood, first.go those of a server that has read
 // nothing yet, crds.go those of large CRDs, workspaces.go those of workspaces, memory.go and scaling*.go what grows,
-// postgres.go the comparison with kine, etcd.go the floor below all of them, profile.go the
+// postgres.go the comparison with kine, raw.go the floor below all of them, profile.go the
 // profiles, yardstick.go kube-apiserver's numbers and the aims.
 package main

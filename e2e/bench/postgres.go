@@ -9,6 +9,7 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -85,20 +86,26 @@ func startWithKine(p harness.Programs, dir string) (*target, error) {
 	return t, t.triplane(p, filepath.Join(dir, "triplane"), t.url, true)
 }
 
-// measurePostgres measures the transactions of the backend, without an API server. Its own CPU is not counted.
-func measurePostgres(res *results, server string, t *target) error {
-	if !wanted("raw etcd") {
-		return nil
-	}
-	b, err := postgres.Open(context.Background(), postgres.Config{URL: t.url})
+// openPostgres opens the backend, which compacts as in a server. Its own CPU is not counted.
+func openPostgres(t *target) (rawWrite, func(), error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	b, err := postgres.Open(ctx, postgres.Config{URL: t.url})
 	if err != nil {
-		return err
+		cancel()
+		return nil, nil, err
 	}
-	defer func() { _ = b.Close() }()
-	return creations(res, server, t, func(ctx context.Context, _ int, key, value string) error {
-		_, err := b.Create(ctx, key, []byte(value), 0)
-		return err
-	})
+	var wg sync.WaitGroup
+	wg.Go(func() { b.RunCompactor(ctx, 5*time.Minute) })
+	return func(ctx context.Context, _ int, key, value string, expected int64) (int64, error) {
+			if expected == 0 {
+				return b.Create(ctx, key, []byte(value), 0)
+			}
+			return b.Update(ctx, key, []byte(value), expected, 0)
+		}, func() {
+			cancel()
+			wg.Wait()
+			_ = b.Close() // what was measured stands
+		}, nil
 }
 
 // query reads a number from the database.

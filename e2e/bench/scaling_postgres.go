@@ -21,7 +21,7 @@ const (
 	// changeRounds is how often a tenth of the objects change.
 	changeRounds = 5
 	// vacuumWait is how long autovacuum may take; it looks once a minute whether there is something to do.
-	vacuumWait = 10 * time.Minute
+	vacuumWait = 40 * time.Minute
 )
 
 // kilobytes are config maps of 1 KB.

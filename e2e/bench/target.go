@@ -69,17 +69,17 @@ func kinds(p harness.Programs) []kind {
 			[]resource{flunders})},
 		{etcdName, func(res *results, name string) error {
 			return withTarget(func(dir string) (*target, error) { return startEtcd(p, dir) },
-				func(t *target) error { return measureEtcd(res, name, t) })
+				func(t *target) error { return measureRaw(openEtcd, res, name, t) })
 		}},
 		{postgresName, measureServer(func(dir string) (*target, error) { return startWithPostgres(p, dir) }, own)},
 		{kineName, measureServer(func(dir string) (*target, error) { return startWithKine(p, dir) }, own)},
 		{rawPostgres, func(res *results, name string) error {
 			return withTarget(func(string) (*target, error) { return startPostgres() },
-				func(t *target) error { return measurePostgres(res, name, t) })
+				func(t *target) error { return measureRaw(openPostgres, res, name, t) })
 		}},
 		{rawKine, func(res *results, name string) error {
 			return withTarget(func(string) (*target, error) { return startKine() },
-				func(t *target) error { return measureEtcd(res, name, t) })
+				func(t *target) error { return measureRaw(openEtcd, res, name, t) })
 		}},
 		largeDefinitions(p),
 		inWorkspaces(p),

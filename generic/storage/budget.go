@@ -46,6 +46,9 @@ func (b *Budget) Usage() (used, limit, evicted int64) {
 	return b.used, b.max(), b.evicted
 }
 
+// Exceeds reports whether n bytes of forms are more than the limit.
+func (b *Budget) Exceeds(n int64) bool { return b != nil && n > b.max() }
+
 func (b *Budget) max() int64 {
 	if b.limit <= 0 {
 		return DefaultBudget

@@ -25,10 +25,8 @@ func (f *form) load() []byte {
 // Form returns the record in a wire form. It encodes the form at most once while its bytes are cached. The
 // bytes are shared and must not be changed.
 func (r *Record) Form(id FormID, budget *Budget, encode func(*Record) ([]byte, error)) ([]byte, error) {
-	if f := r.form(id); f != nil {
-		if b := f.load(); b != nil {
-			return b, nil
-		}
+	if b := r.KeptForm(id); b != nil {
+		return b, nil
 	}
 	b, err := encode(r)
 	if err != nil {
@@ -36,6 +34,14 @@ func (r *Record) Form(id FormID, budget *Budget, encode func(*Record) ([]byte, e
 	}
 	r.SeedForm(id, budget, b)
 	return b, nil
+}
+
+// KeptForm returns the record in a wire form, or nil if that is not cached.
+func (r *Record) KeptForm(id FormID) []byte {
+	if f := r.form(id); f != nil {
+		return f.load()
+	}
+	return nil
 }
 
 // SeedForm adds bytes that the caller has encoded, for example in a write. It does nothing if the record has

@@ -75,8 +75,10 @@ func (s *Store[T]) storedList(l storage.List, prefix string) (*rest.StoredList, 
 		ResourceVersion: storage.FormatRevision(l.Revision),
 	}
 	items := make([]stored[T], len(l.Records))
+	// The forms of a list that fills half of the budget would evict those that are used more often.
+	once := s.options.Budget.Exceeds(2 * estimate(l.Records))
 	for i, r := range l.Records {
-		items[i] = stored[T]{s, r}
+		items[i] = stored[T]{s, r, once}
 		out.Items[i] = &items[i]
 	}
 	if l.Last == "" {
@@ -89,6 +91,16 @@ func (s *Store[T]) storedList(l storage.List, prefix string) (*rest.StoredList, 
 	var err error
 	out.Continue, err = storage.EncodeContinue(l.Last, s.tokenRoot(prefix), l.Revision)
 	return out, err
+}
+
+// estimate is about how many bytes records have, from a sample of them.
+func estimate(records []*storage.Record) int64 {
+	const sample = 64
+	var size, n int64
+	for i := 0; i < len(records); i += 1 + len(records)/sample {
+		size, n = size+int64(len(records[i].Value)), n+1
+	}
+	return size * int64(len(records)) / max(1, n)
 }
 
 // listOptions reads the options of a list.

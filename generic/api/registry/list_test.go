@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"reflect"
@@ -24,6 +25,7 @@ import (
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
 )
 
 func names(l *rest.StoredList) string {
@@ -83,6 +85,43 @@ func TestPagesOfAnyVersion(t *testing.T) {
 		l, err := s.list(inNamespace(), &metainternalversion.ListOptions{Limit: 1, ResourceVersion: tt.version, Continue: tt.token})
 		if err != nil || names(l) != tt.want || (l.Continue != "") != tt.more {
 			t.Errorf("%+v: %s, %q, %v", tt, names(l), l.Continue, err)
+		}
+	}
+}
+
+// A list that would fill the budget does not evict what others use.
+func TestLargeListsAreNotKept(t *testing.T) {
+	s, _ := newStore(t, configMapKind())
+	for i := range 20 {
+		must[*corev1.ConfigMap](t, create(s, configMap(fmt.Sprint("o", i))))
+	}
+	list, err := s.list(inNamespace(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes := func() (n int64) {
+		t.Helper()
+		for _, item := range list.Items {
+			b, err := item.Wire(v1, wire.JSON)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += int64(len(b))
+		}
+		return n
+	}
+	size := bytes()
+	for limit, kept := range map[int64]bool{size / 2: false, 100 * size: true} {
+		s.options.Budget = storage.NewBudget(limit)
+		if list, err = s.list(inNamespace(), nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range list.Items {
+			item.(*stored[*corev1.ConfigMap]).record.ReleaseForms()
+		}
+		bytes()
+		if used, _, _ := s.options.Budget.Usage(); (used > 0) != kept {
+			t.Errorf("%d bytes of a list of %d are kept within a budget of %d", used, size, limit)
 		}
 	}
 }

@@ -19,6 +19,8 @@ import (
 type stored[T kind.Object] struct {
 	store  *Store[T]
 	record *storage.Record
+	// once means that what is encoded for the response is not kept.
+	once bool
 }
 
 var _ rest.Stored = (*stored[kind.Object])(nil)
@@ -43,10 +45,20 @@ func (o *stored[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, err
 }
 
 func (o *stored[T]) wire(version int, mt wire.MediaType) ([]byte, error) {
-	s := o.store
-	return o.record.Form(formID(version, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
-		return s.encode(r, version, mt)
+	return o.form(formID(version, mt), func(r *storage.Record) ([]byte, error) {
+		return o.store.encode(r, version, mt)
 	})
+}
+
+// form returns the record in a wire form.
+func (o *stored[T]) form(id storage.FormID, encode func(*storage.Record) ([]byte, error)) ([]byte, error) {
+	if !o.once {
+		return o.record.Form(id, o.store.options.Budget, encode)
+	}
+	if b := o.record.KeptForm(id); b != nil {
+		return b, nil
+	}
+	return encode(o.record)
 }
 
 // WireItem returns the form of list items.
@@ -108,7 +120,7 @@ func (o *stored[T]) encodeItem(version int, mt wire.MediaType) ([]byte, error) {
 func (s *Store[T]) typed() bool { return s.kind.View().Typed() }
 
 // stored wraps a record.
-func (s *Store[T]) stored(r *storage.Record) *stored[T] { return &stored[T]{s, r} }
+func (s *Store[T]) stored(r *storage.Record) *stored[T] { return &stored[T]{store: s, record: r} }
 
 // encode makes the wire form of a record, without a decoded object in between
 // where it can.

@@ -104,7 +104,7 @@ func (s *Store[T]) row(item rest.Stored) (wire.Row, bool, error) {
 	if !ok || o.store != s || s.kind.Show.Compare != nil {
 		return nil, false, nil
 	}
-	row, err := o.record.Form(rowForm, s.options.Budget, s.encodeRow)
+	row, err := o.form(rowForm, s.encodeRow)
 	return row, true, err
 }
 
@@ -114,8 +114,7 @@ func (o *stored[T]) KeptRow(gv schema.GroupVersion, encode func() ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return o.record.Form(rowForm+storage.FormID(v), o.store.options.Budget,
-		func(*storage.Record) ([]byte, error) { return encode() })
+	return o.form(rowForm+storage.FormID(v), func(*storage.Record) ([]byte, error) { return encode() })
 }
 
 func (s *Store[T]) encodeRow(r *storage.Record) ([]byte, error) {

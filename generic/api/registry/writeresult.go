@@ -62,7 +62,7 @@ func (s *Store[T]) wrote(key string, value []byte, revision int64, obj T) *write
 	s.form.AsStored(obj)
 	r := &storage.Record{Key: key, Value: value, Revision: revision}
 	s.cache.Expect(r)
-	return &writeResult[T]{stored: stored[T]{s, r}, obj: obj}
+	return &writeResult[T]{stored: stored[T]{store: s, record: r}, obj: obj}
 }
 
 // objectOf returns the object of an answer to a write, for whoever made it.

@@ -25,10 +25,11 @@ func (a *Response) audit(obj runtime.Object) {
 		doc, err = plain.transformed(obj)
 	case stored:
 		var e *envelope
-		if e, err = a.Scope.storedEnvelope(a.Request.Context(), nil, list, wire.JSON); err != nil {
+		e, err = a.Scope.storedEnvelope(a.Request.Context(), nil, list, wire.JSON, audit.MaxObject)
+		if err != nil {
 			break
 		}
-		if e.size() > audit.MaxObject {
+		if e.more != nil || e.size() > audit.MaxObject {
 			rec.Annotate(audit.TruncatedAnnotation, "true")
 			return
 		}

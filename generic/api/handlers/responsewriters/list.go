@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
+	"iter"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -29,9 +32,11 @@ type envelope struct {
 	// frame, where set, writes what stands before an item of this size.
 	frame func(dst []byte, size int) []byte
 	items [][]byte
+	// more, if set, are the items behind those, encoded while they are written. An error ends them.
+	more iter.Seq2[[]byte, error]
 }
 
-// size is the length of the list in bytes.
+// size is the length of the list in bytes. It is not known while there are more items.
 func (e *envelope) size() int {
 	n := len(e.head) + len(e.tail)
 	if len(e.items) > 1 {
@@ -51,28 +56,48 @@ func (e *envelope) writeTo(ctx context.Context, w io.Writer) error {
 	if _, err := w.Write(e.head); err != nil {
 		return err
 	}
-	var scratch [16]byte
 	for i, b := range e.items {
-		yieldAt(ctx, i)
-		before := e.separator
-		if i == 0 {
-			before = nil
+		_ = yieldAt(ctx, i) // the connection has a deadline for what is ready to be written
+		if err := e.writeItem(w, i, b); err != nil {
+			return err
 		}
-		if e.frame != nil {
-			before = e.frame(scratch[:0], len(b))
-		}
-		if len(before) > 0 {
-			if _, err := w.Write(before); err != nil {
+	}
+	if e.more != nil {
+		for b, err := range e.more {
+			if err == nil {
+				err = e.writeItem(w, len(e.items), b)
+			}
+			if err != nil {
 				return err
 			}
-		}
-		if _, err := w.Write(b); err != nil {
-			return err
 		}
 	}
 	_, err := w.Write(e.tail)
 	return err
 }
+
+func (e *envelope) writeItem(w io.Writer, i int, b []byte) error {
+	var scratch [16]byte
+	before := e.separator
+	if i == 0 {
+		before = nil
+	}
+	if e.frame != nil {
+		before = e.frame(scratch[:0], len(b))
+	}
+	if len(before) > 0 {
+		if _, err := w.Write(before); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(b)
+	return err
+}
+
+// gatherLimit is how many bytes of JSON items are collected before a response begins: its length is then known, and an
+// error has a Status. The items behind those are encoded while they are written, so that a list of any size takes
+// little memory.
+const gatherLimit = 16 << 20
 
 // listChunk is how many bytes of a list are handed to the connection at a time:
 // each hand-over waits for another goroutine.
@@ -100,24 +125,29 @@ func (a *Response) storedList(code int, list *rest.StoredList) error {
 		itemSlices.Put(pooled)
 	}()
 	timer := request.Time(a.Request.Context(), request.Serialization)
-	e, err := a.Scope.storedEnvelope(a.Request.Context(), (*pooled)[:0], list, form)
+	limit := math.MaxInt
+	if mt == wire.JSON {
+		limit = gatherLimit
+	}
+	e, err := a.Scope.storedEnvelope(a.Request.Context(), (*pooled)[:0], list, form, limit)
 	timer.Stop()
 	if err != nil {
 		return err
 	}
 	*pooled = e.items
-	if mt == wire.YAML || (mt == wire.JSON && a.Output.Pretty) {
-		// People who read it wait for less.
-		b := e.bytes()
-		if mt == wire.YAML {
-			if b, err = toYAML(b); err != nil {
-				return err
-			}
+	switch {
+	case mt == wire.YAML:
+		b, err := toYAML(e.bytes())
+		if err != nil {
+			return err
 		}
 		writeBody(a.Writer, a.Request, code, a.Output, b)
 		return nil
-	}
-	if mt == wire.JSON {
+	case mt == wire.JSON && a.Output.Pretty:
+		if err := e.indent(); err != nil {
+			return err
+		}
+	case mt == wire.JSON:
 		e.tail = append(e.tail, '\n')
 	}
 	a.stream(code, e)
@@ -125,10 +155,10 @@ func (a *Response) storedList(code int, list *rest.StoredList) error {
 }
 
 // storedEnvelope puts a list around the bytes of its items, which are collected in
-// dst.
-func (s *Scope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.StoredList,
-	mt wire.MediaType) (*envelope, error) {
-	items, tails, err := s.storedItems(ctx, dst, list.Items, mt)
+// dst until they are more than limit.
+func (s *Scope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.StoredList, mt wire.MediaType,
+	limit int) (*envelope, error) {
+	items, tails, err := s.storedItems(ctx, dst, list.Items, mt, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +166,16 @@ func (s *Scope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.Sto
 		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount,
 		ShardInfo: list.Shard,
 	}, mt)
-	if err == nil && tails {
+	if err != nil {
+		return nil, err
+	}
+	if tails {
 		e.head, e.separator = append(e.head, '{'), commaBrace
 	}
-	return e, err
+	if rest := list.Items[len(items):]; len(rest) > 0 {
+		e.more = s.moreItems(ctx, rest, tails)
+	}
+	return e, nil
 }
 
 func (e *envelope) bytes() []byte {
@@ -156,59 +192,144 @@ func (a *Response) stream(code int, e *envelope) {
 	if size > gzipThreshold && negotiation.AcceptsGzip(a.Request) {
 		z := startGzip(a.Writer, code)
 		defer stopGzip(z)
-		_ = e.writeTo(a.Request.Context(), z) // a client that closed the connection needs no response
+		e.finish(e.writeTo(a.Request.Context(), z))
 		return
 	}
-	a.Writer.Header().Set("Content-Length", strconv.Itoa(size))
+	if e.more == nil {
+		a.Writer.Header().Set("Content-Length", strconv.Itoa(size))
+	}
 	a.Writer.WriteHeader(code)
 	if a.Request.Method == http.MethodHead {
 		return
 	}
 	w := listWriter.Get().(*bufio.Writer)
+	defer func() {
+		w.Reset(nil)
+		listWriter.Put(w)
+	}()
 	w.Reset(a.Writer)
-	if e.writeTo(a.Request.Context(), w) == nil {
-		_ = w.Flush()
+	err := e.writeTo(a.Request.Context(), w)
+	if err == nil {
+		err = w.Flush()
 	}
-	w.Reset(nil)
-	listWriter.Put(w)
+	e.finish(err)
 }
 
-// storedItems collects the bytes of a list's items. tails is true where they lack
+// finish aborts a response that has no length and could not be written to its end: a client must not take a part for
+// the whole. A client that closed the connection needs no response.
+func (e *envelope) finish(err error) {
+	if err != nil && e.more != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// indent makes the list readable for people, as json.Indent does.
+func (e *envelope) indent() error {
+	const prefix, by = "    ", "  "
+	var b bytes.Buffer
+	whole := slices.Concat(e.head, e.tail)
+	if len(e.items) == 0 {
+		e.tail = nil
+		err := json.Indent(&b, whole, "", by)
+		e.head = b.Bytes()
+		return err
+	}
+	open, tails := bytes.CutSuffix(e.head, []byte("{"))
+	if err := json.Indent(&b, slices.Concat(open, []byte("0"), e.tail), "", by); err != nil {
+		return err
+	}
+	// Texts have no line breaks, so that the zero is the only one.
+	e.head, e.tail, _ = bytes.Cut(b.Bytes(), []byte("\n"+prefix+"0\n"))
+	e.head, e.tail = append(slices.Clip(e.head), "\n"+prefix...), append([]byte{'\n'}, e.tail...)
+	e.separator = []byte(",\n" + prefix)
+	item := func(item []byte) ([]byte, error) {
+		var b bytes.Buffer
+		b.Grow(len(item) + len(item)/2)
+		if tails {
+			item = slices.Concat([]byte("{"), item)
+		}
+		err := json.Indent(&b, item, prefix, by)
+		return b.Bytes(), err
+	}
+	for i, b := range e.items {
+		var err error
+		if e.items[i], err = item(b); err != nil {
+			return err
+		}
+	}
+	if more := e.more; more != nil {
+		e.more = func(yield func([]byte, error) bool) {
+			for b, err := range more {
+				if err == nil {
+					b, err = item(b)
+				}
+				if !yield(b, err) {
+					return
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// storedItems collects the bytes of a list's items, until they are more than limit. tails is true where they lack
 // their opening brace, which lets them be shared with the answers to a get.
 func (s *Scope) storedItems(ctx context.Context, dst [][]byte, items []rest.Stored,
-	mt wire.MediaType) (_ [][]byte, tails bool, err error) {
+	mt wire.MediaType, limit int) (_ [][]byte, tails bool, err error) {
 	dst = slices.Grow(dst, len(items))
-	gv := s.Kind.GroupVersion()
-	tails = mt == wire.JSON && len(items) > 0
-	for i := 0; tails && i < len(items); i++ {
-		yieldAt(ctx, i)
-		b, ok, err := items[i].WireItemTail(gv)
-		if err != nil {
+	tails, size := mt == wire.JSON && len(items) > 0, 0
+	for i := 0; i < len(items) && size <= limit; i++ {
+		if err := yieldAt(ctx, i); err != nil {
 			return nil, false, err
 		}
-		tails = ok
-		dst = append(dst, b)
-	}
-	if tails {
-		return dst, true, nil
-	}
-	dst = dst[:0]
-	for i, item := range items {
-		yieldAt(ctx, i)
-		b, err := item.WireItem(gv, mt)
+		var b []byte
+		b, tails, err = s.storedItem(items[i], mt, tails)
 		if err != nil {
 			return nil, false, err
 		}
 		dst = append(dst, b)
+		size += len(b)
 	}
-	return dst, false, nil
+	return dst, tails, nil
 }
 
-// yieldAt lets others go first now and then in a loop over the items of a list.
-func yieldAt(ctx context.Context, i int) {
-	if i%16 == 15 {
-		request.Yield(ctx)
+// moreItems encodes JSON items one by one.
+func (s *Scope) moreItems(ctx context.Context, items []rest.Stored, tails bool) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for i, item := range items {
+			err := yieldAt(ctx, i)
+			var b []byte
+			if err == nil {
+				b, _, err = s.storedItem(item, wire.JSON, tails)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
 	}
+}
+
+// storedItem returns the bytes of an item. Whether it has a tail, which is preferred, is the same for all items of a
+// list.
+func (s *Scope) storedItem(item rest.Stored, mt wire.MediaType, tail bool) (b []byte, tails bool, err error) {
+	gv := s.Kind.GroupVersion()
+	if tail {
+		if b, ok, err := item.WireItemTail(gv); ok || err != nil {
+			return b, ok, err
+		}
+	}
+	b, err = item.WireItem(gv, mt)
+	return b, false, err
+}
+
+// yieldAt lets others go first now and then in a loop over the items of a list. It returns the error of a request that
+// is over.
+func yieldAt(ctx context.Context, i int) error {
+	if i%16 != 15 {
+		return nil
+	}
+	request.Yield(ctx)
+	return ctx.Err()
 }
 
 // item shortens an encoded object to what it is as an item of a list: built-in

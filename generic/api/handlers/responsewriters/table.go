@@ -39,7 +39,9 @@ func (a *Response) storedTable(code int, list *rest.StoredList) (done bool, err 
 		itemSlices.Put(pooled)
 	}()
 	for i, item := range list.Items {
-		yieldAt(a.Request.Context(), i)
+		if err := yieldAt(a.Request.Context(), i); err != nil {
+			return false, err
+		}
 		b, ok, err := row(item)
 		if !ok || err != nil {
 			return false, err
@@ -113,7 +115,7 @@ func writeRows(ctx context.Context, w io.Writer, head []byte, rows [][]byte, ver
 	buf := append((*lent)[:0], head...)
 	now := time.Now()
 	for i, row := range rows {
-		yieldAt(ctx, i)
+		_ = yieldAt(ctx, i) // as in envelope.writeTo
 		if i > 0 {
 			buf = append(buf, ',')
 		}
