@@ -141,21 +141,17 @@ func (u *usage) refresh(ctx context.Context) error {
 func (u *usage) count(ctx context.Context) error {
 	u.sizes, u.bytes = map[string]int{}, 0
 	opts := storage.RangeOptions{Prefix: u.manager.config.Prefix + "/" + u.path + "/", Limit: countPage}
-	for {
-		page, err := u.manager.config.Backend.Range(ctx, opts)
+	for page, err := range storage.Pages(ctx, u.manager.config.Backend, opts) {
 		if err != nil {
 			return err
 		}
 		for i := range page.Items {
 			u.set(page.Items[i].Key, len(page.Items[i].Key)+len(page.Items[i].Value))
 		}
-		u.seen, opts.Revision = page.Revision, page.Revision
-		if !page.More || len(page.Items) == 0 {
-			return nil
-		}
-		opts.After = page.Items[len(page.Items)-1].Key
+		u.seen = page.Revision
 	}
+	return nil
 }
 
-// countPage is the number of keys that are read at once to count the usage.
+// countPage is the least number of keys that are read at once to count the usage.
 const countPage = 1000

@@ -20,14 +20,7 @@ type mapping struct {
 // Unmap drops the pages of a read-only mapped file from the process; they stay in the kernel's cache. The file's
 // mappings must not change concurrently: pages of another mapping at the same address would be lost. It skips
 // mappings with modified pages, for example of relocated programs.
-func Unmap(path string) error { return advise(path, unix.MADV_DONTNEED) }
-
-// PageOut drops the pages of a read-only mapped file from the kernel's cache as well; they are re-read from disk
-// on access. It is safe if mappings change concurrently. It does nothing if the process may not write to the file.
-func PageOut(path string) error { return advise(path, unix.MADV_PAGEOUT) }
-
-// advise calls madvise(2) for the mappings of a file that are not writable.
-func advise(path string, advice uintptr) error {
+func Unmap(path string) error {
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return err
@@ -42,7 +35,7 @@ func advise(path string, advice uintptr) error {
 			m = next
 		} else if own, ok := strings.CutPrefix(line, "Anonymous:"); ok && m.path == path && !m.writable &&
 			strings.Fields(own)[0] == "0" {
-			if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, advice); errno != 0 {
+			if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_DONTNEED); errno != 0 {
 				errs = append(errs, fmt.Errorf("madvise: %w", errno))
 			}
 		}

@@ -4,6 +4,3 @@ package resident
 
 // Unmap does nothing on this platform.
 func Unmap(string) error { return nil }
-
-// PageOut does nothing on this platform.
-func PageOut(string) error { return nil }

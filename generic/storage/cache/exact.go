@@ -58,17 +58,16 @@ func (c *Cache) fromBackend(ctx context.Context, opts storage.ListOptions, revis
 		return c.singleFromBackend(ctx, opts, revision)
 	}
 	f := c.listFilter(&opts)
-	r := storage.RangeOptions{Prefix: opts.Prefix, After: opts.After, Limit: fillPage, Revision: revision}
+	r := storage.RangeOptions{Prefix: opts.Prefix, After: opts.After, Revision: revision}
 	if opts.Limit > 0 && f == nil {
 		r.Limit = opts.Limit
 	}
 	var list storage.List
-	for {
-		page, err := c.readRange(ctx, r)
+	for page, err := range storage.Pages(ctx, c.backend, r) {
 		if err != nil {
-			return storage.List{}, err
+			return storage.List{}, c.rangeError(err, revision)
 		}
-		list.Revision, r.Revision = page.Revision, page.Revision
+		list.Revision = page.Revision
 		for i := range page.Items {
 			record := newRecord(&page.Items[i])
 			if !f.selects(record) {
@@ -79,11 +78,8 @@ func (c *Cache) fromBackend(ctx context.Context, opts storage.ListOptions, revis
 				return endPage(list, record.Key, page.Count-int64(i)-1, f), nil
 			}
 		}
-		if !page.More || len(page.Items) == 0 {
-			return list, nil
-		}
-		r.After = page.Items[len(page.Items)-1].Key
 	}
+	return list, nil
 }
 
 // endPage sets Last and Remaining of a page if there are more records.
@@ -99,9 +95,9 @@ func endPage(list storage.List, last string, left int64, f *filter) storage.List
 }
 
 func (c *Cache) singleFromBackend(ctx context.Context, opts storage.ListOptions, revision int64) (storage.List, error) {
-	page, err := c.readRange(ctx, storage.RangeOptions{Prefix: opts.Key, Limit: 1, Revision: revision})
+	page, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: opts.Key, Limit: 1, Revision: revision})
 	if err != nil {
-		return storage.List{}, err
+		return storage.List{}, c.rangeError(err, revision)
 	}
 	list := storage.List{Revision: page.Revision}
 	if len(page.Items) == 1 && page.Items[0].Key == opts.Key && opts.Key > opts.After {
@@ -112,11 +108,10 @@ func (c *Cache) singleFromBackend(ctx context.Context, opts storage.ListOptions,
 	return list, nil
 }
 
-// readRange reads from the backend and converts errors to those of a Cache.
-func (c *Cache) readRange(ctx context.Context, opts storage.RangeOptions) (storage.RangeResult, error) {
-	page, err := c.backend.Range(ctx, opts)
+// rangeError converts the error of a range at a revision to that of a Cache.
+func (c *Cache) rangeError(err error, revision int64) error {
 	if errors.Is(err, storage.ErrFutureRevision) {
-		err = &storage.TooLargeError{Requested: opts.Revision, Current: c.mux.progress.load()}
+		return &storage.TooLargeError{Requested: revision, Current: c.mux.progress.load()}
 	}
-	return page, err
+	return err
 }

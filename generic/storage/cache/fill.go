@@ -16,8 +16,6 @@ import (
 )
 
 const (
-	// fillPage is the number of keys per page of a fill. For each page etcd counts all remaining keys.
-	fillPage = 10_000
 	// fillAttempts limits the restarts of a fill because of resets.
 	fillAttempts = 5
 )
@@ -143,9 +141,8 @@ func (c *Cache) tryFill(ctx context.Context) (bool, error) {
 func (c *Cache) load(ctx context.Context) (*btree.Map[string, *storage.Record], int64, error) {
 	tree := newTree()
 	clock := longwork.Start(longwork.Interval)
-	opts := storage.RangeOptions{Prefix: c.cfg.Prefix, Limit: fillPage}
-	for {
-		page, err := c.backend.Range(ctx, opts)
+	var revision int64
+	for page, err := range storage.Pages(ctx, c.backend, storage.RangeOptions{Prefix: c.cfg.Prefix}) {
 		if err != nil {
 			return nil, 0, err
 		}
@@ -159,12 +156,9 @@ func (c *Cache) load(ctx context.Context) (*btree.Map[string, *storage.Record], 
 		if clock.Due() {
 			klog.InfoS("Reading objects from storage", "prefix", c.cfg.Prefix, "objects", tree.Len())
 		}
-		opts.Revision = page.Revision
-		if !page.More || len(page.Items) == 0 {
-			return tree, page.Revision, nil
-		}
-		opts.After = page.Items[len(page.Items)-1].Key
+		revision = page.Revision
 	}
+	return tree, revision, nil
 }
 
 func newRecord(kv *storage.KeyValue) *storage.Record {

@@ -52,9 +52,10 @@ type space struct {
 	gate   *gate
 	quota  int64
 	// rewrite enables defragmentation.
-	rewrite bool
-	snap    string        // directory of the database file
-	wake    chan struct{} // receives after a write was rejected
+	rewrite   bool
+	clustered bool
+	snap      string        // directory of the database file
+	wake      chan struct{} // receives after a write was rejected
 
 	refused, defragmented atomic.Int64 // counters
 
@@ -74,7 +75,7 @@ type space struct {
 
 func newSpace(server *etcdserver.EtcdServer, gate *gate, cfg Config) *space {
 	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented,
-		snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
+		clustered: cfg.Peer != nil, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
 }
 
 // usage returns the size of the file and its used bytes.
@@ -175,10 +176,15 @@ func (s *space) keep(ctx context.Context) {
 	}
 }
 
-// release releases the memory of the pages that the start has read, which are those of all revisions. etcd may
-// remap the file at the same time: on defragmentation, or when it receives a database from a leader.
+// release releases the memory of the pages that the start has read, which are those of all revisions. They stay in the
+// kernel's cache. While a snapshot is open, the file is not mapped anew; in a cluster the leader may send another one.
 func (s *space) release() {
-	if err := resident.PageOut(s.server.Cfg.BackendPath()); err != nil {
+	if s.clustered || !s.gate.enter() {
+		return
+	}
+	defer s.gate.leave()
+	snapshot := s.server.Backend().Snapshot()
+	if err := errors.Join(resident.Unmap(s.server.Cfg.BackendPath()), snapshot.Close()); err != nil {
 		klog.V(2).InfoS("Failed to release the mapped pages of the embedded etcd's file", "err", err)
 	}
 }

@@ -193,9 +193,6 @@ func (f *Feed) readAgain(ctx context.Context) {
 	}
 }
 
-// page is the limit of a range request.
-const page = 10_000
-
 // read calls handlers for the objects of a resource, if it has handlers. It returns an *unreadError if some
 // objects could not be read.
 func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
@@ -210,12 +207,12 @@ func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 		present = map[string]struct{}{}
 	}
 	var unread []error
-	opts := storage.RangeOptions{Prefix: prefix, Limit: page}
-	for {
-		result, err := backend.Range(observed.Sweep(ctx), opts)
+	var revision int64
+	for result, err := range storage.Pages(observed.Sweep(ctx), backend, storage.RangeOptions{Prefix: prefix}) {
 		if err != nil {
 			return err
 		}
+		revision = result.Revision
 		for i := range result.Items {
 			kv := &result.Items[i]
 			if present != nil {
@@ -227,15 +224,10 @@ func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 			}
 			f.dispatch(newObject(resource, kv.Key, kv.Key[len(prefix):], kv.Value, kv.Revision))
 		}
-		opts.Revision = result.Revision
-		if !result.More || len(result.Items) == 0 {
-			break
-		}
-		opts.After = result.Items[len(result.Items)-1].Key
 	}
-	f.seen[resource] = max(f.seen[resource], opts.Revision)
+	f.seen[resource] = max(f.seen[resource], revision)
 	for _, listed := range f.listed {
-		listed(resource, opts.Revision, func(key string) bool { _, ok := present[key]; return ok })
+		listed(resource, revision, func(key string) bool { _, ok := present[key]; return ok })
 	}
 	if len(unread) > 0 {
 		return &unreadError{len(unread), unread[0]}
