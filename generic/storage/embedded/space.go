@@ -177,7 +177,8 @@ func (s *space) keep(ctx context.Context) {
 }
 
 // release releases the memory of the pages that the start has read, which are those of all revisions. They stay in the
-// kernel's cache. While a snapshot is open, the file is not mapped anew; in a cluster the leader may send another one.
+// kernel's cache. While a snapshot is open, the file stays mapped where it is; in a cluster the leader may send another
+// file.
 func (s *space) release() {
 	if s.clustered || !s.gate.enter() {
 		return

@@ -30,8 +30,9 @@ type envelope struct {
 	head, tail []byte
 	separator  []byte
 	// frame, where set, writes what stands before an item of this size.
-	frame func(dst []byte, size int) []byte
-	items [][]byte
+	frame   func(dst []byte, size int) []byte
+	scratch [16]byte // of frame
+	items   [][]byte
 	// more, if set, are the items behind those, encoded while they are written. An error ends them.
 	more iter.Seq2[[]byte, error]
 }
@@ -42,11 +43,10 @@ func (e *envelope) size() int {
 	if len(e.items) > 1 {
 		n += (len(e.items) - 1) * len(e.separator)
 	}
-	var scratch [16]byte
 	for _, b := range e.items {
 		n += len(b)
 		if e.frame != nil {
-			n += len(e.frame(scratch[:0], len(b)))
+			n += len(e.frame(e.scratch[:0], len(b)))
 		}
 	}
 	return n
@@ -77,13 +77,12 @@ func (e *envelope) writeTo(ctx context.Context, w io.Writer) error {
 }
 
 func (e *envelope) writeItem(w io.Writer, i int, b []byte) error {
-	var scratch [16]byte
 	before := e.separator
 	if i == 0 {
 		before = nil
 	}
 	if e.frame != nil {
-		before = e.frame(scratch[:0], len(b))
+		before = e.frame(e.scratch[:0], len(b))
 	}
 	if len(before) > 0 {
 		if _, err := w.Write(before); err != nil {
