@@ -89,20 +89,13 @@ func revisionsCurve(p harness.Programs) func(*bench, *curve) error {
 			return err
 		}
 		n, total := b.n(1_000_000), 0
+		var after int64 // which revision the latest ones of the objects are
 		for _, rounds := range []int{1, 4, 14} {
-			err := b.target.betweenStarts(p, func() error {
-				if total == 0 {
-					if err := b.target.database.copies(1, n); err != nil {
-						return err
-					}
-					total = n
+			err := b.target.betweenStarts(p, func() (err error) {
+				for ; total < rounds*n && err == nil; total += n {
+					after, err = b.target.database.revise(after, n)
 				}
-				for ; total < rounds*n; total += n {
-					if err := b.target.database.changeAll(); err != nil {
-						return err
-					}
-				}
-				return nil
+				return err
 			})
 			if err != nil {
 				return err
@@ -117,21 +110,22 @@ func revisionsCurve(p harness.Programs) func(*bench, *curve) error {
 	}
 }
 
-// changeAll adds a revision of each object.
-func (d *database) changeAll() error {
+// revise adds a revision of each of n objects, whose latest ones are those after a revision, or makes the objects if that
+// is 0. It returns the revision after which the new ones are. No server writes meanwhile.
+func (d *database) revise(after int64, n int) (int64, error) {
+	latest, err := d.query(`SELECT triplane.latest()`)
+	if err != nil || after == 0 {
+		return latest, errors.Join(err, d.copies(1, n+1))
+	}
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, d.url)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = conn.Close(ctx) }() // nothing is pending
-	_, err = conn.Exec(ctx, `INSERT INTO triplane.kv SELECT l.latest + row_number() OVER (ORDER BY o.revision),
-		o.key, o.value, o.revision, o.created
-		FROM (SELECT DISTINCT ON (key) key, value, revision, created FROM triplane.kv
-			WHERE key > '/registry/configmaps/default/' AND key < '/registry/configmaps/default0'
-			ORDER BY key, revision DESC) o,
-		(SELECT triplane.latest() OFFSET 0) l(latest)`)
-	return err
+	_, err = conn.Exec(ctx, `INSERT INTO triplane.kv SELECT $3 + revision - $1, key, value, revision, created
+		FROM triplane.kv WHERE revision > $1::bigint AND revision <= $1 + $2::bigint`, after, n, latest)
+	return latest, err
 }
 
 // enterStart enters what a start on n objects and the first reads take.
