@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -14,22 +13,17 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-)
 
-// freeAddress returns an address that nothing listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+	"triplane.dev/internal/freeport"
+)
 
 // The flags are those that envtest sets.
 func TestEtcd(t *testing.T) {
-	dir, address := filepath.Join(t.TempDir(), "data"), freeAddress(t)
+	port, err := freeport.Take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, address := filepath.Join(t.TempDir(), "data"), fmt.Sprint("127.0.0.1:", port)
 	args := []string{"--data-dir=" + dir, "--listen-client-urls=http://" + address,
 		"-listen-peer-urls", "http://localhost:0",
 		"--advertise-client-urls=http://" + address, "--unsafe-no-fsync=true"}

@@ -18,6 +18,7 @@ import (
 
 	"triplane.dev/e2e/harness"
 	"triplane.dev/generic/storage/embedded"
+	"triplane.dev/internal/freeport"
 )
 
 // bareName is the limit: a server of net/http that answers with prepared bytes, and makes one transaction of an etcd in
@@ -73,7 +74,7 @@ func startBare(p harness.Programs, dir string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	port, err := freeport.Take()
 	if err != nil {
 		return nil, err
 	}

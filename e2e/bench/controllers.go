@@ -12,6 +12,7 @@ import (
 
 	"triplane.dev"
 	"triplane.dev/e2e/harness"
+	"triplane.dev/internal/freeport"
 )
 
 // Servers with controllers, whose own rows these are: all other rows are measured
@@ -47,7 +48,7 @@ func startManaged(p harness.Programs, dir string) (*target, error) {
 	if err != nil {
 		return t, err
 	}
-	port, err := freePort()
+	port, err := freeport.Take()
 	if err != nil {
 		return t, err
 	}

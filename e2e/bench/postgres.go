@@ -18,6 +18,7 @@ import (
 	binaries "triplane.dev/e2e/programs"
 	"triplane.dev/generic/storage/postgres"
 	"triplane.dev/generic/storage/postgres/postgrestest"
+	"triplane.dev/internal/freeport"
 )
 
 // database is a PostgreSQL server, and a database of it.
@@ -50,7 +51,7 @@ func startKine() (*target, error) {
 	if err != nil {
 		return t, err
 	}
-	port, err := freePort()
+	port, err := freeport.Take()
 	if err != nil {
 		return t, err
 	}

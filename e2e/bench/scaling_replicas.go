@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"triplane.dev/e2e/harness"
+	"triplane.dev/internal/freeport"
 )
 
 // replicasCurve runs three servers on a cluster of three etcd members, and has the clients ask
@@ -126,7 +127,7 @@ func (t *target) etcdCluster(p harness.Programs, dir string, n int) (string, err
 	var clientURLs, peerURLs, initial []string
 	for i := range n {
 		for _, urls := range []*[]string{&clientURLs, &peerURLs} {
-			port, err := freePort()
+			port, err := freeport.Take()
 			if err != nil {
 				return "", err
 			}

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane.dev/e2e/harness"
+	"triplane.dev/internal/freeport"
 )
 
 // target is a running API server.
@@ -135,7 +135,7 @@ func startEtcd(p harness.Programs, dir string) (*target, error) {
 // triplane starts the server, waits until it is ready, and takes it as the
 // target's endpoint. It has no controllers unless flags say so.
 func (t *target) triplane(p harness.Programs, dir, etcd string, counted bool, flags ...string) error {
-	port, err := freePort()
+	port, err := freeport.Take()
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func startSample(p harness.Programs, dir string) (*target, error) {
 	if err := t.triplane(p, core, "", false); err != nil {
 		return t, err
 	}
-	port, err := freePort()
+	port, err := freeport.Take()
 	if err != nil {
 		return t, err
 	}
@@ -239,11 +239,11 @@ func elsewhere(kubeconfig, url, dir string) (string, error) {
 }
 
 func (t *target) etcd(p harness.Programs, dir string) (string, error) {
-	client, err := freePort()
+	client, err := freeport.Take()
 	if err != nil {
 		return "", err
 	}
-	peer, err := freePort()
+	peer, err := freeport.Take()
 	if err != nil {
 		return "", err
 	}
@@ -295,13 +295,4 @@ func (t *target) probe() error {
 		return fmt.Errorf("readyz: %s %s", resp.Status, b)
 	}
 	return nil
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }

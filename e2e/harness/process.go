@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -14,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"triplane.dev/internal/freeport"
 )
 
 // Process is a program that runs until it is stopped.
@@ -170,15 +171,14 @@ func (p *Process) Descriptors(t testing.TB) int {
 	return len(open)
 }
 
-// FreePort returns a loopback port that the kernel chose and nobody has now.
+// FreePort returns a loopback port for a server of the test.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Take()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return port
 }
 
 type lockedBuffer struct {

@@ -18,6 +18,7 @@ import (
 
 	"triplane.dev/generic/run/pki"
 	"triplane.dev/generic/storage"
+	"triplane.dev/internal/freeport"
 )
 
 // trio is a cluster of three members in one process.
@@ -60,12 +61,11 @@ func name(i int) string { return fmt.Sprintf("m%d", i) }
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Take()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return fmt.Sprint("127.0.0.1:", port)
 }
 
 // config returns the configuration of a member.

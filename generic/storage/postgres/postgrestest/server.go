@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"triplane.dev/internal/freeport"
 )
 
 // ErrMissing means that there is no PostgreSQL and that none can be installed.
@@ -98,7 +100,7 @@ func prepared(options []string) (*Server, error) {
 			return nil, err
 		}
 	}
-	s.port, err = freePort()
+	s.port, err = freeport.Take()
 	return s, err
 }
 
@@ -116,14 +118,6 @@ func account() (*syscall.Credential, error) {
 	}
 	gid, err := strconv.ParseUint(u.Gid, 10, 32)
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
