@@ -29,6 +29,9 @@ func TestReadsOfBytes(t *testing.T) {
 			continue
 		}
 		checked++
+		if err := reads.CheckReads(asOthersStore); err != nil {
+			t.Errorf("an empty object of %s: %v", gr, err)
+		}
 		for seed := range int64(10) {
 			if err := reads.CheckReads(func(obj runtime.Object) { filler(seed).Fill(obj); asOthersStore(obj) }); err != nil {
 				t.Errorf("%s: %v", gr, err)

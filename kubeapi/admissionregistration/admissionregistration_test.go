@@ -6,16 +6,6 @@ import (
 	"triplane.dev/kubeapi/kindtest"
 )
 
-func TestDeclared(t *testing.T) {
-	const in = " cluster in=api-extensions"
-	kindtest.Declared(t, validatingWebhookKind(rules{}), "validatingwebhookconfigurations validatingwebhookconfiguration ValidatingWebhookConfiguration"+in)
-	kindtest.Declared(t, mutatingWebhookKind(rules{}), "mutatingwebhookconfigurations mutatingwebhookconfiguration MutatingWebhookConfiguration"+in)
-	kindtest.Declared(t, validatingPolicyKind(rules{}), "validatingadmissionpolicies validatingadmissionpolicy ValidatingAdmissionPolicy"+in+" status")
-	kindtest.Declared(t, validatingBindingKind(rules{}), "validatingadmissionpolicybindings validatingadmissionpolicybinding ValidatingAdmissionPolicyBinding"+in)
-	kindtest.Declared(t, mutatingPolicyKind(rules{}), "mutatingadmissionpolicies mutatingadmissionpolicy MutatingAdmissionPolicy"+in)
-	kindtest.Declared(t, mutatingBindingKind(rules{}), "mutatingadmissionpolicybindings mutatingadmissionpolicybinding MutatingAdmissionPolicyBinding"+in)
-}
-
 func TestWebhook(t *testing.T) {
 	c := kindtest.New(t, mutatingWebhookKind(rules{}), "webhooks: [{name: a.example.com, clientConfig: {service: {name: s, namespace: n}}, rules: [{operations: [CREATE]}]}]")
 	w := c.Webhooks[0]

@@ -11,14 +11,6 @@ import (
 	"triplane.dev/kubeapi/podspec"
 )
 
-func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, deploymentKind(podspec.Options{}), "deployments deployment Deployment namespaced short=deploy in=all status scale")
-	kindtest.Declared(t, replicaSetKind(podspec.Options{}), "replicasets replicaset ReplicaSet namespaced short=rs in=all status scale")
-	kindtest.Declared(t, statefulSetKind(podspec.Options{}, statefulSetGates{}), "statefulsets statefulset StatefulSet namespaced short=sts in=all status scale")
-	kindtest.Declared(t, daemonSetKind(podspec.Options{}), "daemonsets daemonset DaemonSet namespaced short=ds in=all status")
-	kindtest.Declared(t, controllerRevisionKind(), "controllerrevisions controllerrevision ControllerRevision namespaced")
-}
-
 const pods = `
   selector: {matchLabels: {app: a}}
   template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: "i:1"}]}}

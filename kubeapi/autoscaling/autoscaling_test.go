@@ -9,10 +9,6 @@ import (
 	"triplane.dev/kubeapi/kindtest"
 )
 
-func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, autoscalerKind(1, true), "horizontalpodautoscalers horizontalpodautoscaler HorizontalPodAutoscaler namespaced short=hpa in=all status")
-}
-
 const everything = `
 spec:
   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}

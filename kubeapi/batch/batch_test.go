@@ -7,11 +7,6 @@ import (
 	"triplane.dev/kubeapi/podspec"
 )
 
-func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, jobKind(podspec.Options{}), "jobs job Job namespaced in=all status")
-	kindtest.Declared(t, cronJobKind(podspec.Options{}), "cronjobs cronjob CronJob namespaced short=cj in=all status")
-}
-
 func TestJobDefaults(t *testing.T) {
 	j := kindtest.New(t, jobKind(podspec.Options{}), "metadata: {name: j, uid: u}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}")
 	s := j.Spec

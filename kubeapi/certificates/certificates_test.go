@@ -11,10 +11,6 @@ import (
 	"triplane.dev/kubeapi/kindtest"
 )
 
-func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, signingRequestKind(nil), "certificatesigningrequests certificatesigningrequest CertificateSigningRequest cluster short=csr status")
-}
-
 func TestWhoAsksCannotBeForged(t *testing.T) {
 	r := &csr{}
 	r.Spec.Username, r.Spec.Groups = "admin", []string{"system:masters"}

@@ -8,11 +8,6 @@ import (
 	"triplane.dev/kubeapi/kindtest"
 )
 
-func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, flowSchemaKind(), "flowschemas flowschema FlowSchema cluster status")
-	kindtest.Declared(t, priorityLevelKind(), "prioritylevelconfigurations prioritylevelconfiguration PriorityLevelConfiguration cluster status")
-}
-
 func TestDefaultsOfTheServerAreValid(t *testing.T) {
 	for _, s := range flowcontrol.DefaultSchemas() {
 		if errs := flowSchemaKind().Write.Validate(context.Background(), s, nil); len(errs) > 0 {

@@ -5,54 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"triplane.dev/generic/api/kind"
 )
-
-// Describe returns in a line what discovery shows of a kind: plural, singular, kind, scope,
-// short names, categories and subresources, and its key prefix where it is not
-// the plural.
-func Describe[T kind.Object](k kind.Kind[T]) string {
-	scope := "cluster"
-	if k.Namespaced {
-		scope = "namespaced"
-	}
-	parts := []string{k.Names.Plural, k.Names.Singular, k.Hub.Kind, scope}
-	if len(k.Names.ShortNames) > 0 {
-		parts = append(parts, "short="+strings.Join(k.Names.ShortNames, ","))
-	}
-	if len(k.Names.Categories) > 0 {
-		parts = append(parts, "in="+strings.Join(k.Names.Categories, ","))
-	}
-	if k.Status != nil {
-		parts = append(parts, "status")
-	}
-	if k.Scale != nil {
-		parts = append(parts, "scale")
-	}
-	if k.Prefix != "" && k.Prefix != k.Names.Plural {
-		parts = append(parts, "at="+k.Prefix)
-	}
-	return strings.Join(parts, " ")
-}
-
-// Declared compares a declaration with its line, and its table's columns with
-// the cells of an empty object.
-func Declared[T kind.Object](t *testing.T, declared kind.Kind[T], want string) {
-	t.Helper()
-	k := complete(t, declared)
-	if got := Describe(k); got != want {
-		t.Errorf("declared %q, want %q", got, want)
-	}
-	now := func(metav1.Time) string { return "0s" }
-	if cells := k.Show.TableCells(k.New(), now); len(cells) < len(k.Show.Columns) {
-		t.Errorf("%s: %d cells for %d columns", k.Names.Plural, len(cells), len(k.Show.Columns))
-	}
-}
 
 func complete[T kind.Object](t *testing.T, declared kind.Kind[T]) kind.Kind[T] {
 	t.Helper()

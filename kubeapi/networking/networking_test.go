@@ -12,14 +12,6 @@ import (
 	"triplane.dev/kubeapi/kindtest"
 )
 
-func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, ingressKind(check.Addresses{}), "ingresses ingress Ingress namespaced short=ing status at=ingress")
-	kindtest.Declared(t, ingressClassKind(), "ingressclasses ingressclass IngressClass cluster")
-	kindtest.Declared(t, networkPolicyKind(check.Addresses{}), "networkpolicies networkpolicy NetworkPolicy namespaced short=netpol")
-	kindtest.Declared(t, ipAddressKind(), "ipaddresses ipaddress IPAddress cluster short=ip")
-	kindtest.Declared(t, serviceCIDRKind(false), "servicecidrs servicecidr ServiceCIDR cluster status")
-}
-
 func TestIngress(t *testing.T) {
 	kindtest.Refused(t, ingressKind(check.Addresses{}), "{}", "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified")
 	kindtest.Refused(t, ingressKind(check.Addresses{}), "spec: {rules: [{host: 10.0.0.1, http: {paths: [{path: a//b, pathType: Prefix}]}}]}",

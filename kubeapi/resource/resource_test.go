@@ -10,13 +10,6 @@ import (
 	"triplane.dev/kubeapi/kindtest"
 )
 
-func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, deviceClassKind(), "deviceclasses deviceclass DeviceClass cluster")
-	kindtest.Declared(t, resourceClaimKind(group.NewStores(), nil), "resourceclaims resourceclaim ResourceClaim namespaced status")
-	kindtest.Declared(t, claimTemplateKind(group.NewStores()), "resourceclaimtemplates resourceclaimtemplate ResourceClaimTemplate namespaced")
-	kindtest.Declared(t, resourceSliceKind(), "resourceslices resourceslice ResourceSlice cluster")
-}
-
 func TestClaim(t *testing.T) {
 	k := resourceClaimKind(group.NewStores(), nil)
 	c := kindtest.New(t, k, "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}")

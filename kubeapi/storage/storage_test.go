@@ -13,15 +13,6 @@ import (
 	"triplane.dev/kubeapi/kindtest"
 )
 
-func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, storageClassKind(), "storageclasses storageclass StorageClass cluster short=sc")
-	kindtest.Declared(t, volumeAttributesClassKind(), "volumeattributesclasses volumeattributesclass VolumeAttributesClass cluster short=vac")
-	kindtest.Declared(t, volumeAttachmentKind(), "volumeattachments volumeattachment VolumeAttachment cluster status")
-	kindtest.Declared(t, csiNodeKind(), "csinodes csinode CSINode cluster status")
-	kindtest.Declared(t, csiDriverKind(false), "csidrivers csidriver CSIDriver cluster")
-	kindtest.Declared(t, csiStorageCapacityKind(), "csistoragecapacities csistoragecapacity CSIStorageCapacity namespaced")
-}
-
 func TestStorageClass(t *testing.T) {
 	c := kindtest.New(t, storageClassKind(), "provisioner: p")
 	if *c.ReclaimPolicy != "Delete" || *c.VolumeBindingMode != "Immediate" {

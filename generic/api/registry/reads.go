@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/wire"
@@ -46,6 +47,9 @@ func (s *Store[T]) checkStored(obj T) error {
 				return err
 			}
 		}
+	}
+	if cells := s.kind.Show.TableCells(obj, kind.AgeNow); len(cells) < len(s.kind.Show.Columns) {
+		return fmt.Errorf("%d cells for %d columns", len(cells), len(s.kind.Show.Columns))
 	}
 	return nil
 }
