@@ -58,7 +58,7 @@ rename-module: ## Move the module to the path TO, in all files that Git has.
 sample-apiserver: ## Build the sample API server.
 	$(GO) build -ldflags "-s -w $(STAMP)" -o bin/sample-apiserver ./cmd/sample-apiserver
 
-programs: build ## Build the programs that the end-to-end tests run, into e2e/.bin.
+programs: ## Build the programs that the end-to-end tests run, into e2e/.bin.
 	$(call say,build the programs of the end-to-end tests)
 	@$(GO) run ./e2e/programs/build
 
@@ -74,7 +74,7 @@ OUTSIDE := triplane.dev/e2e/outside
 # go vet is part of lint. One package more than processors runs at a time, since tests of the whole program wait
 # often; they are last, because some measure latencies, which compilers beside them disturb. The time limit is for the
 # tests alone: all that they run is built before.
-test: build programs ## Run all tests but test-others.
+test: programs ## Run all tests but test-others.
 	$(call say,test)
 	@E2E_PROGRAMS=built $(GO) test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 15m $(PACKAGES) ./hack/... \
 		$(LONGEST) $$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS) $(FORMER) $(OUTSIDE)))

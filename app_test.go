@@ -21,10 +21,11 @@ import (
 	"triplane.dev/kubeapi/controllers"
 )
 
+// testOptions returns options of a server without controllers. An RSA key, the default, takes a quarter of its start.
 func testOptions(dir string) *Options {
 	o := NewOptions()
 	o.DataDir = dir
-	o.SecureServing.BindPort = 0
+	o.SecureServing.BindPort, o.SecureServing.ECDSA = 0, true
 	o.Controllers.Selection = []string{controllers.None}
 	return o
 }

@@ -6,9 +6,11 @@ import (
 	"testing"
 )
 
-// TestClientsWithRSASuitesConnect starts a server with the default flags, like make run.
+// TestClientsWithRSASuitesConnect starts a server with the default keys, like make run.
 func TestClientsWithRSASuitesConnect(t *testing.T) {
-	s := startServer(t, t.TempDir())
+	o := testOptions(t.TempDir())
+	o.SecureServing.ECDSA = NewOptions().SecureServing.ECDSA
+	s := startServerWith(t, o)
 	config, err := s.AdminConfig()
 	if err != nil {
 		t.Fatal(err)
