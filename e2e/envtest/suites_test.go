@@ -39,8 +39,7 @@ var suites = []suite{
 		},
 	},
 	{module: "sigs.k8s.io/jobset@v0.10.1", rest: []string{"./test/integration/..."}},
-	// Two specs of its controllers race with these: they label pods with the revision that the StatefulSet has so far,
-	// and update a status that they have read before.
+	// Three specs of its controllers race with these, at any server (docs/testing.md).
 	{module: "sigs.k8s.io/lws@v0.8.0", rest: []string{"./test/integration/webhooks"}},
 	{
 		module: "sigs.k8s.io/cluster-api@v1.14.2", rest: []string{"./internal/util/ssa/..."},
