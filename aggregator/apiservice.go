@@ -27,8 +27,9 @@ func apiServiceKind() *kind.Kind[*apiregistrationv1.APIService] {
 		Names:          kind.Names{Plural: "apiservices", Categories: []string{"api-extensions"}},
 		Write: kind.Write[*apiregistrationv1.APIService]{
 			Default:          defaultAPIService,
-			ValidateName:     func(string, bool) []string { return nil }, // validateSpec validates it
+			ValidateName:     func(string, bool) []string { return nil }, // validateNames validates it
 			PrepareForCreate: prepareAPIService,
+			ValidateFirst:    validateNames,
 			Validate:         kind.Whole(validateSpec),
 		},
 		Show: kind.Show[*apiregistrationv1.APIService]{
@@ -65,11 +66,15 @@ func defaultAPIService(s *apiregistrationv1.APIService) {
 	}
 }
 
+func validateNames(s *apiregistrationv1.APIService) field.ErrorList {
+	meta := field.NewPath("metadata")
+	return append(validateName(meta.Child("generateName"), s.GenerateName, s),
+		validateName(meta.Child("name"), s.Name, s)...)
+}
+
 func validateSpec(s *apiregistrationv1.APIService) field.ErrorList {
 	var errs field.ErrorList
-	meta, spec := field.NewPath("metadata"), field.NewPath("spec")
-	errs = append(errs, validateName(meta.Child("generateName"), s.GenerateName, s)...)
-	errs = append(errs, validateName(meta.Child("name"), s.Name, s)...)
+	spec := field.NewPath("spec")
 	switch {
 	case s.Spec.Group != "":
 		errs = append(errs, invalidAll(spec.Child("group"), s.Spec.Group,

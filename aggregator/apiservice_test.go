@@ -45,7 +45,7 @@ func TestValidateSpec(t *testing.T) {
 			s := remoteService(apiregistrationv1.ConditionTrue)
 			tt.change(s)
 			got := ""
-			if err := validateSpec(s).ToAggregate(); err != nil {
+			if err := append(validateNames(s), validateSpec(s)...).ToAggregate(); err != nil {
 				got = err.Error()
 			}
 			if got != tt.want && (tt.want == "" || !strings.Contains(got, tt.want)) {

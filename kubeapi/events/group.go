@@ -27,6 +27,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 func eventKind(ttl time.Duration) kind.Kind[*corev1.Event] {
 	k := event.Kind(ttl)
 	k.Prefix = "events"
+	k.Write.ValidateFirst = func(e *corev1.Event) field.ErrorList { return event.Validate(e, "reportingController") }
 	k.Write.Validate = validate
 	k.Select.Labels = map[string]string{"reason": "reason", "reportingController": "reportingComponent", "type": "type"}
 	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
@@ -46,8 +47,7 @@ func validate(_ context.Context, e, old *corev1.Event) field.ErrorList {
 	if old != nil {
 		return validateUpdate(e, old)
 	}
-	errs := event.Validate(e, "reportingController")
-	errs = append(errs, validateSeries(e)...)
+	errs := validateSeries(e)
 	if e.EventTime.IsZero() {
 		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))
 	}
@@ -83,7 +83,7 @@ func validateSeries(e *corev1.Event) field.ErrorList {
 }
 
 func validateUpdate(e, old *corev1.Event) field.ErrorList {
-	errs := event.Validate(e, "reportingController")
+	var errs field.ErrorList
 	if check.Differs(e.Series, old.Series) {
 		errs = append(errs, validateSeries(e)...)
 	}

@@ -48,7 +48,8 @@ func Refused[T kind.Object](t *testing.T, k kind.Kind[T], text string, want ...s
 	t.Helper()
 	c := complete(t, k)
 	var none T
-	compare(t, c.Validate(context.Background(), New(t, k, text), none), want)
+	obj := New(t, k, text)
+	compare(t, append(c.ValidateFirst(obj), c.Validate(context.Background(), obj, none)...), want)
 }
 
 // UpdateRefused validates the change from one object to another.
@@ -57,7 +58,7 @@ func UpdateRefused[T kind.Object](t *testing.T, k kind.Kind[T], before, after st
 	old, obj := New(t, k, before), New(t, k, after)
 	Update(t, k, obj, old)
 	c := complete(t, k)
-	compare(t, c.Validate(context.Background(), obj, old), want)
+	compare(t, append(c.ValidateFirst(obj), c.Validate(context.Background(), obj, old)...), want)
 }
 
 func compare(t *testing.T, errs field.ErrorList, want []string) {

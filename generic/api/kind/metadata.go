@@ -107,25 +107,30 @@ func standardFinalizer(f string) bool {
 }
 
 // ValidateMetadataUpdate validates the metadata of an update, through a subresource
-// unless main. The generic rules and the kind's are both reported, as
+// unless main, with what main reports before it. The generic rules and the kind's are both reported, as
 // kube-apiserver does, which repeats causes.
-func (k *Kind[T]) ValidateMetadataUpdate(rules MetadataRules, obj, old metav1.Object, main bool) field.ErrorList {
-	obj = k.View().Metadata(obj)
-	how := rules.OnStatus
+func (k *Kind[T]) ValidateMetadataUpdate(rules MetadataRules, obj, old T, main bool) field.ErrorList {
+	meta, how := k.View().Metadata(obj), rules.OnStatus
 	if main {
 		how = rules.OnUpdate
 	}
-	change := apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath)
-	errs := append(k.ValidatePathMetadata(obj), change...)
-	if how == MetadataWhole || how == MetadataChange {
+	change := apivalidation.ValidateObjectMetaAccessorUpdate(meta, old, metadataPath)
+	errs := append(k.ValidatePathMetadata(meta), change...)
+	again := how == MetadataWhole || how == MetadataChange
+	if again {
 		errs = append(errs, change...)
-		errs = append(errs, rules.validateFinalizers(obj)...)
+	}
+	if main {
+		errs = append(errs, k.ValidateFirst(obj)...)
+	}
+	if again {
+		errs = append(errs, rules.validateFinalizers(meta)...)
 	}
 	if how == MetadataWhole || how == MetadataCreate || how == MetadataTwice {
-		errs = append(errs, k.ValidateMetadata(rules, obj)...)
+		errs = append(errs, k.ValidateMetadata(rules, meta)...)
 	}
 	if how == MetadataTwice {
-		errs = append(errs, k.ValidateMetadata(rules, obj)...)
+		errs = append(errs, k.ValidateMetadata(rules, meta)...)
 	}
 	return errs
 }

@@ -45,6 +45,14 @@ func isNew[T Object](old T) bool {
 	return any(old) == any(none)
 }
 
+// ValidateFirst returns the errors of a new or changed object that come before those of its metadata.
+func (k *Kind[T]) ValidateFirst(obj T) field.ErrorList {
+	if k.Write.ValidateFirst == nil {
+		return nil
+	}
+	return k.Write.ValidateFirst(obj)
+}
+
 // Validate validates a new object, of which old is nil, or a change. The declaration is a completed one.
 func (k *Kind[T]) Validate(ctx context.Context, obj, old T) field.ErrorList {
 	var errs field.ErrorList

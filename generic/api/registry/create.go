@@ -158,11 +158,11 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	if err := s.prepareForCreate(ctx, obj); err != nil {
 		return nil, err
 	}
-	var errs field.ErrorList
+	errs := k.ValidateFirst(obj)
 	rules := s.form.MetadataRules()
 	own := rules.OnUpdate != kind.MetadataOnce
 	if own {
-		errs = k.ValidateMetadata(rules, obj)
+		errs = append(errs, k.ValidateMetadata(rules, obj)...)
 	}
 	finish := finishFunc(finishNothing)
 	if k.Write.Begin != nil {
