@@ -237,7 +237,7 @@ func (r *Resource) written(v *verb) any {
 		// A namespace lives on for a while when its deletion is answered, and
 		// clients are promised a Status.
 		full := r.group.GroupVersion.Group != "" || r.name != "namespaces"
-		if full && r.storage.ReturnsDeleted {
+		if returns := r.storage.ReturnsDeleted; full && returns != nil && returns(r.served.Version) {
 			return r.sample()
 		}
 		return metav1.Status{}

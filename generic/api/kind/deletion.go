@@ -23,8 +23,9 @@ type Delete[T Object] struct {
 	// Protected, where set, returns why an object must not be deleted, "" if it may be.
 	Protected func(T) string
 	// ReturnsObject answers a finished deletion with the object instead of a
-	// Status (pods, services, namespaces...).
+	// Status (pods, services, namespaces...), in all versions but those of StatusIn.
 	ReturnsObject bool
+	StatusIn      []string
 	// Hold reports whether a marked object must stay although its metadata holds
 	// no finalizers (namespaces with spec.finalizers).
 	Hold func(T) bool
@@ -43,6 +44,11 @@ type Delete[T Object] struct {
 	Warnings func(opts *metav1.DeleteOptions) []string
 	// After is called when the object is gone from storage (not on dry run).
 	After func(ctx context.Context, obj T)
+}
+
+// ReturnsObjectIn reports whether a finished deletion in a version is answered with the object.
+func (d *Delete[T]) ReturnsObjectIn(version string) bool {
+	return d.ReturnsObject && !slices.Contains(d.StatusIn, version)
 }
 
 // GarbageCollection is what happens to dependents when a client does not say.

@@ -17,6 +17,7 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage"
 )
 
@@ -237,7 +238,11 @@ func (d *deletion[T]) remove(ctx context.Context, obj T, from state) (runtime.Ob
 
 // answer is what the client gets of an object that is, or soon will be, gone.
 func (d *deletion[T]) answer(ctx context.Context, obj T) runtime.Object {
-	if d.store.kind.Delete.ReturnsObject {
+	version := d.store.kind.Hub.Version
+	if i := request.InfoFrom(ctx); i != nil && i.IsResourceRequest {
+		version = i.APIVersion
+	}
+	if d.store.kind.Delete.ReturnsObjectIn(version) {
 		return obj
 	}
 	r := d.store.requested(ctx)

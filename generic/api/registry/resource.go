@@ -57,7 +57,7 @@ func (s *Store[T]) Rewrite(r *storage.Record, change func(metav1.Object)) ([]byt
 func (s *Store[T]) Resource() *rest.Resource {
 	k, r := s.kind, s.described()
 	r.NewList = s.newList
-	r.StorageVersion, r.Deprecation, r.ReturnsDeleted = s.form.StoredAs(), k.Deprecation, k.Delete.ReturnsObject
+	r.StorageVersion, r.Deprecation, r.ReturnsDeleted = s.form.StoredAs(), k.Deprecation, k.Delete.ReturnsObjectIn
 	r.Singular, r.ShortNames, r.Categories = k.Names.Singular, k.Names.ShortNames, k.Names.Categories
 	r.ResetFields, r.FieldLabel = k.ResetFieldsIn(s.codecs, nil), k.FieldLabel
 	r.Get, r.List, r.Watch, r.Create, r.Update = s.Get, s.List, s.Watch, s.Create, s.Update

@@ -49,8 +49,9 @@ type Resource struct {
 	// FieldLabel validates a label of field selectors in the served version, and translates it to
 	// the hub version, which List, Watch and DeleteCollection get. Nil allows any.
 	FieldLabel func(label, value string) (hubLabel, hubValue string, err error)
-	// ReturnsDeleted says that Delete responds with the object rather than a Status once it is gone.
-	ReturnsDeleted bool
+	// ReturnsDeleted reports whether Delete in a version responds with the object rather than a Status once it is
+	// gone. Nil means that none does.
+	ReturnsDeleted func(version string) bool
 	// KeepsMetadata gives Create the system-set metadata (uid) that clients send, as for pods/binding.
 	KeepsMetadata bool
 	// MediaTypes and Sample are what OpenAPI cannot know: further media types of responses, and a
