@@ -399,7 +399,7 @@ func TestRequestMetrics(t *testing.T) {
 		request.MarkServed(r.Context())
 		echo.ServeHTTP(w, r)
 	}), o)
-	serve(h, "GET", "/api/v1/namespaces/n/pods", "Authorization", "Bearer admin", "User-Agent", "kube-scheduler/v1")
+	serve(h, "GET", "/api/v1/namespaces/n/pods", "Authorization", "Bearer admin")
 	serve(h, "DELETE", "/api/v1/namespaces/n/pods/p?dryRun=All", "Authorization", "Bearer admin")
 	serve(h, "GET", "/api/v1/namespaces/n/invented")
 	families, err := o.Metrics.Gather()
@@ -423,7 +423,7 @@ func TestRequestMetrics(t *testing.T) {
 	}
 	want := []string{
 		"code=403,component=apiserver,verb=LIST",
-		"code=200,component=apiserver,resource=pods,scope=namespace,system_client=kube-scheduler,verb=LIST,version=v1",
+		"code=200,component=apiserver,resource=pods,scope=namespace,verb=LIST,version=v1",
 		"code=200,component=apiserver,dry_run=All,resource=pods,scope=resource,verb=DELETE,version=v1",
 	}
 	for _, w := range want {

@@ -31,7 +31,6 @@ func withMetrics(m *requestmetrics.Metrics) filter {
 			if authentication.IsLoopback(r.Context()) {
 				m.Requests.Self(series)
 			}
-			client := systemClient(r.UserAgent())
 			panicked := true
 			defer func() {
 				code := e.status
@@ -46,7 +45,7 @@ func withMetrics(m *requestmetrics.Metrics) filter {
 				m.Chain.Observe(e.Server, code, took, e.longRunning)
 				m.Requests.Observe(&requestmetrics.Done{
 					Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: took, Outside: e.Outside(),
-					DryRun: isDryRun(r, &e.info), Client: client, LongRunning: e.longRunning,
+					DryRun: isDryRun(r, &e.info), LongRunning: e.longRunning,
 					Body: r.ContentLength, Validation: fieldValidation(r, &e.info), Deprecation: e.Deprecation,
 				})
 			}()
@@ -135,15 +134,6 @@ func fieldValidation(r *http.Request, info *request.Info) string {
 			return v
 		}
 		return "Warn"
-	}
-	return ""
-}
-
-func systemClient(userAgent string) string {
-	name, _, _ := strings.Cut(userAgent, "/")
-	switch name {
-	case "kube-controller-manager", "kube-scheduler":
-		return name
 	}
 	return ""
 }

@@ -29,7 +29,7 @@ func (s *series) remove() {
 	m, k := s.owner, &s.key
 	for _, o := range *s.outcomes.Load() {
 		m.total.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope,
-			dryRunLabel(o.dryRun), component, strconv.Itoa(o.code), o.client)
+			dryRunLabel(o.dryRun), component, strconv.Itoa(o.code))
 	}
 	for _, dryRun := range []bool{false, true} {
 		m.duration.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, dryRunLabel(dryRun),

@@ -20,7 +20,7 @@ func (r *Metrics) lived(gr schema.GroupResource) {
 	for _, verb := range []string{"POST", "APPLY", "GET", "LIST", "WATCH", "DELETE"} {
 		k := Series{Verb: verb, Group: gr.Group, Version: "v1", Resource: gr.Resource, Scope: "resource"}
 		r.Requests.Observe(&Done{Series: k, Known: true, Code: 200, Body: 10, Bytes: 10, Deprecation: "unavailable in v1.40+"})
-		r.Requests.Observe(&Done{Series: k, Known: true, Code: 409, DryRun: true, Client: "kube-scheduler"})
+		r.Requests.Observe(&Done{Series: k, Known: true, Code: 409, DryRun: true})
 		r.Requests.LongRunning(k).Inc()
 		r.Requests.Terminated(k, 504)
 		r.Requests.Aborted(k)
@@ -128,7 +128,7 @@ func TestForgetDuringRequests(t *testing.T) {
 	}
 	all.Wait()
 	r.Forget(metrics.Gone{goes: {}})
-	if now := r.text(t); !strings.Contains(now, `resource="stays",scope="",subresource="",system_client="",verb="GET",version=""} 800`) || strings.Contains(now, "goes") {
+	if now := r.text(t); !strings.Contains(now, `resource="stays",scope="",subresource="",verb="GET",version=""} 800`) || strings.Contains(now, "goes") {
 		t.Error(now)
 	}
 }

@@ -60,7 +60,6 @@ type series struct {
 type outcome struct {
 	code    int
 	dryRun  bool
-	client  string
 	counter prometheus.Counter
 }
 
@@ -76,8 +75,6 @@ type Done struct {
 	// Outside is the part of Duration for webhooks and for the wait in queues.
 	Outside time.Duration
 	DryRun  bool
-	// Client is kube-controller-manager, kube-scheduler or "".
-	Client string
 	// LongRunning requests are excluded from durations.
 	LongRunning bool
 	// Body is the size of the request body in bytes, if known.
@@ -96,7 +93,7 @@ func newRequests(r *metrics.Registry) *Requests {
 	m := &Requests{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
 			Help: "Requests by verb, resource, scope, dry run, component and HTTP response code."},
-			with("dry_run", "component", "code", "system_client")),
+			with("dry_run", "component", "code")),
 		duration: prometheus.NewHistogramVec(r.MayBeNative(prometheus.HistogramOpts{
 			Name: "apiserver_request_duration_seconds", Buckets: seconds,
 			Help: "Seconds from a request's arrival to the end of its response."}), with("dry_run", "component")),

@@ -44,14 +44,14 @@ func (s *series) counter(d *Done) prometheus.Counter {
 		known := s.outcomes.Load()
 		for i := range *known {
 			o := &(*known)[i]
-			if o.code == d.Code && o.dryRun == d.DryRun && o.client == d.Client {
+			if o.code == d.Code && o.dryRun == d.DryRun {
 				return o.counter
 			}
 		}
 		k := &s.key
 		c := s.owner.total.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope,
-			dryRunLabel(d.DryRun), component, strconv.Itoa(d.Code), d.Client)
-		more := append(append(make([]outcome, 0, len(*known)+1), *known...), outcome{d.Code, d.DryRun, d.Client, c})
+			dryRunLabel(d.DryRun), component, strconv.Itoa(d.Code))
+		more := append(append(make([]outcome, 0, len(*known)+1), *known...), outcome{d.Code, d.DryRun, c})
 		if s.outcomes.CompareAndSwap(known, &more) {
 			return c
 		}
