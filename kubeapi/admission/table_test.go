@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -46,7 +47,7 @@ var stock = map[string]map[string]string{
 	},
 	"nodes": {
 		"linux":   `{metadata: {name: linux, labels: {kubernetes.io/os: linux, topology.kubernetes.io/zone: z, topology.kubernetes.io/region: r, other: x}}, status: {allocatable: {cpu: "2", memory: 1Gi}}}`,
-		"windows": `{metadata: {name: windows, labels: {kubernetes.io/os: windows}}}`,
+		"windows": `{metadata: {name: windows, labels: {kubernetes.io/os: windows}}, status: {declaredFeatures: [DRANodeAllocatableResources]}}`,
 	},
 }
 
@@ -69,7 +70,7 @@ func (o objects) listed() *rest.Resource { return &rest.Resource{Get: o.get, Lis
 func (o objects) list(ctx context.Context, _ *metainternalversion.ListOptions) (runtime.Object, error) {
 	list := &rest.StoredList{}
 	for key, obj := range o {
-		if strings.HasPrefix(key, request.NamespaceFrom(ctx)+"/") {
+		if ns := request.NamespaceFrom(ctx); ns == "" || strings.HasPrefix(key, ns+"/") {
 			list.Items = append(list.Items, decodable{obj: obj})
 		}
 	}
@@ -83,6 +84,7 @@ type decodable struct {
 }
 
 func (d decodable) Decode() (runtime.Object, error) { return d.obj.DeepCopyObject(), nil }
+func (d decodable) Shared() (runtime.Object, error) { return d.obj, nil }
 
 // parsed parses an object of a resource.
 func parsed(t *testing.T, resource, text string) runtime.Object {
@@ -99,6 +101,7 @@ func parsed(t *testing.T, resource, text string) runtime.Object {
 		"events":              func() runtime.Object { return &corev1.Event{} },
 		"jobs":                func() runtime.Object { return &batchv1.Job{} },
 		"podgroups":           func() runtime.Object { return &schedulingv1alpha3.PodGroup{} },
+		"resourceslices":      func() runtime.Object { return &resourcev1.ResourceSlice{} },
 		"clustertrustbundles": func() runtime.Object { return &certificatesv1.ClusterTrustBundle{} },
 		"bindings":            func() runtime.Object { return &corev1.Binding{} },
 	}[plural]()
@@ -243,6 +246,26 @@ func TestPlugins(t *testing.T) {
 			object:  "{spec: {nodeName: linux, resources: {limits: {cpu: 2}}}}",
 			old:     "{spec: {nodeName: linux, resources: {limits: {cpu: 1}}}}",
 			refused: `which are not available on node "linux"`},
+		{name: "slice of a node with the feature", plugin: "NodeDeclaredFeatureValidator", resource: "resourceslices",
+			object: "{spec: {nodeName: windows, devices: [{nodeAllocatableResources: {cpu: {}}}]}}"},
+		{name: "slice of a node without it", plugin: "NodeDeclaredFeatureValidator", resource: "resourceslices",
+			object:  "{spec: {nodeName: linux, devices: [{name: d}, {name: e, nodeAllocatableResources: {cpu: {}}}]}}",
+			refused: `node "linux" does not support DRANodeAllocatableResources feature`},
+		{name: "slice of an unknown node", plugin: "NodeDeclaredFeatureValidator", resource: "resourceslices",
+			object:  "{spec: {nodeName: x, devices: [{name: d, nodeAllocatableResources: {cpu: {}}}]}}",
+			refused: `node "x" not found for device "d"`},
+		{name: "slice that needs nothing", plugin: "NodeDeclaredFeatureValidator", resource: "resourceslices",
+			object: "{spec: {nodeName: x, devices: [{name: d}]}}"},
+		{name: "slice of all nodes", plugin: "NodeDeclaredFeatureValidator", resource: "resourceslices",
+			object:  "{spec: {allNodes: true, devices: [{name: d, nodeAllocatableResources: {cpu: {}}}]}}",
+			refused: `node "linux" does not support DRANodeAllocatableResources feature`},
+		{name: "slice of selected nodes", plugin: "NodeDeclaredFeatureValidator", resource: "resourceslices",
+			object: "{spec: {nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/os, " +
+				"operator: In, values: [windows]}]}]}, devices: [{name: d, nodeAllocatableResources: {cpu: {}}}]}}"},
+		{name: "slice with nodes per device", plugin: "NodeDeclaredFeatureValidator", resource: "resourceslices",
+			object: "{spec: {perDeviceNodeSelection: true, devices: [{nodeName: windows, nodeAllocatableResources: " +
+				"{cpu: {}}}, {name: e, nodeName: gone, nodeAllocatableResources: {cpu: {}}}]}}",
+			refused: `node "gone" not found for device "e"`},
 
 		{name: "new with an owner", plugin: "OwnerReferencesPermissionEnforcement",
 			object: "{metadata: {ownerReferences: [{uid: u}]}}"},
