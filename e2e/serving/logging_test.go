@@ -67,6 +67,7 @@ func TestVerbosityChanges(t *testing.T) {
 		}
 	}
 	ask("GET", "/version?before", "", http.StatusOK)
+	ask("GET", "/debug/flags", "", http.StatusOK)
 	ask("GET", "/debug/flags/v", "", http.StatusNotAcceptable)
 	ask("PUT", "/debug/flags/v", "-1", http.StatusBadRequest)
 	ask("PUT", "/debug/flags/v", "3", http.StatusOK)

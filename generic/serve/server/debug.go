@@ -39,6 +39,8 @@ func debugHandlers() map[string]http.HandlerFunc {
 		"/debug/pprof/profile": pprof.Profile,
 		"/debug/pprof/symbol":  pprof.Symbol,
 		"/debug/pprof/trace":   pprof.Trace,
+		"/debug/flags":         listVerbosity,
+		"/debug/flags/":        listVerbosity,
 		"/debug/flags/v":       putVerbosity,
 	}
 }
@@ -57,6 +59,12 @@ func (s *GenericAPIServer) installProfiling() {
 	if s.config.EnableContentionProfiling {
 		goruntime.SetBlockProfileRate(1)
 	}
+}
+
+// listVerbosity lists the flags that can be set, which is one.
+func listVerbosity(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	io.WriteString(w, `<!DOCTYPE html><title>/debug/flags/</title><p>flags that PUT sets: v</p>`)
 }
 
 // maxVerbosity bounds the body of a request that sets the verbosity.

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/munnerz/goautoneg"
 	"sigs.k8s.io/yaml"
 
 	"triplane.dev/generic/api/handlers/responsewriters"
@@ -91,16 +91,13 @@ type zform struct {
 	version string
 }
 
-// accepted returns the first supported form in an Accept header.
+// accepted returns the supported form that an Accept header prefers.
 func (p *zpage) accepted(accept string) (zform, bool) {
 	if accept == "" {
 		return zform{}, true
 	}
-	for item := range strings.SplitSeq(accept, ",") {
-		media, params, err := mime.ParseMediaType(item)
-		if err != nil {
-			continue
-		}
+	for _, item := range goautoneg.ParseAccept(accept) {
+		media, params := item.Type+"/"+item.SubType, item.Params
 		switch media {
 		case "text/plain", "text/*", "*/*":
 			return zform{}, true
