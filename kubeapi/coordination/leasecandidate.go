@@ -15,8 +15,8 @@ func candidateKind() kind.Kind[*coordinationv1beta1.LeaseCandidate] {
 	type candidate = *coordinationv1beta1.LeaseCandidate
 	return kind.Kind[candidate]{
 		Hub: coordinationv1beta1.SchemeGroupVersion.WithKind("LeaseCandidate"), Namespaced: true,
-		Representation: kind.Typed[candidate]{Versions: kind.SameFields[candidate]("LeaseCandidate",
-			"coordination.k8s.io/v1alpha2")},
+		Representation: kind.Typed[candidate]{AnyFinalizer: true,
+			Versions: kind.SameFields[candidate]("LeaseCandidate", "coordination.k8s.io/v1alpha2")},
 		Names: kind.Names{Plural: "leasecandidates"},
 		Write: kind.Write[candidate]{
 			AllowCreateOnUpdate: true,
@@ -26,7 +26,7 @@ func candidateKind() kind.Kind[*coordinationv1beta1.LeaseCandidate] {
 		},
 		Show: kind.Show[candidate]{Columns: show.Columns(
 			show.Field("LeaseName", "spec.leaseName"), show.Field("BinaryVersion", "spec.binaryVersion"),
-			show.Field("EmulationVersion", "spec.emulationVersion"), show.Field("Strategy", "spec.strategy"))},
+			show.Field("EmulationVersion", "spec.emulationVersion"))},
 		Select: kind.Select[candidate]{Fields: kind.Fields[candidate]("spec.leaseName")},
 	}
 }

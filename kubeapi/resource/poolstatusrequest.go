@@ -30,8 +30,8 @@ func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 			Default: func(r request) {
 				defaults.Set(&r.Spec.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitDefault)
 			},
-			Validate:  kind.OnCreate(validatePoolRequest),
-			Immutable: []string{"spec"},
+			Validate: kind.OnCreate(validatePoolRequest),
+			Fixed:    []string{"spec"},
 		},
 		Show: kind.Show[request]{
 			Columns: []kind.Column{
@@ -47,7 +47,7 @@ func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 			},
 			Cells: poolStatusCells,
 		},
-		Status: &kind.StatusSubresource[request]{ValidateUpdate: validatePoolStatus},
+		Status: &kind.StatusSubresource[request]{Metadata: kind.ClientMetadata, ValidateUpdate: validatePoolStatus},
 	}
 }
 

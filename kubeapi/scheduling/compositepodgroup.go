@@ -30,8 +30,9 @@ func compositePodGroupKind() kind.Kind[*schedulingv1alpha3.CompositePodGroup] {
 			show.Cell("Policy", show.Doc(schedulingv1alpha3.CompositePodGroupSpec{}, "schedulingPolicy"),
 				compositePolicy),
 			show.Cell("Workload", workloadColumn, compositeWorkload))},
-		Status: &kind.StatusSubresource[group]{Metadata: kind.ClientMetadata, ValidateUpdate: check.Markers("Status",
-			schedulingv1alpha3.Validate_CompositePodGroupStatus, kind.Whole(validateCompositeStatus))},
+		Status: &kind.StatusSubresource[group]{Metadata: kind.ClientMetadata, NoTable: true,
+			ValidateUpdate: check.Markers("Status",
+				schedulingv1alpha3.Validate_CompositePodGroupStatus, kind.Whole(validateCompositeStatus))},
 	}
 }
 

@@ -37,8 +37,9 @@ func podGroupKind() kind.Kind[*schedulingv1alpha3.PodGroup] {
 			show.Cell("Policy", show.Doc(schedulingv1alpha3.PodGroupSpec{}, "schedulingPolicy"), podGroupPolicy),
 			show.Cell("Workload", workloadColumn, podGroupWorkload),
 			show.Cell("Status", "Status of the PodGroup", podGroupState))},
-		Status: &kind.StatusSubresource[group]{Metadata: kind.ClientMetadata, ValidateUpdate: check.Markers("Status",
-			schedulingv1alpha3.Validate_PodGroupStatus, kind.Whole(validatePodGroupStatus))},
+		Status: &kind.StatusSubresource[group]{Metadata: kind.ClientMetadata, NoTable: true,
+			ValidateUpdate: check.Markers("Status",
+				schedulingv1alpha3.Validate_PodGroupStatus, kind.Whole(validatePodGroupStatus))},
 	}
 }
 

@@ -93,7 +93,7 @@ func decodeApply(body []byte) (*unstructured.Unstructured, error) {
 func decodeApplyCBOR(body []byte) (*unstructured.Unstructured, error) {
 	config := &unstructured.Unstructured{Object: map[string]any{}}
 	if err := wire.UnmarshalCBOR(body, &config.Object); err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding CBOR: %v", err))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
 	return config, nil
 }
