@@ -21,15 +21,15 @@ import (
 func apiServiceKind() *kind.Kind[*apiregistrationv1.APIService] {
 	gv := apiregistrationv1.SchemeGroupVersion
 	return &kind.Kind[*apiregistrationv1.APIService]{
-		Hub:            gv.WithKind("APIService"),
-		Prefix:         gv.Group + "/apiservices",
-		Representation: kind.Typed[*apiregistrationv1.APIService]{JSON: true, AnyFinalizer: true},
-		Names:          kind.Names{Plural: "apiservices", Categories: []string{"api-extensions"}},
+		Hub:    gv.WithKind("APIService"),
+		Prefix: gv.Group + "/apiservices",
+		Representation: kind.Typed[*apiregistrationv1.APIService]{JSON: true, AnyFinalizer: true,
+			ValidateFirst: validateNames},
+		Names: kind.Names{Plural: "apiservices", Categories: []string{"api-extensions"}},
 		Write: kind.Write[*apiregistrationv1.APIService]{
 			Default:          defaultAPIService,
 			ValidateName:     func(string, bool) []string { return nil }, // validateNames validates it
 			PrepareForCreate: prepareAPIService,
-			ValidateFirst:    validateNames,
 			Validate:         kind.Whole(validateSpec),
 		},
 		Show: kind.Show[*apiregistrationv1.APIService]{

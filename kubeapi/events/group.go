@@ -27,7 +27,6 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 func eventKind(ttl time.Duration) kind.Kind[*corev1.Event] {
 	k := event.Kind(ttl)
 	k.Prefix = "events"
-	k.Write.ValidateFirst = func(e *corev1.Event) field.ErrorList { return event.Validate(e, "reportingController") }
 	k.Write.Validate = validate
 	k.Select.Labels = map[string]string{"reason": "reason", "reportingController": "reportingComponent", "type": "type"}
 	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
@@ -35,6 +34,7 @@ func eventKind(ttl time.Duration) kind.Kind[*corev1.Event] {
 	}
 	kept := event.Kept()
 	kept.MetadataOnUpdate = kind.MetadataChange // stricter than the core group
+	kept.ValidateFirst = func(e *corev1.Event) field.ErrorList { return event.Validate(e, "reportingController") }
 	k.Representation = kept
 	return k
 }

@@ -115,8 +115,6 @@ type Write[T Object] struct {
 	// DropDisabledLast drops the fields of disabled features after PrepareForUpdate rather than before: what is
 	// dropped counts as a change of the object (ResourceSlices).
 	DropDisabledLast bool
-	// ValidateFirst validates what errors of a new or changed object report before its metadata.
-	ValidateFirst func(T) field.ErrorList
 	// Validate validates a new object (old is nil) or a change. Metadata is validated by Store beforehand. Whole makes
 	// it of a function that validates objects of both alike.
 	Validate func(ctx context.Context, obj, old T) field.ErrorList

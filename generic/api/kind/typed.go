@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/codec"
 	"triplane.dev/generic/api/rest"
@@ -53,6 +54,9 @@ type Typed[T Object] struct {
 	// through a subresource.
 	MetadataOnUpdate MetadataValidation
 	MetadataOnStatus MetadataValidation
+	// ValidateFirst validates what errors of a new or changed object report before its metadata; Write.Validate
+	// validates the rest.
+	ValidateFirst func(T) field.ErrorList
 	// AnyFinalizer allows finalizers without a slash besides the standard ones.
 	AnyFinalizer bool
 }

@@ -47,10 +47,11 @@ func isNew[T Object](old T) bool {
 
 // ValidateFirst returns the errors of a new or changed object that come before those of its metadata.
 func (k *Kind[T]) ValidateFirst(obj T) field.ErrorList {
-	if k.Write.ValidateFirst == nil {
+	t, ok := k.Representation.(Typed[T])
+	if !ok || t.ValidateFirst == nil {
 		return nil
 	}
-	return k.Write.ValidateFirst(obj)
+	return t.ValidateFirst(obj)
 }
 
 // Validate validates a new object, of which old is nil, or a change. The declaration is a completed one.
