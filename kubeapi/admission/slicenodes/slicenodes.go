@@ -18,8 +18,8 @@ import (
 // Feature is the feature gate, and the feature that nodes declare.
 const Feature = "DRANodeAllocatableResources"
 
-// Validate returns the error that forbid makes of the reason if a node of a device that provides resources of nodes does
-// not exist, or does not declare the feature.
+// Validate returns the error that forbid makes of the reason if a node of a device that provides resources of nodes
+// does not exist, or does not declare the feature.
 func Validate(ctx context.Context, nodes group.Handle[*corev1.Node], s *resourcev1.ResourceSlice,
 	forbid func(why string) error) error {
 	all := sync.OnceValues(func() ([]*corev1.Node, error) { return nodes.ListShared(ctx, "") })
