@@ -105,8 +105,7 @@ func customParams(t *testing.T, a *admitted) {
 	a.validatingPolicy(t, "params", admissionv1.ValidatingAdmissionPolicySpec{
 		ParamKind:        &admissionv1.ParamKind{APIVersion: "pets.example.com/v1", Kind: "Limit"},
 		MatchConstraints: onAll("params", "", "configmaps"),
-		Variables: []admissionv1.Variable{{Name: "size",
-			Expression: "has(object.data) ? object.data.size() : 0"}},
+		Variables:        []admissionv1.Variable{{Name: "size", Expression: "has(object.data) ? object.data.size() : 0"}},
 		Validations: []admissionv1.Validation{{
 			Expression: "variables.size <= params.max", Reason: ptr.To(metav1.StatusReasonForbidden),
 			MessageExpression: "'%d are more than the %d of %s'.format([variables.size, params.max, params.metadata.name])",

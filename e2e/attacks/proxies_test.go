@@ -28,8 +28,7 @@ type external struct {
 func (s *target) aggregate(t *testing.T) *external {
 	t.Helper()
 	e := &external{elsewhere: listen(t, func(w http.ResponseWriter, _ *http.Request) {
-		_,
-			_ = io.WriteString(w, "elsewhere")
+		_, _ = io.WriteString(w, "elsewhere")
 	})}
 	e.remote = listen(t, e.serve)
 	u, err := url.Parse(e.URL)

@@ -56,14 +56,12 @@ func startManaged(p harness.Programs, dir string) (*target, error) {
 	names := slices.DeleteFunc(triplane.ControllerNames(),
 		func(name string) bool { return name == "storage-version-migrator-controller" })
 	if err := t.run(*controllerManager, true, "--kubeconfig", t.kubeconfig, "--authentication-kubeconfig", t.kubeconfig,
-		"--authorization-kubeconfig", t.kubeconfig,
-		"--bind-address", "127.0.0.1", "--secure-port", strconv.Itoa(port), "--cert-dir", filepath.Join(dir, "manager"),
-		"--controllers", strings.Join(names, ","), "--kube-api-qps", "10000", "--kube-api-burst", "10000",
-		"--use-service-account-credentials",
-		"--service-account-private-key-file", filepath.Join(keys, "sa.key"), "--root-ca-file",
-		filepath.Join(keys, "ca.crt"),
-		"--cluster-signing-cert-file", filepath.Join(keys, "ca.crt"), "--cluster-signing-key-file",
-		filepath.Join(keys, "ca.key")); err != nil {
+		"--authorization-kubeconfig", t.kubeconfig, "--bind-address", "127.0.0.1", "--secure-port", strconv.Itoa(port),
+		"--cert-dir", filepath.Join(dir, "manager"), "--controllers", strings.Join(names, ","),
+		"--kube-api-qps", "10000", "--kube-api-burst", "10000", "--use-service-account-credentials",
+		"--service-account-private-key-file", filepath.Join(keys, "sa.key"),
+		"--root-ca-file", filepath.Join(keys, "ca.crt"), "--cluster-signing-cert-file", filepath.Join(keys, "ca.crt"),
+		"--cluster-signing-key-file", filepath.Join(keys, "ca.key")); err != nil {
 		return t, err
 	}
 	b := newBench(t)

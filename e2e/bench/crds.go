@@ -72,8 +72,7 @@ func (b *bench) createDefinitions(n int) (measured, error) {
 func (b *bench) documents(res *results, server, resource string) error {
 	for _, phase := range []string{"first /openapi/v2", "second /openapi/v2"} {
 		m, err := b.load(1, func(int) request {
-			return request{method: "GET", path: "/openapi/v2", want: http.StatusOK,
-				gzip: true}
+			return request{method: "GET", path: "/openapi/v2", want: http.StatusOK, gzip: true}
 		})
 		if err != nil {
 			return err
@@ -93,8 +92,7 @@ func (b *bench) documents(res *results, server, resource string) error {
 		urls = append(urls, p.URL)
 	}
 	m, err := b.load(len(urls), func(i int) request {
-		return request{method: "GET", path: urls[i], want: http.StatusOK,
-			gzip: true}
+		return request{method: "GET", path: urls[i], want: http.StatusOK, gzip: true}
 	})
 	if err != nil {
 		return err

@@ -185,9 +185,8 @@ func (c *compared) row(own, other float64) string {
 	case c.most > 0:
 		aim, held = fmt.Sprintf("≤ %.0f %s", c.most, c.unit), verdict(own <= c.most)
 	}
-	return fmt.Sprintf("| %s | %s %s | %s %s | %.1f × | %s | %s |\n", c.work, number(own), c.unit, number(other),
-		c.unit,
-		ratio, aim, held)
+	return fmt.Sprintf("| %s | %s %s | %s %s | %.1f × | %s | %s |\n",
+		c.work, number(own), c.unit, number(other), c.unit, ratio, aim, held)
 }
 
 func verdict(held bool) string {

@@ -25,8 +25,7 @@ func largeDefinitionsCurve(p harness.Programs) func(*bench, *curve) error {
 			}
 			for _, column := range []string{"/openapi/v2", "again"} {
 				m, err := b.load(1, func(int) request {
-					return request{method: "GET", path: "/openapi/v2",
-						want: http.StatusOK, gzip: true}
+					return request{method: "GET", path: "/openapi/v2", want: http.StatusOK, gzip: true}
 				})
 				if err != nil {
 					return err
@@ -95,8 +94,7 @@ func overwritesCurve(b *bench, c *curve) error {
 		return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"text":%q}}`, name("big", i), text)
 	}
 	if _, err := b.load(objects, func(i int) request {
-		return post(configMaps.collection,
-			string(body(i, 0)))
+		return post(configMaps.collection, string(body(i, 0)))
 	}); err != nil {
 		return err
 	}

@@ -49,8 +49,7 @@ func replicasCurve(p harness.Programs) func(*bench, *curve) error {
 func (b *bench) replicaCosts(c *curve, n int) error {
 	object := func(i int) string { return name(fmt.Sprintf("r%d-", n), i) }
 	m, err := b.load(b.n(present), func(i int) request {
-		return post(configMaps.collection,
-			string(configMaps.object(object(i))))
+		return post(configMaps.collection, string(configMaps.object(object(i))))
 	})
 	if err != nil {
 		return err

@@ -204,11 +204,10 @@ func startSample(p harness.Programs, dir string) (*target, error) {
 	}
 	kubeconfig := t.kubeconfig
 	start := time.Now()
-	if err := t.run(sample, true, "--etcd-servers", etcd, "--secure-port", strconv.Itoa(port), "--bind-address",
-		"127.0.0.1",
-		"--cert-dir", filepath.Join(dir, "sample"), "--client-ca-file", filepath.Join(core, "pki", "ca.crt"),
-		"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig",
-		kubeconfig); err != nil {
+	if err := t.run(sample, true, "--etcd-servers", etcd, "--secure-port", strconv.Itoa(port),
+		"--bind-address", "127.0.0.1", "--cert-dir", filepath.Join(dir, "sample"),
+		"--client-ca-file", filepath.Join(core, "pki", "ca.crt"), "--kubeconfig", kubeconfig,
+		"--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig); err != nil {
 		return t, err
 	}
 	t.url = fmt.Sprintf("https://127.0.0.1:%d", port)

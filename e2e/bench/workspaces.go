@@ -45,8 +45,7 @@ func measureWorkspaces(res *results, server string, p harness.Programs, t *targe
 	b := newBench(t)
 	n, used := b.n(manyWorkspaces), b.n(furnished)
 	m, err := b.load(used, func(i int) request {
-		return createWorkspace(i,
-			inWorkspace(i, "/api/v1/namespaces/default"))
+		return createWorkspace(i, inWorkspace(i, "/api/v1/namespaces/default"))
 	})
 	if err != nil {
 		return err

@@ -65,8 +65,7 @@ func serviceArgs(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(options, func(o *unit.UnitOption) bool {
-		return o.Section == "Service" &&
-			o.Name == "ExecStart"
+		return o.Section == "Service" && o.Name == "ExecStart"
 	})
 	if i < 0 {
 		t.Fatal("the unit starts nothing")

@@ -35,9 +35,8 @@ func TestDeployedSampleServer(t *testing.T) {
 		return slices.Contains([]string{"--data-dir", "--secure-port", "--bind-address"}, name)
 	})
 	harness.StartProgram(t, s.Programs.OwnSampleAPIServer,
-		append(args, "--data-dir", t.TempDir(), "--secure-port", fmt.Sprint(port),
-			"--bind-address", "127.0.0.1", "--kubeconfig", account, "--authentication-kubeconfig", account,
-			"--authorization-kubeconfig", account)...)
+		append(args, "--data-dir", t.TempDir(), "--secure-port", fmt.Sprint(port), "--bind-address", "127.0.0.1",
+			"--kubeconfig", account, "--authentication-kubeconfig", account, "--authorization-kubeconfig", account)...)
 
 	s.Kubectl(t, append([]string{"wait", "--for=condition=Available", "--timeout=60s"}, versions...)...)
 	s.Kubectl(t, "apply", "-f", in("flunder.yaml"))

@@ -242,8 +242,7 @@ func TestFormerProgramStatesTheRelease(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, former, "--data-dir", s.DataDir, "--bind-address", "127.0.0.1",
-		"--secure-port",
-		strconv.Itoa(s.Port)).CombinedOutput()
+		"--secure-port", strconv.Itoa(s.Port)).CombinedOutput()
 	var exited *exec.ExitError
 	if !errors.As(err, &exited) || exited.ExitCode() != 1 {
 		t.Errorf("the former program ends with %v", err)

@@ -36,9 +36,8 @@ func TestPeersServeWhatOneDoesNot(t *testing.T) {
 		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
 		"--proxy-client-cert-file", keys.FrontProxyClientCert, "--proxy-client-key-file", keys.FrontProxyClientKey}
 	first := harness.Start(t, args...)
-	second := harness.Start(t, append(args, "--tls-cert-file", keys.ServingCert, "--tls-private-key-file",
-		keys.ServingKey,
-		"--runtime-config=resource.k8s.io/v1beta2=true")...)
+	second := harness.Start(t, append(args, "--tls-cert-file", keys.ServingCert,
+		"--tls-private-key-file", keys.ServingKey, "--runtime-config=resource.k8s.io/v1beta2=true")...)
 	client := kubernetes.NewForConfigOrDie(first.Config)
 	awaitPeer(t, client)
 

@@ -25,8 +25,7 @@ func TestEndings(t *testing.T) {
 		"the directory is in use":       dataDirIsEtcds,
 		"SIGTERM while etcd was killed": func(t *testing.T) { terminatesWithout(t, (*harness.Process).Kill) },
 		"SIGTERM while etcd is stalled": func(t *testing.T) {
-			terminatesWithout(t,
-				func(p *harness.Process) { p.Pause(t) })
+			terminatesWithout(t, func(p *harness.Process) { p.Pause(t) })
 		},
 	}
 	t.Run("All", func(t *testing.T) {

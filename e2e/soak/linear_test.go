@@ -340,8 +340,7 @@ func begun(history []porcupine.Operation, n int) []porcupine.Operation {
 		part = append(part, o)
 	}
 	slices.SortStableFunc(part, func(a, b porcupine.Operation) int {
-		return cmp.Compare(a.Return%forever,
-			b.Return%forever)
+		return cmp.Compare(a.Return%forever, b.Return%forever)
 	})
 	return part
 }

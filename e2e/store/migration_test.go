@@ -18,8 +18,7 @@ func TestStorageVersionMigration(t *testing.T) {
 	config := t.TempDir() + "/encryption.yaml"
 	encryptWith(t, config, "a")
 	s, _ := harness.StartControlled(t, "--feature-gates=StorageVersionMigrator=true",
-		"--runtime-config=storagemigration.k8s.io/v1beta1=true",
-		"--encryption-provider-config", config)
+		"--runtime-config=storagemigration.k8s.io/v1beta1=true", "--encryption-provider-config", config)
 	s.Kubectl(t, "create", "secret", "generic", "s", "--from-literal=k=v")
 	thingVersions(t, s, "v1")
 	s.Kubectl(t, "wait", "--for=condition=Established", "crd/things.example.com", "--timeout=30s")

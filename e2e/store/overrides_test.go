@@ -30,8 +30,7 @@ func TestServersOverrides(t *testing.T) {
 	}
 	if !slices.Contains(there, "/registry/events/n/e") ||
 		!slices.ContainsFunc(there, func(key string) bool {
-			return strings.HasPrefix(key,
-				"/registry/leases/kube-system/apiserver-")
+			return strings.HasPrefix(key, "/registry/leases/kube-system/apiserver-")
 		}) ||
 		slices.ContainsFunc(here, overridden) {
 		t.Errorf("the other etcd has %q, the first %q", there, here)
