@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -406,22 +405,9 @@ func advertised(bind net.IP) net.IP {
 
 // servingNames returns the names and addresses of a generated serving certificate.
 func (o *Options) servingNames() (names []string, ips []net.IP) {
-	names = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-		"kubernetes.default.svc.cluster.local"}
-	if host, err := os.Hostname(); err == nil && host != "" {
-		names = append(names, host)
-	}
-	ips = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, o.ServerRun.AdvertiseAddress}
-	if h := o.ServerRun.ExternalHost; h != "" {
-		if ip := net.ParseIP(h); ip != nil {
-			ips = append(ips, ip)
-		} else {
-			names = append(names, h)
-		}
-	}
-	if !o.SecureServing.BindAddress.IsUnspecified() {
-		ips = append(ips, o.SecureServing.BindAddress)
-	}
+	names, ips = host.ServingNames(o.SecureServing, o.ServerRun)
+	names = append(names, "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+		"kubernetes.default.svc.cluster.local")
 	cidrs, _ := o.Kube.serviceCIDRs()
 	for _, c := range cidrs {
 		ips = append(ips, kubeapi.ServiceAddress(c))

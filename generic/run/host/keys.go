@@ -21,7 +21,7 @@ type Keys struct {
 // and a serving certificate unless flags name one or its directory.
 func EnsureKeys(dir string, o *options.SecureServing, run *options.ServerRun, authorities bool) (k Keys, err error) {
 	config := pki.Config{FrontProxy: "front-proxy-client", ECDSA: o.ECDSA}
-	config.Names, config.IPs = servingNames(o, run)
+	config.Names, config.IPs = ServingNames(o, run)
 	if authorities {
 		if k.Files, err = pki.Ensure(dir, config); err != nil {
 			return k, err
@@ -43,8 +43,8 @@ func EnsureKeys(dir string, o *options.SecureServing, run *options.ServerRun, au
 	return k, pki.EnsureServing(k.Serving.CertFile, k.Serving.KeyFile, config)
 }
 
-// servingNames returns the names and addresses of a generated serving certificate.
-func servingNames(o *options.SecureServing, run *options.ServerRun) (names []string, ips []net.IP) {
+// ServingNames returns the names and addresses of a generated serving certificate.
+func ServingNames(o *options.SecureServing, run *options.ServerRun) (names []string, ips []net.IP) {
 	names = []string{"localhost"}
 	if name, err := os.Hostname(); err == nil && name != "" {
 		names = append(names, name)
