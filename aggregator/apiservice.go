@@ -19,20 +19,21 @@ import (
 
 // apiServiceKind declares apiregistration.k8s.io/v1 APIService.
 func apiServiceKind() *kind.Kind[*apiregistrationv1.APIService] {
+	type apiService = *apiregistrationv1.APIService
 	gv := apiregistrationv1.SchemeGroupVersion
-	return &kind.Kind[*apiregistrationv1.APIService]{
+	return &kind.Kind[apiService]{
 		Hub:    gv.WithKind("APIService"),
 		Prefix: gv.Group + "/apiservices",
-		Representation: kind.Typed[*apiregistrationv1.APIService]{JSON: true, AnyFinalizer: true,
+		Representation: kind.Typed[apiService]{JSON: true, AnyFinalizer: true,
 			ValidateFirst: validateNames},
-		Names: kind.Names{Plural: "apiservices", Categories: []string{"api-extensions"}},
-		Write: kind.Write[*apiregistrationv1.APIService]{
+		Names: kind.Names{Categories: []string{"api-extensions"}},
+		Write: kind.Write[apiService]{
 			Default:          defaultAPIService,
 			ValidateName:     func(string, bool) []string { return nil }, // validateNames validates it
 			PrepareForCreate: prepareAPIService,
 			Validate:         kind.Whole(validateSpec),
 		},
-		Show: kind.Show[*apiregistrationv1.APIService]{
+		Show: kind.Show[apiService]{
 			Columns: []kind.Column{
 				kind.NameColumn(),
 				{Name: "Service", Type: "string",
@@ -40,16 +41,16 @@ func apiServiceKind() *kind.Kind[*apiregistrationv1.APIService] {
 				{Name: "Available", Type: "string", Description: "Whether this service is available."},
 				kind.AgeColumn(),
 			},
-			Cells: func(s *apiregistrationv1.APIService, _ func(metav1.Time) string) []any {
+			Cells: func(s apiService, _ func(metav1.Time) string) []any {
 				return []any{serviceCell(s), availableCell(s)}
 			},
 		},
-		Status: &kind.StatusSubresource[*apiregistrationv1.APIService]{
+		Status: &kind.Subresource[apiService]{
 			Preserves: []string{"metadata.labels", "metadata.annotations", "metadata.finalizers",
 				"metadata.ownerReferences"},
-			ValidateUpdate: kind.Whole(validateStatus),
-			Resets:         []string{"metadata"},
-			NoTable:        true,
+			Validate: kind.Whole(validateStatus),
+			Resets:   []string{"metadata"},
+			NoTable:  true,
 		},
 	}
 }

@@ -46,7 +46,7 @@ var forest = schema.GroupVersion{Group: "forest.example.com", Version: "v1"}
 func trees() apiserver.Kind[*Tree] {
 	return apiserver.Kind[*Tree]{
 		Hub: forest.WithKind("Tree"), Namespaced: true,
-		Names: apiserver.Names{Plural: "trees", ShortNames: []string{"tr"}},
+		Names: apiserver.Names{ShortNames: []string{"tr"}},
 		Write: apiserver.Write[*Tree]{
 			Default: func(t *Tree) {
 				if t.Spec.Height == 0 {

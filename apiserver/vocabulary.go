@@ -16,7 +16,7 @@ import (
 	"triplane.dev/generic/storage/object"
 )
 
-// These are the types of package registry that declare kinds; see there for details.
+// These are the types of package kind that declare kinds; see there for details.
 type (
 	// Object is a pointer to a kind's Go type.
 	Object = kind.Object
@@ -41,7 +41,7 @@ type (
 	// Version is a version with its conversions.
 	Version[T Object] = kind.Version[T]
 	// Subresource is an additional way to update an object.
-	Subresource[T Object] = kind.UpdateSubresource[T]
+	Subresource[T Object] = kind.Subresource[T]
 	// PreservedMetadata is the part of the metadata that a subresource does not write.
 	PreservedMetadata = kind.PreservedMetadata
 	// ScaleSubresource configures the subresource scale (autoscaling/v1 Scale).
@@ -63,12 +63,12 @@ type (
 // ClientMetadata is what clients write of the metadata: labels, annotations, owner references and finalizers.
 const ClientMetadata = kind.ClientMetadata
 
-// VersionOf returns a version with the Go type V, with its conversions to and from the hub.
+// VersionOf returns a version of the hub's kind with the Go type V, with its conversions to and from the hub.
 func VersionOf[T Object, V any, P interface {
 	*V
 	runtime.Object
-}](gvk schema.GroupVersionKind, toHub func(P) (T, error), fromHub func(T) (P, error)) Version[T] {
-	return kind.VersionOf(gvk, toHub, fromHub)
+}](gv schema.GroupVersion, toHub func(P) (T, error), fromHub func(T) (P, error)) Version[T] {
+	return kind.VersionOf(gv, toHub, fromHub)
 }
 
 // NewResource serves and stores the objects of a kind. Unset fields of the declaration have the defaults of most

@@ -42,7 +42,6 @@ func (m *Manager) declaration(url func(name string) string) *kind.Kind[*Workspac
 	return &kind.Kind[*Workspace]{
 		Hub:     GroupVersion.WithKind("Workspace"),
 		Prefix:  GroupVersion.Group + "/" + Plural,
-		New:     func() *Workspace { return &Workspace{} },
 		NewList: func() runtime.Object { return &List{} },
 		Names:   kind.Names{Plural: Plural, Singular: "workspace", ShortNames: []string{"ws"}},
 		Write: kind.Write[*Workspace]{
@@ -68,7 +67,7 @@ func (m *Manager) declaration(url func(name string) string) *kind.Kind[*Workspac
 				return []any{w.Name, status, reason, w.Status.URL, since(w.CreationTimestamp)}
 			},
 		},
-		Status: &kind.UpdateSubresource[*Workspace]{Metadata: kind.ClientMetadata},
+		Status: &kind.Subresource[*Workspace]{Metadata: kind.ClientMetadata},
 	}
 }
 

@@ -68,10 +68,10 @@ func (d *Definition) kind(terminating func() bool) *kind.Kind[object] {
 		Select: kind.Select[object]{Fields: d.selectableFields()},
 	}
 	if d.anyVersion(func(v *Version) bool { return v.hasStatus() }) {
-		k.Status = &kind.StatusSubresource[object]{
-			PrepareForUpdate: prepareForStatusUpdate,
-			ValidateUpdate:   d.validateStatus,
-			ResetFields:      d.resetFields(true),
+		k.Status = &kind.Subresource[object]{
+			Prepare:     prepareForStatusUpdate,
+			Validate:    d.validateStatus,
+			ResetFields: d.resetFields(true),
 		}
 	}
 	return k

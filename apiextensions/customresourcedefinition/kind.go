@@ -49,7 +49,7 @@ func Kind(kept Storage) *kind.Kind[Object] {
 		},
 		Delete: kind.Delete[Object]{Mark: markDeletion, UnmetPrecondition: "precondition failed"},
 		Show:   kind.Show[Object]{Columns: crdColumns(), Cells: crdCells},
-		Status: &kind.StatusSubresource[Object]{ValidateUpdate: validator.ValidateStatusUpdate},
+		Status: &kind.Subresource[Object]{Validate: validator.ValidateStatusUpdate},
 	}
 }
 

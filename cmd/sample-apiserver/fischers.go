@@ -9,7 +9,6 @@ import (
 func fischers() apiserver.Kind[*v1alpha1.Fischer] {
 	return apiserver.Kind[*v1alpha1.Fischer]{
 		Hub:   v1alpha1.GroupVersion.WithKind("Fischer"),
-		Names: apiserver.Names{Plural: "fischers"},
 		Write: apiserver.Write[*v1alpha1.Fischer]{ValidateName: anyName},
 	}
 }

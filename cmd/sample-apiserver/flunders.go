@@ -14,7 +14,7 @@ type flunder = *v1beta1.Flunder
 // flunders declares the kind Flunder. Its hub is v1beta1, which can represent all of v1alpha1. The storage version
 // is v1alpha1, which older servers can read.
 func flunders() apiserver.Kind[flunder] {
-	old := apiserver.VersionOf[flunder](v1alpha1.GroupVersion.WithKind("Flunder"), fromV1alpha1, toV1alpha1)
+	old := apiserver.VersionOf[flunder](v1alpha1.GroupVersion, fromV1alpha1, toV1alpha1)
 	old.Default = apiserver.DefaultOf(func(f *v1alpha1.Flunder) {
 		if f.Spec.Reference != "" && f.Spec.ReferenceType == nil {
 			f.Spec.ReferenceType = ptr.To(v1alpha1.FlunderReferenceType)
@@ -22,7 +22,6 @@ func flunders() apiserver.Kind[flunder] {
 	})
 	return apiserver.Kind[flunder]{
 		Hub: v1beta1.GroupVersion.WithKind("Flunder"), Namespaced: true,
-		Names:          apiserver.Names{Plural: "flunders"},
 		Representation: apiserver.Typed[flunder]{Versions: []apiserver.Version[flunder]{old}, StorageVersion: old.Kind},
 		Write:          apiserver.Write[flunder]{ValidateName: anyName, Validate: apiserver.Whole(validateFlunder)},
 	}

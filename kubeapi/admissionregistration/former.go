@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	alpha1 = "admissionregistration.k8s.io/v1alpha1"
-	beta1  = "admissionregistration.k8s.io/v1beta1"
+	alpha1 = "v1alpha1"
+	beta1  = "v1beta1"
 )
 
 // Webhooks of the beta fail open, match exactly, may take 30 s, need not say which
 // reviews they read nor whether they have side effects.
 
 func formerValidating() []kind.Version[*admissionv1.ValidatingWebhookConfiguration] {
-	out := kind.SameFields[*admissionv1.ValidatingWebhookConfiguration]("ValidatingWebhookConfiguration", beta1)
+	out := kind.SameFields[*admissionv1.ValidatingWebhookConfiguration](beta1)
 	out[0].Default = kind.DefaultOf(func(c *admissionv1.ValidatingWebhookConfiguration) {
 		for i := range c.Webhooks {
 			w := &c.Webhooks[i]
@@ -27,7 +27,7 @@ func formerValidating() []kind.Version[*admissionv1.ValidatingWebhookConfigurati
 }
 
 func formerMutating() []kind.Version[*admissionv1.MutatingWebhookConfiguration] {
-	out := kind.SameFields[*admissionv1.MutatingWebhookConfiguration]("MutatingWebhookConfiguration", beta1)
+	out := kind.SameFields[*admissionv1.MutatingWebhookConfiguration](beta1)
 	out[0].Default = kind.DefaultOf(func(c *admissionv1.MutatingWebhookConfiguration) {
 		for i := range c.Webhooks {
 			w := &c.Webhooks[i]
@@ -38,8 +38,7 @@ func formerMutating() []kind.Version[*admissionv1.MutatingWebhookConfiguration] 
 }
 
 func defaultBeta(failure **admissionv1.FailurePolicyType, match **admissionv1.MatchPolicyType,
-	effects **admissionv1.SideEffectClass,
-	seconds **int32, reviews *[]string) {
+	effects **admissionv1.SideEffectClass, seconds **int32, reviews *[]string) {
 	defaults.Set(failure, admissionv1.Ignore)
 	defaults.Set(match, admissionv1.Exact)
 	defaults.Set(effects, admissionv1.SideEffectClassUnknown)

@@ -17,8 +17,6 @@ import (
 
 var v1 = admissionv1.SchemeGroupVersion
 
-const unset = "<unset>"
-
 // Group builds admissionregistration.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, admissionv1.GroupName, "v1", "v1beta1", "v1alpha1")
@@ -50,7 +48,7 @@ const reservedName = "names ending with \"" + manifest.Suffix + "\" " +
 
 // configuration is what all kinds of the group have in common. allowed, where set, returns errors about a valid
 // object, whose old is nil at creation.
-func configuration[T kind.Object](called, plural string, r rules, validate func(context.Context, T) field.ErrorList,
+func configuration[T kind.Object](called string, r rules, validate func(context.Context, T) field.ErrorList,
 	allowed func(ctx context.Context, o, old T) field.ErrorList) kind.Kind[T] {
 	var none T
 	name := field.NewPath("metadata", "name")
@@ -68,7 +66,7 @@ func configuration[T kind.Object](called, plural string, r rules, validate func(
 	return kind.Kind[T]{
 		Hub:            v1.WithKind(called),
 		Representation: kept(kind.Typed[T]{}),
-		Names:          kind.Names{Plural: plural, Categories: []string{"api-extensions"}},
+		Names:          kind.Names{Categories: []string{"api-extensions"}},
 		Write: kind.Write[T]{
 			CountsGeneration: true,
 			Validate:         judge,
@@ -90,7 +88,7 @@ func kept[T kind.Object](t kind.Typed[T]) kind.Typed[T] {
 
 // inVersions are the versions of a kind that is stable since 1.36.
 func inVersions[T kind.Object](called string) kind.Typed[T] {
-	return kept(kind.Typed[T]{Versions: kind.SameFields[T](called, beta1, alpha1)})
+	return kept(kind.Typed[T]{Versions: kind.SameFields[T](beta1, alpha1)})
 }
 
 func defaultRule(r *admissionv1.Rule) { defaults.Set(&r.Scope, admissionv1.AllScopes) }

@@ -17,11 +17,10 @@ const (
 
 func validatingPolicyKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPolicy] {
 	type policy = *admissionv1.ValidatingAdmissionPolicy
-	k := configuration("ValidatingAdmissionPolicy", "validatingadmissionpolicies", r, validatePolicy,
-		r.params.validatingPolicy)
+	k := configuration("ValidatingAdmissionPolicy", r, validatePolicy, r.params.validatingPolicy)
 	k.Representation = kept(kind.Typed[policy]{
-		Versions: kind.SameFields[policy]("ValidatingAdmissionPolicy", beta1),
-		Former:   kind.SameFields[policy]("ValidatingAdmissionPolicy", alpha1),
+		Versions: kind.SameFields[policy](beta1),
+		Former:   kind.SameFields[policy](alpha1),
 	})
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
@@ -31,24 +30,23 @@ func validatingPolicyKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPol
 		"Validations indicates the number of validation rules defined in this configuration"),
 		show.Cell("ParamKind", paramKindDoc, func(p policy) string { return paramKind(p.Spec.ParamKind) }))
 
-	k.Status = &kind.StatusSubresource[policy]{
-		Metadata:       kind.ClientMetadata,
-		ValidateUpdate: kind.Whole(validatePolicyStatus),
+	k.Status = &kind.Subresource[policy]{
+		Metadata: kind.ClientMetadata,
+		Validate: kind.Whole(validatePolicyStatus),
 	}
 	return k
 }
 
 func paramKind(k *admissionv1.ParamKind) string {
 	if k == nil {
-		return unset
+		return show.Unset
 	}
 	return k.APIVersion + "/" + k.Kind
 }
 
 func mutatingPolicyKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicy] {
 	type policy = *admissionv1.MutatingAdmissionPolicy
-	k := configuration("MutatingAdmissionPolicy", "mutatingadmissionpolicies", r, validateMutatingPolicy,
-		r.params.mutatingPolicy)
+	k := configuration("MutatingAdmissionPolicy", r, validateMutatingPolicy, r.params.mutatingPolicy)
 	k.Representation = inVersions[policy]("MutatingAdmissionPolicy")
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)

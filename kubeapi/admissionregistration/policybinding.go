@@ -14,14 +14,14 @@ import (
 
 func validatingBindingKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.ValidatingAdmissionPolicyBinding
-	k := configuration("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", r,
+	k := configuration("ValidatingAdmissionPolicyBinding", r,
 		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
 		}, r.params.validatingBinding)
 	k.Representation = kept(kind.Typed[binding]{
-		Versions: kind.SameFields[binding]("ValidatingAdmissionPolicyBinding", beta1),
-		Former:   kind.SameFields[binding]("ValidatingAdmissionPolicyBinding", alpha1),
+		Versions: kind.SameFields[binding](beta1),
+		Former:   kind.SameFields[binding](alpha1),
 	})
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Show.Columns = bindingColumns(func(b binding) string { return paramRef(b.Spec.ParamRef) })
@@ -31,7 +31,7 @@ func validatingBindingKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPo
 
 func mutatingBindingKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.MutatingAdmissionPolicyBinding
-	k := configuration("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", r,
+	k := configuration("MutatingAdmissionPolicyBinding", r,
 		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
@@ -53,7 +53,7 @@ func bindingColumns[T kind.Object](ref func(T) string) []kind.Column {
 func paramRef(r *admissionv1.ParamRef) string {
 	switch {
 	case r == nil:
-		return unset
+		return show.Unset
 	case r.Name == "":
 		return r.Selector.String()
 	case r.Namespace != "":

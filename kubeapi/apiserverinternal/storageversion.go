@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
@@ -20,15 +19,11 @@ func storageVersionKind() kind.Kind[*internalv1alpha1.StorageVersion] {
 	gv := internalv1alpha1.SchemeGroupVersion
 	return kind.Kind[version]{
 		Hub:   gv.WithKind("StorageVersion"),
-		Names: kind.Names{Plural: "storageversions"},
 		Write: kind.Write[version]{ValidateName: resourceName},
 		Show: kind.Show[version]{Columns: show.Columns(
-			show.Cell("CommonEncodingVersion", show.Doc(internalv1alpha1.StorageVersionStatus{},
-				"commonEncodingVersion"), common),
-			show.Cell("StorageVersions", show.Doc(internalv1alpha1.StorageVersionStatus{}, "storageVersions"),
-				servers))},
-		Status: &kind.StatusSubresource[version]{ValidateUpdate: kind.Whole(validateStatus),
-			Resets: []string{"metadata"}},
+			show.FieldOr("CommonEncodingVersion", "status.commonEncodingVersion", show.Unset),
+			show.Cell("StorageVersions", ".status.storageVersions", servers))},
+		Status: &kind.Subresource[version]{Validate: kind.Whole(validateStatus), Resets: []string{"metadata"}},
 	}
 }
 
@@ -49,16 +44,12 @@ func servers(v *internalv1alpha1.StorageVersion) string {
 		texts = append(texts, s.APIServerID+"="+s.EncodingVersion)
 	}
 	if len(texts) == 0 {
-		return "<unset>"
+		return show.Unset
 	}
 	if len(texts) > shown {
 		texts = append(texts[:shown], "...")
 	}
 	return strings.Join(texts, ",")
-}
-
-func common(v *internalv1alpha1.StorageVersion) string {
-	return ptr.Deref(v.Status.CommonEncodingVersion, "<unset>")
 }
 
 func validateStatus(v *internalv1alpha1.StorageVersion) field.ErrorList {

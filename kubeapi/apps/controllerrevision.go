@@ -18,16 +18,15 @@ import (
 )
 
 func controllerRevisionKind() kind.Kind[*appsv1.ControllerRevision] {
-	return kind.Kind[*appsv1.ControllerRevision]{
+	type revision = *appsv1.ControllerRevision
+	return kind.Kind[revision]{
 		Hub: gvk("ControllerRevision"), Namespaced: true,
-		Representation: kind.Typed[*appsv1.ControllerRevision]{Former: kind.SameFields[*appsv1.ControllerRevision](
-			"ControllerRevision", appsBeta2, appsBeta1)},
-		Names: kind.Names{Plural: "controllerrevisions"},
-		Write: kind.Write[*appsv1.ControllerRevision]{
+		Representation: kind.Typed[revision]{Former: kind.SameFields[revision](appsBeta2, appsBeta1)},
+		Write: kind.Write[revision]{
 			Validate:                 validateRevision,
 			AllowUnconditionalUpdate: true,
 		},
-		Show: kind.Show[*appsv1.ControllerRevision]{Columns: show.Columns(
+		Show: kind.Show[revision]{Columns: show.Columns(
 			show.Cell("Controller", "Controller of the object", controllerName),
 			show.AsText(show.Field("Revision", "revision")))},
 	}

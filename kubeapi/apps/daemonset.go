@@ -29,7 +29,7 @@ func daemonSetKind(o podspec.Options) kind.Kind[daemonSet] {
 		Hub: gvk("DaemonSet"), Namespaced: true,
 		Representation: kind.Typed[daemonSet]{Former: formerDaemonSets(), Readable: readableGeneration,
 			MetadataOnUpdate: kind.MetadataChange},
-		Names: kind.Names{Plural: "daemonsets", ShortNames: []string{"ds"}, Categories: []string{"all"}},
+		Names: kind.Names{ShortNames: []string{"ds"}, Categories: []string{"all"}},
 		Write: kind.Write[daemonSet]{
 			Default: defaultDaemonSet,
 			PrepareForCreate: func(_ context.Context, d daemonSet) {
@@ -53,11 +53,11 @@ func daemonSetKind(o podspec.Options) kind.Kind[daemonSet] {
 			show.Field("Available", "status.numberAvailable"),
 			show.Field("Node Selector", "spec.template.spec.nodeSelector"),
 		}, show.Field("Selector", "spec.selector"))},
-		Status: &kind.StatusSubresource[daemonSet]{
-			PrepareForUpdate: func(_ context.Context, d, old daemonSet) {
+		Status: &kind.Subresource[daemonSet]{
+			Prepare: func(_ context.Context, d, old daemonSet) {
 				setTemplateGeneration(d, templateGeneration(old))
 			},
-			ValidateUpdate: validateDaemonSetStatus,
+			Validate: validateDaemonSetStatus,
 		},
 	}
 }
@@ -120,8 +120,7 @@ func validateDaemonSet(o podspec.Options, d, old daemonSet) field.ErrorList {
 		errs = check.Immutable(s.Selector, old.Spec.Selector, path.Child("selector"))
 	}
 	errs = append(errs, metavalidation.ValidateLabelSelector(s.Selector,
-		metavalidation.LabelSelectorValidationOptions{},
-		path.Child("selector"))...)
+		metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 	if selector, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil {
 		errs = append(errs, workload.Selected(selector, &s.Template, path.Child("template"))...)
 	}

@@ -22,29 +22,30 @@ import (
 
 // deploymentKind declares the Deployment; o says what its pods may be.
 func deploymentKind(o podspec.Options) kind.Kind[*appsv1.Deployment] {
-	return kind.Kind[*appsv1.Deployment]{
+	type deployment = *appsv1.Deployment
+	return kind.Kind[deployment]{
 		Hub: gvk("Deployment"), Namespaced: true,
-		Representation: kind.Typed[*appsv1.Deployment]{Former: formerDeployments(),
-			MetadataOnUpdate: kind.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
-		Names: kind.Names{Plural: "deployments", ShortNames: []string{"deploy"}, Categories: []string{"all"}},
-		Write: kind.Write[*appsv1.Deployment]{
+		Representation: kind.Typed[deployment]{Former: formerDeployments(),
+			MetadataOnUpdate: kind.MetadataChange, Bookmark: func(d deployment) { d.Spec.Replicas = new(int32) }},
+		Names: kind.Names{ShortNames: []string{"deploy"}, Categories: []string{"all"}},
+		Write: kind.Write[deployment]{
 			Default:          defaultDeployment,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
-			Changed: func(d, old *appsv1.Deployment) bool {
+			Changed: func(d, old deployment) bool {
 				return check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations)
 			},
 			Validate:  workload.Validate(o, validateDeployment),
 			Immutable: []string{"spec.selector"},
-			Warnings:  workload.Warnings[*appsv1.Deployment],
+			Warnings:  workload.Warnings[deployment],
 		},
-		Show: kind.Show[*appsv1.Deployment]{Columns: workload.Columns[*appsv1.Deployment]([]kind.Column{
+		Show: kind.Show[deployment]{Columns: workload.Columns[deployment]([]kind.Column{
 			show.Cell("Ready", "Number of the pod with ready state", deploymentReady),
 			show.AsText(show.Field("Up-to-date", "status.updatedReplicas")),
 			show.AsText(show.Field("Available", "status.availableReplicas")),
-		}, show.Cell("Selector", show.Doc(appsv1.DeploymentSpec{}, "selector"), deploymentSelector))},
-		Status: &kind.StatusSubresource[*appsv1.Deployment]{Preserves: []string{"metadata.labels"},
-			ValidateUpdate: validateDeploymentStatus},
-		Scale: kind.ScaleOf[*appsv1.Deployment](),
+		}, show.Cell("Selector", ".spec.selector", deploymentSelector))},
+		Status: &kind.Subresource[deployment]{Preserves: []string{"metadata.labels"},
+			Validate: validateDeploymentStatus},
+		Scale: kind.ScaleOf[deployment](),
 	}
 }
 
@@ -129,10 +130,9 @@ func validateRollingUpdate(r *appsv1.RollingUpdateDeployment, path *field.Path) 
 
 func validateDeploymentStatus(_ context.Context, d, old *appsv1.Deployment) field.ErrorList {
 	s, path := &d.Status, field.NewPath("status")
-	errs := workload.Counts(path,
-		workload.Count("observedGeneration", s.ObservedGeneration), workload.Count("replicas", s.Replicas),
-		workload.Count("updatedReplicas", s.UpdatedReplicas), workload.Count("readyReplicas", s.ReadyReplicas),
-		workload.Count("availableReplicas", s.AvailableReplicas),
+	errs := workload.Counts(path, workload.Count("observedGeneration", s.ObservedGeneration),
+		workload.Count("replicas", s.Replicas), workload.Count("updatedReplicas", s.UpdatedReplicas),
+		workload.Count("readyReplicas", s.ReadyReplicas), workload.Count("availableReplicas", s.AvailableReplicas),
 		workload.Count("unavailableReplicas", s.UnavailableReplicas))
 	errs = append(errs, check.NonNegativePtr(s.TerminatingReplicas, path.Child("terminatingReplicas"))...)
 	errs = append(errs, check.NonNegativePtr(s.CollisionCount, path.Child("collisionCount"))...)

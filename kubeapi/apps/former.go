@@ -18,8 +18,8 @@ import (
 // stored.
 
 const (
-	appsBeta1  = "apps/v1beta1"
-	appsBeta2  = "apps/v1beta2"
+	appsBeta1  = "v1beta1"
+	appsBeta2  = "v1beta2"
 	extensions = "extensions/v1beta1"
 
 	// rollbackAnnotation keeps what the betas had a field for.
@@ -27,54 +27,46 @@ const (
 )
 
 func formerDeployments() []kind.Version[*appsv1.Deployment] {
-	return append(kind.SameFields[*appsv1.Deployment]("Deployment", appsBeta2),
-		kind.VersionOf(appsv1beta1.SchemeGroupVersion.WithKind("Deployment"),
-			func(old *appsv1beta1.Deployment) (*appsv1.Deployment, error) {
-				out := &appsv1.Deployment{}
-				err := kind.CopyFields(old, out)
+	return append(kind.SameFields[*appsv1.Deployment](appsBeta2),
+		kind.SimilarFields(appsv1beta1.SchemeGroupVersion, func(old *appsv1beta1.Deployment, d *appsv1.Deployment) error {
+			if r := old.Spec.RollbackTo; r != nil {
+				annotate(d, rollbackAnnotation, r.Revision)
+			}
+			selectTemplate(&d.Spec.Selector, &d.Spec.Template)
+			return nil
+		}, nil),
+		kind.SimilarFields(extensionsv1beta1.SchemeGroupVersion,
+			func(old *extensionsv1beta1.Deployment, d *appsv1.Deployment) error {
 				if r := old.Spec.RollbackTo; r != nil {
-					annotate(out, rollbackAnnotation, r.Revision)
+					annotate(d, rollbackAnnotation, r.Revision)
 				}
-				selectTemplate(&out.Spec.Selector, &out.Spec.Template)
-				return out, err
-			}, nil),
-		kind.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("Deployment"),
-			func(old *extensionsv1beta1.Deployment) (*appsv1.Deployment, error) {
-				out := &appsv1.Deployment{}
-				err := kind.CopyFields(old, out)
-				if r := old.Spec.RollbackTo; r != nil {
-					annotate(out, rollbackAnnotation, r.Revision)
-				}
-				selectTemplate(&out.Spec.Selector, &out.Spec.Template)
-				return out, err
+				selectTemplate(&d.Spec.Selector, &d.Spec.Template)
+				return nil
 			}, nil))
 }
 
 func formerDaemonSets() []kind.Version[*appsv1.DaemonSet] {
-	return append(kind.SameFields[*appsv1.DaemonSet]("DaemonSet", appsBeta2),
-		kind.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("DaemonSet"),
-			func(old *extensionsv1beta1.DaemonSet) (*appsv1.DaemonSet, error) {
-				out := &appsv1.DaemonSet{}
-				err := kind.CopyFields(old, out)
-				if g := old.Spec.TemplateGeneration; g != 0 {
-					annotate(out, appsv1.DeprecatedTemplateGeneration, g)
-				}
-				selectTemplate(&out.Spec.Selector, &out.Spec.Template)
-				if out.Spec.UpdateStrategy.Type == "" {
-					out.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
-				}
-				return out, err
-			}, nil))
+	return append(kind.SameFields[*appsv1.DaemonSet](appsBeta2), kind.SimilarFields(extensionsv1beta1.SchemeGroupVersion,
+		func(old *extensionsv1beta1.DaemonSet, d *appsv1.DaemonSet) error {
+			if g := old.Spec.TemplateGeneration; g != 0 {
+				annotate(d, appsv1.DeprecatedTemplateGeneration, g)
+			}
+			selectTemplate(&d.Spec.Selector, &d.Spec.Template)
+			if d.Spec.UpdateStrategy.Type == "" {
+				d.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
+			}
+			return nil
+		}, nil))
 }
 
 func formerReplicaSets() []kind.Version[*appsv1.ReplicaSet] {
-	out := kind.SameFields[*appsv1.ReplicaSet]("ReplicaSet", appsBeta2, extensions)
+	out := kind.SameFields[*appsv1.ReplicaSet](appsBeta2, extensions)
 	out[1].Default = kind.DefaultOf(func(r *appsv1.ReplicaSet) { selectTemplate(&r.Spec.Selector, &r.Spec.Template) })
 	return out
 }
 
 func formerStatefulSets() []kind.Version[*appsv1.StatefulSet] {
-	out := kind.SameFields[*appsv1.StatefulSet]("StatefulSet", appsBeta2, appsBeta1)
+	out := kind.SameFields[*appsv1.StatefulSet](appsBeta2, appsBeta1)
 	out[1].Default = kind.DefaultOf(func(s *appsv1.StatefulSet) {
 		selectTemplate(&s.Spec.Selector, &s.Spec.Template)
 		if s.Spec.UpdateStrategy.Type == "" {

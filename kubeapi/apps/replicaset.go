@@ -16,27 +16,28 @@ import (
 
 // replicaSetKind declares the ReplicaSet; o says what its pods may be.
 func replicaSetKind(o podspec.Options) kind.Kind[*appsv1.ReplicaSet] {
-	return kind.Kind[*appsv1.ReplicaSet]{
+	type replicaSet = *appsv1.ReplicaSet
+	return kind.Kind[replicaSet]{
 		Hub: gvk("ReplicaSet"), Namespaced: true,
-		Representation: kind.Typed[*appsv1.ReplicaSet]{Former: formerReplicaSets(),
-			MetadataOnUpdate: kind.MetadataChange, Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) }},
-		Names: kind.Names{Plural: "replicasets", ShortNames: []string{"rs"}, Categories: []string{"all"}},
-		Write: kind.Write[*appsv1.ReplicaSet]{
-			Default: func(r *appsv1.ReplicaSet) {
+		Representation: kind.Typed[replicaSet]{Former: formerReplicaSets(),
+			MetadataOnUpdate: kind.MetadataChange, Bookmark: func(r replicaSet) { r.Spec.Replicas = new(int32) }},
+		Names: kind.Names{ShortNames: []string{"rs"}, Categories: []string{"all"}},
+		Write: kind.Write[replicaSet]{
+			Default: func(r replicaSet) {
 				podspec.Default(&r.Spec.Template)
 				defaults.Set(&r.Spec.Replicas, 1)
 			},
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate:  workload.Validate(o, validateReplicaSet),
 			Immutable: []string{"spec.selector"},
-			Warnings:  workload.Warnings[*appsv1.ReplicaSet],
+			Warnings:  workload.Warnings[replicaSet],
 		},
-		Show: kind.Show[*appsv1.ReplicaSet]{Columns: workload.Columns[*appsv1.ReplicaSet]([]kind.Column{
+		Show: kind.Show[replicaSet]{Columns: workload.Columns[replicaSet]([]kind.Column{
 			show.Field("Desired", "spec.replicas"), show.Field("Current", "status.replicas"),
 			show.Field("Ready", "status.readyReplicas"),
 		}, show.Field("Selector", "spec.selector"))},
-		Status: &kind.StatusSubresource[*appsv1.ReplicaSet]{ValidateUpdate: validateReplicaSetStatus},
-		Scale:  kind.ScaleOf[*appsv1.ReplicaSet](),
+		Status: &kind.Subresource[replicaSet]{Validate: validateReplicaSetStatus},
+		Scale:  kind.ScaleOf[replicaSet](),
 	}
 }
 

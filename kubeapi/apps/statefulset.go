@@ -31,18 +31,19 @@ type statefulSetGates struct {
 
 // statefulSetKind declares the StatefulSet; o says what its pods may be.
 func statefulSetKind(o podspec.Options, gates statefulSetGates) kind.Kind[*appsv1.StatefulSet] {
+	type statefulSet = *appsv1.StatefulSet
 	o.AnyHostname = true // its pods are named after the set
-	return kind.Kind[*appsv1.StatefulSet]{
+	return kind.Kind[statefulSet]{
 		Hub: gvk("StatefulSet"), Namespaced: true,
-		Representation: kind.Typed[*appsv1.StatefulSet]{
+		Representation: kind.Typed[statefulSet]{
 			Former:           formerStatefulSets(),
 			MetadataOnUpdate: kind.MetadataChange,
-			Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
+			Bookmark:         func(s statefulSet) { s.Spec.Replicas = new(int32) },
 			// Claim templates show their kind, which storage does not keep.
 		},
-		Names: kind.Names{Plural: "statefulsets", ShortNames: []string{"sts"}, Categories: []string{"all"}},
-		Write: kind.Write[*appsv1.StatefulSet]{
-			Default:      func(s *appsv1.StatefulSet) { defaultStatefulSet(s, gates.parallel) },
+		Names: kind.Names{ShortNames: []string{"sts"}, Categories: []string{"all"}},
+		Write: kind.Write[statefulSet]{
+			Default:      func(s statefulSet) { defaultStatefulSet(s, gates.parallel) },
 			ValidateName: validation.NameIsDNSLabel,
 			Immutable: []string{"spec.selector", "spec.volumeClaimTemplates", "spec.serviceName",
 				"spec.podManagementPolicy"},
@@ -50,10 +51,10 @@ func statefulSetKind(o podspec.Options, gates statefulSetGates) kind.Kind[*appsv
 			Validate: workload.Validate(o, gates.validate),
 			Warnings: statefulSetWarnings,
 		},
-		Show: kind.Show[*appsv1.StatefulSet]{Columns: workload.Columns[*appsv1.StatefulSet]([]kind.Column{
+		Show: kind.Show[statefulSet]{Columns: workload.Columns[statefulSet]([]kind.Column{
 			show.Cell("Ready", "Number of the pod with ready state", statefulSetReady)})},
-		Status: &kind.StatusSubresource[*appsv1.StatefulSet]{ValidateUpdate: validateStatefulSetStatus},
-		Scale:  kind.ScaleOf[*appsv1.StatefulSet](),
+		Status: &kind.Subresource[statefulSet]{Validate: validateStatefulSetStatus},
+		Scale:  kind.ScaleOf[statefulSet](),
 	}
 }
 

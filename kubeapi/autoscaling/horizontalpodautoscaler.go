@@ -22,7 +22,7 @@ type autoscaler = autoscalingv2.HorizontalPodAutoscaler
 // autoscalerKind declares autoscalers, whose minReplicas are at least least; counted says that they have generations.
 func autoscalerKind(least int32, counted bool) kind.Kind[*autoscaler] {
 	v1, v2 := autoscalingv1.SchemeGroupVersion, autoscalingv2.SchemeGroupVersion
-	former := kind.VersionOf(v1.WithKind("HorizontalPodAutoscaler"), toV2, toV1)
+	former := kind.VersionOf(v1, toV2, toV1)
 	former.Default, former.OwnDefaults = defaultV1, true
 	return kind.Kind[*autoscaler]{
 		Hub: v2.WithKind("HorizontalPodAutoscaler"), Namespaced: true,
@@ -30,7 +30,7 @@ func autoscalerKind(least int32, counted bool) kind.Kind[*autoscaler] {
 			MetadataOnUpdate: kind.MetadataChange, LateDefaults: true,
 			Versions: []kind.Version[*autoscaler]{former},
 		},
-		Names: kind.Names{Plural: "horizontalpodautoscalers", ShortNames: []string{"hpa"}, Categories: []string{"all"}},
+		Names: kind.Names{ShortNames: []string{"hpa"}, Categories: []string{"all"}},
 		Write: kind.Write[*autoscaler]{
 			Default:          defaultAutoscaler,
 			CountsGeneration: counted,
@@ -39,12 +39,12 @@ func autoscalerKind(least int32, counted bool) kind.Kind[*autoscaler] {
 			AllowUnconditionalUpdate: true,
 		},
 		Show: kind.Show[*autoscaler]{Columns: show.Columns(
-			show.Cell("Reference", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "scaleTargetRef"), reference),
-			show.Cell("Targets", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "metrics"), targets),
-			show.Cell("MinPods", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "minReplicas"), minimum),
+			show.Cell("Reference", ".spec.scaleTargetRef", reference),
+			show.Cell("Targets", ".spec.metrics", targets),
+			show.Cell("MinPods", ".spec.minReplicas", minimum),
 			show.AsText(show.Field("MaxPods", "spec.maxReplicas")),
 			show.AsText(show.Field("Replicas", "status.currentReplicas")))},
-		Status: &kind.StatusSubresource[*autoscaler]{ValidateUpdate: kind.Whole(validateStatus)},
+		Status: &kind.Subresource[*autoscaler]{Validate: kind.Whole(validateStatus)},
 	}
 }
 

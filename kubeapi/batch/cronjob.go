@@ -28,27 +28,27 @@ const zoneInSchedule = "cannot use TZ or CRON_TZ in schedule, use timeZone field
 
 // cronJobKind declares the CronJob; o says what its pods may be.
 func cronJobKind(o podspec.Options) kind.Kind[*batchv1.CronJob] {
-	return kind.Kind[*batchv1.CronJob]{
+	type cronJob = *batchv1.CronJob
+	return kind.Kind[cronJob]{
 		Hub: gvk("CronJob"), Namespaced: true,
-		Representation: kind.Typed[*batchv1.CronJob]{Former: kind.SameFields[*batchv1.CronJob]("CronJob",
-			"batch/v1beta1"), MetadataOnUpdate: kind.MetadataChange, MetadataOnStatus: kind.MetadataOnce},
-		Names: kind.Names{Plural: "cronjobs", ShortNames: []string{"cj"}, Categories: []string{"all"}},
-		Write: kind.Write[*batchv1.CronJob]{
+		Representation: kind.Typed[cronJob]{Former: kind.SameFields[cronJob]("v1beta1"),
+			MetadataOnUpdate: kind.MetadataChange, MetadataOnStatus: kind.MetadataOnce},
+		Names: kind.Names{ShortNames: []string{"cj"}, Categories: []string{"all"}},
+		Write: kind.Write[cronJob]{
 			Default:          defaultCronJob,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: workload.Validate(o, validateCronJob),
 			Warnings: cronJobWarnings,
 		},
-		Show: kind.Show[*batchv1.CronJob]{
-			Columns: workload.Columns[*batchv1.CronJob]([]kind.Column{show.Field("Schedule", "spec.schedule"),
-				show.Text("Timezone", show.Doc(batchv1.CronJobSpec{}, "timeZone")),
-				{Name: "Suspend", Type: "boolean", Description: show.Doc(batchv1.CronJobSpec{}, "suspend")},
+		Show: kind.Show[cronJob]{
+			Columns: workload.Columns[cronJob]([]kind.Column{show.Field("Schedule", "spec.schedule"),
+				show.FieldOr("Timezone", "spec.timeZone", show.None),
+				{Name: "Suspend", Type: "boolean", Description: ".spec.suspend", Cell: suspended},
 				show.Field("Active", "status.active"),
-				show.Text("Last Schedule", show.Doc(batchv1.CronJobStatus{}, "lastScheduleTime")),
+				show.FieldOr("Last Schedule", "status.lastScheduleTime", show.None),
 			}, show.Field("Selector", "spec.jobTemplate.spec.selector")),
-			Cells: cronJobCells,
 		},
-		Status: &kind.StatusSubresource[*batchv1.CronJob]{},
+		Status: &kind.Subresource[cronJob]{},
 	}
 }
 
@@ -156,19 +156,13 @@ func cronJobWarnings(_ context.Context, c, old *batchv1.CronJob) []string {
 	return warnings
 }
 
-func cronJobCells(c *batchv1.CronJob, since func(metav1.Time) string) []any {
-	last, zone, suspend := "<none>", "<none>", "False"
-	if t := c.Status.LastScheduleTime; t != nil {
-		last = since(*t)
+func suspended(obj any, _ func(metav1.Time) string) any {
+	switch s := obj.(*batchv1.CronJob).Spec.Suspend; {
+	case s == nil:
+		return "<unset>"
+	case *s:
+		return "True"
+	default:
+		return "False"
 	}
-	if z := c.Spec.TimeZone; z != nil {
-		zone = *z
-	}
-	switch {
-	case c.Spec.Suspend == nil:
-		suspend = "<unset>"
-	case *c.Spec.Suspend:
-		suspend = "True"
-	}
-	return []any{zone, suspend, last}
 }

@@ -30,32 +30,32 @@ const (
 
 // jobKind declares the Job; o says what its pods may be.
 func jobKind(o podspec.Options) kind.Kind[*batchv1.Job] {
-	return kind.Kind[*batchv1.Job]{
+	type job = *batchv1.Job
+	return kind.Kind[job]{
 		Hub: gvk("Job"), Namespaced: true,
 		// kube-apiserver generates labels of the template after it has set defaults, and stores the job without its own.
-		Representation: kind.Typed[*batchv1.Job]{MetadataOnUpdate: kind.MetadataChange, LateDefaults: true,
-			OnRead: kind.OnRead[*batchv1.Job]{Fields: []string{"metadata.labels"}}},
-		Names: kind.Names{Plural: "jobs", Categories: []string{"all"}},
-		Write: kind.Write[*batchv1.Job]{
+		Representation: kind.Typed[job]{MetadataOnUpdate: kind.MetadataChange, LateDefaults: true,
+			OnRead: kind.OnRead[job]{Fields: []string{"metadata.labels"}}},
+		Names: kind.Names{Categories: []string{"all"}},
+		Write: kind.Write[job]{
 			Default:                  defaultJob,
 			AllowUnconditionalUpdate: true, CountsGeneration: true,
 			PrepareForCreate: prepareJob,
 			Validate:         workload.Validate(o, validateJob),
 			Warnings:         jobWarnings,
 		},
-		Delete: kind.Delete[*batchv1.Job]{Warnings: warnOfOrphans, GarbageCollection: kind.OrphanDependents},
-		Show: kind.Show[*batchv1.Job]{
-			Columns: workload.Columns[*batchv1.Job]([]kind.Column{show.Cell("Status", "Status of the job.", jobState),
-				show.Cell("Completions", show.Doc(batchv1.JobStatus{}, "succeeded"), jobCompletions),
+		Delete: kind.Delete[job]{Warnings: warnOfOrphans, GarbageCollection: kind.OrphanDependents},
+		Show: kind.Show[job]{
+			Columns: workload.Columns[job]([]kind.Column{show.Cell("Status", "Status of the job.", jobState),
+				show.Cell("Completions", ".status.succeeded", jobCompletions),
 				show.Text("Duration", "Time required to complete the job.")}, show.Field("Selector", "spec.selector")),
 			Cells: jobDuration,
 		},
-		Select: kind.Select[*batchv1.Job]{
-			Fields: []kind.SelectableField[*batchv1.Job]{{Path: "status.successful",
-				Reads: []string{"status.succeeded"}}},
+		Select: kind.Select[job]{
+			Fields:  []kind.SelectableField[job]{{Path: "status.successful", Reads: []string{"status.succeeded"}}},
 			Unknown: "field label %q not supported for Job",
 		},
-		Status: &kind.StatusSubresource[*batchv1.Job]{ValidateUpdate: validateJobStatusUpdate},
+		Status: &kind.Subresource[job]{Validate: validateJobStatusUpdate},
 	}
 }
 

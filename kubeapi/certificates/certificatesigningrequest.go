@@ -18,10 +18,11 @@ import (
 )
 
 func signingRequestKind(issued *requestMetrics) kind.Kind[*csr] {
+	spec := certificatesv1beta1.CertificateSigningRequestSpec{}
 	return kind.Kind[*csr]{
 		Hub:            v1.WithKind("CertificateSigningRequest"),
 		Representation: kind.Typed[*csr]{Former: formerRequests(), MetadataOnStatus: kind.MetadataWhole},
-		Names:          kind.Names{Plural: "certificatesigningrequests", ShortNames: []string{"csr"}},
+		Names:          kind.Names{ShortNames: []string{"csr"}},
 		Write: kind.Write[*csr]{
 			ValidateName:             func(string, bool) []string { return nil },
 			PrepareForCreate:         prepareCreate,
@@ -30,27 +31,24 @@ func signingRequestKind(issued *requestMetrics) kind.Kind[*csr] {
 			AllowUnconditionalUpdate: true,
 		},
 		Show: kind.Show[*csr]{
-			Columns: []kind.Column{
-				show.Name(), show.Age(), show.Text("SignerName",
-					show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "signerName")),
-				show.Text("Requestor", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "request")),
-				show.Text("RequestedDuration", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "expirationSeconds")),
-				show.Text("Condition", show.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions")),
-			},
-			Cells: cells,
+			Columns: []kind.Column{show.Name(), show.Age(),
+				show.FieldOr("SignerName", "spec.signerName", show.None, show.Doc(spec, "signerName")),
+				show.Field("Requestor", "spec.username", show.Doc(spec, "request")),
+				show.Cell("RequestedDuration", ".spec.expirationSeconds", requestedDuration),
+				show.Cell("Condition", show.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions"), state)},
 		},
 		Select: kind.Select[*csr]{Fields: kind.Fields[*csr]("spec.signerName")},
-		Status: &kind.StatusSubresource[*csr]{
-			PrepareForUpdate: prepareStatus,
-			BeginUpdate:      countIssued(issued),
-			ValidateUpdate:   validateStatusUpdate,
-			Resets:           []string{"status.conditions"},
+		Status: &kind.Subresource[*csr]{
+			Prepare:  prepareStatus,
+			Begin:    countIssued(issued),
+			Validate: validateStatusUpdate,
+			Resets:   []string{"status.conditions"},
 		},
 		// Approvers write conditions and nothing else.
-		Subresources: map[string]*kind.UpdateSubresource[*csr]{"approval": {
-			Preserves: []string{"spec", "status.certificate"}, PrepareForUpdate: stamp,
-			ValidateUpdate: func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
-			NoTable:        true,
+		Subresources: map[string]*kind.Subresource[*csr]{"approval": {
+			Preserves: []string{"spec", "status.certificate"}, Prepare: stamp,
+			Validate: func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
+			NoTable:  true,
 		}},
 	}
 }
@@ -115,15 +113,11 @@ func stamp(_ context.Context, r, old *csr) {
 	}
 }
 
-func cells(r *csr, since func(metav1.Time) string) []any {
-	signer, requested := "<none>", "<none>"
-	if r.Spec.SignerName != "" {
-		signer = r.Spec.SignerName
-	}
+func requestedDuration(r *csr) string {
 	if s := r.Spec.ExpirationSeconds; s != nil {
-		requested = duration.HumanDuration(time.Duration(*s) * time.Second)
+		return duration.HumanDuration(time.Duration(*s) * time.Second)
 	}
-	return []any{r.Name, since(r.CreationTimestamp), signer, r.Spec.Username, requested, state(r)}
+	return show.None
 }
 
 func state(r *csr) string {

@@ -17,24 +17,22 @@ import (
 
 const (
 	gateTrustBundle = "ClusterTrustBundle"
-	beta1           = "certificates.k8s.io/v1beta1"
+	beta1           = "v1beta1"
 	maxTrustBundle  = 1 << 20
 )
 
 func trustBundleKind() kind.Kind[*certificatesv1.ClusterTrustBundle] {
 	type bundle = *certificatesv1.ClusterTrustBundle
 	return kind.Kind[bundle]{
-		Hub: certificatesv1.SchemeGroupVersion.WithKind("ClusterTrustBundle"),
-		Representation: kind.Typed[bundle]{Versions: kind.SameFields[bundle]("ClusterTrustBundle", beta1,
-			"certificates.k8s.io/v1alpha1")},
-		Names: kind.Names{Plural: "clustertrustbundles"},
+		Hub:            certificatesv1.SchemeGroupVersion.WithKind("ClusterTrustBundle"),
+		Representation: kind.Typed[bundle]{Versions: kind.SameFields[bundle](beta1, "v1alpha1")},
 		Write: kind.Write[bundle]{
 			ValidateName: func(string, bool) []string { return nil }, // depends on the signer
 			Validate:     kind.Whole(validateBundle),
 			Immutable:    []string{"spec.signerName"},
 		},
 		Show: kind.Show[bundle]{Columns: []kind.Column{show.Name(),
-			show.Cell("SignerName", show.Doc(certificatesv1.ClusterTrustBundleSpec{}, "signerName"), signer)}},
+			show.FieldOr("SignerName", "spec.signerName", show.None)}},
 		Select: kind.Select[bundle]{Fields: kind.Fields[bundle]("spec.signerName")},
 	}
 }
@@ -55,8 +53,6 @@ func bundleName(signer, name string, prefix bool) []string {
 	}
 	return validation.NameIsDNSSubdomain(rest, prefix)
 }
-
-func signer(b *certificatesv1.ClusterTrustBundle) string { return show.OrNone(b.Spec.SignerName) }
 
 func validateBundle(b *certificatesv1.ClusterTrustBundle) field.ErrorList {
 	var errs field.ErrorList

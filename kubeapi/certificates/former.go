@@ -9,7 +9,7 @@ import (
 
 // formerRequests are the requests of the beta, which could leave out more.
 func formerRequests() []kind.Version[*csr] {
-	out := kind.SameFields[*csr]("CertificateSigningRequest", "certificates.k8s.io/v1beta1")
+	out := kind.SameFields[*csr]("v1beta1")
 	out[0].Default = kind.DefaultOf(func(r *csr) {
 		if r.Spec.SignerName == "" {
 			r.Spec.SignerName = legacySigner

@@ -27,10 +27,10 @@ func podRequestKind() kind.Kind[*podRequest] {
 	gv := certificatesv1beta1.SchemeGroupVersion
 	return kind.Kind[*podRequest]{
 		Hub: gv.WithKind("PodCertificateRequest"), Namespaced: true,
+		// v1 lacks the fields that the stub replaces.
 		Representation: kind.Typed[*podRequest]{MetadataOnUpdate: kind.MetadataChange, Versions: []kind.Version[*podRequest]{
-			kind.VersionOf(v1.WithKind("PodCertificateRequest"), podRequestFromV1, podRequestToV1),
+			kind.SimilarFields(v1, nil, func(*podRequest, *certificatesv1.PodCertificateRequest) error { return nil }),
 		}},
-		Names: kind.Names{Plural: "podcertificaterequests"},
 		Write: kind.Write[*podRequest]{
 			Default:   func(r *podRequest) { defaults.Set(&r.Spec.MaxExpirationSeconds, dayOfSeconds) },
 			Validate:  kind.OnCreate(validatePodRequest),
@@ -45,20 +45,8 @@ func podRequestKind() kind.Kind[*podRequest] {
 		}},
 		Select: kind.Select[*podRequest]{AnyNamespace: true,
 			Fields: kind.Fields[*podRequest]("spec.signerName", "spec.podName", "spec.nodeName")},
-		Status: &kind.StatusSubresource[*podRequest]{Metadata: kind.ClientMetadata,
-			ValidateUpdate: validatePodRequestStatus},
+		Status: &kind.Subresource[*podRequest]{Metadata: kind.ClientMetadata, Validate: validatePodRequestStatus},
 	}
-}
-
-// podRequestFromV1 and podRequestToV1 convert: v1 has the fields of v1beta1 without those that the stub replaces.
-func podRequestFromV1(from *certificatesv1.PodCertificateRequest) (*podRequest, error) {
-	to := &podRequest{}
-	return to, kind.CopyFields(from, to)
-}
-
-func podRequestToV1(from *podRequest) (*certificatesv1.PodCertificateRequest, error) {
-	to := &certificatesv1.PodCertificateRequest{}
-	return to, kind.CopyFields(from, to)
 }
 
 func podRequestState(r *podRequest) string {

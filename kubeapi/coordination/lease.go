@@ -15,9 +15,8 @@ func leaseKind() kind.Kind[*coordinationv1.Lease] {
 	type lease = *coordinationv1.Lease
 	return kind.Kind[lease]{
 		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Namespaced: true,
-		Representation: kind.Typed[lease]{Former: kind.SameFields[lease]("Lease", "coordination.k8s.io/v1beta1"),
+		Representation: kind.Typed[lease]{Former: kind.SameFields[lease]("v1beta1"),
 			MetadataOnUpdate: kind.MetadataChange, AnyFinalizer: true},
-		Names: kind.Names{Plural: "leases"},
 		Write: kind.Write[lease]{
 			AllowCreateOnUpdate: true,
 			Validate:            kind.Whole(validateLease),

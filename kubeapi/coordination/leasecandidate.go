@@ -15,9 +15,7 @@ func candidateKind() kind.Kind[*coordinationv1beta1.LeaseCandidate] {
 	type candidate = *coordinationv1beta1.LeaseCandidate
 	return kind.Kind[candidate]{
 		Hub: coordinationv1beta1.SchemeGroupVersion.WithKind("LeaseCandidate"), Namespaced: true,
-		Representation: kind.Typed[candidate]{AnyFinalizer: true,
-			Versions: kind.SameFields[candidate]("LeaseCandidate", "coordination.k8s.io/v1alpha2")},
-		Names: kind.Names{Plural: "leasecandidates"},
+		Representation: kind.Typed[candidate]{AnyFinalizer: true, Versions: kind.SameFields[candidate]("v1alpha2")},
 		Write: kind.Write[candidate]{
 			AllowCreateOnUpdate: true,
 			ValidateName:        func(name string, _ bool) []string { return utilvalidation.IsConfigMapKey(name) },

@@ -15,15 +15,15 @@ import (
 
 // configMapKind declares config maps.
 func configMapKind() kind.Kind[*corev1.ConfigMap] {
-	return kind.Kind[*corev1.ConfigMap]{
+	type configMap = *corev1.ConfigMap
+	return kind.Kind[configMap]{
 		Hub: gvk("ConfigMap"), Namespaced: true,
-		Names: kind.Names{Plural: "configmaps", ShortNames: []string{"cm"}},
-		Write: kind.Write[*corev1.ConfigMap]{
+		Names: kind.Names{ShortNames: []string{"cm"}},
+		Write: kind.Write[configMap]{
 			AllowUnconditionalUpdate: true,
 			Validate:                 validateConfigMap,
 		},
-		Show: kind.Show[*corev1.ConfigMap]{
-			Columns: show.Columns(show.AsText(show.Cell("Data", show.Doc(corev1.ConfigMap{}, "data"), countData)))},
+		Show: kind.Show[configMap]{Columns: show.Columns(show.AsText(show.Cell("Data", ".data", countData)))},
 	}
 }
 

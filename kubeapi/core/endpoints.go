@@ -18,13 +18,14 @@ import (
 
 // endpointsKind declares endpoints.
 func endpointsKind(a check.Addresses) kind.Kind[*corev1.Endpoints] {
-	return kind.Kind[*corev1.Endpoints]{
+	type endpoints = *corev1.Endpoints
+	return kind.Kind[endpoints]{
 		Hub: gvk("Endpoints"), Namespaced: true,
 		Prefix: "services/endpoints",
-		Names:  kind.Names{Plural: "endpoints", ShortNames: []string{"ep"}},
-		Write: kind.Write[*corev1.Endpoints]{
+		Names:  kind.Names{ShortNames: []string{"ep"}},
+		Write: kind.Write[endpoints]{
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
-			Default: func(e *corev1.Endpoints) {
+			Default: func(e endpoints) {
 				for i := range e.Subsets {
 					for j := range e.Subsets[i].Ports {
 						if p := &e.Subsets[i].Ports[j]; p.Protocol == "" {
@@ -33,11 +34,10 @@ func endpointsKind(a check.Addresses) kind.Kind[*corev1.Endpoints] {
 					}
 				}
 			},
-			Validate: kind.Whole(func(e *corev1.Endpoints) field.ErrorList { return validateEndpoints(e, a) }),
+			Validate: kind.Whole(func(e endpoints) field.ErrorList { return validateEndpoints(e, a) }),
 			Warnings: endpointsWarnings,
 		},
-		Show: kind.Show[*corev1.Endpoints]{
-			Columns: show.Columns(show.Cell("Endpoints", show.Doc(corev1.Endpoints{}, "subsets"), endpointsCell))},
+		Show:        kind.Show[endpoints]{Columns: show.Columns(show.Cell("Endpoints", ".subsets", endpointsCell))},
 		Deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 	}
 }

@@ -12,14 +12,15 @@ import (
 
 // limitRangeKind declares limit ranges.
 func limitRangeKind() kind.Kind[*corev1.LimitRange] {
-	return kind.Kind[*corev1.LimitRange]{
+	type limitRange = *corev1.LimitRange
+	return kind.Kind[limitRange]{
 		Hub: gvk("LimitRange"), Namespaced: true,
-		Representation: kind.Typed[*corev1.LimitRange]{MetadataOnUpdate: kind.MetadataCreate},
-		Names:          kind.Names{Plural: "limitranges", ShortNames: []string{"limits"}},
-		Write: kind.Write[*corev1.LimitRange]{
+		Representation: kind.Typed[limitRange]{MetadataOnUpdate: kind.MetadataCreate},
+		Names:          kind.Names{ShortNames: []string{"limits"}},
+		Write: kind.Write[limitRange]{
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 			Default: defaultLimitRange,
-			PrepareForCreate: func(_ context.Context, l *corev1.LimitRange) {
+			PrepareForCreate: func(_ context.Context, l limitRange) {
 				if l.Name == "" && l.GenerateName == "" {
 					l.Name = string(uuid.NewUUID())
 				}

@@ -16,46 +16,47 @@ import (
 // them, and whoever empties them takes its name from spec.finalizers through
 // the subresource finalize.
 func namespaceKind() kind.Kind[*corev1.Namespace] {
-	return kind.Kind[*corev1.Namespace]{
+	type namespace = *corev1.Namespace
+	return kind.Kind[namespace]{
 		Hub:   gvk("Namespace"),
-		Names: kind.Names{Plural: "namespaces", ShortNames: []string{"ns"}},
-		Write: kind.Write[*corev1.Namespace]{
+		Names: kind.Names{ShortNames: []string{"ns"}},
+		Write: kind.Write[namespace]{
 			ValidateName:             validation.NameIsDNSLabel,
 			AllowUnconditionalUpdate: true,
-			Default: func(n *corev1.Namespace) {
+			Default: func(n namespace) {
 				labelWithName(n)
 				if n.Status.Phase == "" {
 					n.Status.Phase = corev1.NamespaceActive
 				}
 			},
 			PrepareForCreate: prepareNamespace,
-			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) {
+			PrepareForUpdate: func(_ context.Context, n, old namespace) {
 				n.Spec.Finalizers = old.Spec.Finalizers
 			},
 			Validate: kind.OnCreate(validateNewNamespace),
 		},
-		Delete: kind.Delete[*corev1.Namespace]{
+		Delete: kind.Delete[namespace]{
 			ReturnsObject: true,
-			Mark: func(_ context.Context, n *corev1.Namespace) bool {
+			Mark: func(_ context.Context, n namespace) bool {
 				n.Status.Phase = corev1.NamespaceTerminating
 				return true
 			},
 			MarkPropagates: true,
-			Hold:           func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 },
+			Hold:           func(n namespace) bool { return len(n.Spec.Finalizers) > 0 },
 		},
-		Show: kind.Show[*corev1.Namespace]{
+		Show: kind.Show[namespace]{
 			Columns: show.Columns(show.Field("Status", "status.phase", "The status of the namespace"))},
-		Select:       kind.Select[*corev1.Namespace]{Fields: kind.Fields[*corev1.Namespace]("status.phase")},
+		Select:       kind.Select[namespace]{Fields: kind.Fields[namespace]("status.phase")},
 		Without:      []string{"deletecollection"},
-		Status:       &kind.StatusSubresource[*corev1.Namespace]{ValidateUpdate: kind.Whole(namespacePhase)},
-		Subresources: map[string]*kind.StatusSubresource[*corev1.Namespace]{"finalize": finalizeNamespace()},
+		Status:       &kind.Subresource[namespace]{Validate: kind.Whole(namespacePhase)},
+		Subresources: map[string]*kind.Subresource[namespace]{"finalize": finalizeNamespace()},
 	}
 }
 
 // finalizeNamespace is for whoever empties namespaces.
-func finalizeNamespace() *kind.StatusSubresource[*corev1.Namespace] {
-	return &kind.StatusSubresource[*corev1.Namespace]{
-		ValidateUpdate: func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList {
+func finalizeNamespace() *kind.Subresource[*corev1.Namespace] {
+	return &kind.Subresource[*corev1.Namespace]{
+		Validate: func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList {
 			return namespaceFinalizers(n, field.NewPath("spec", "finalizers").Index)
 		},
 		Preserves:  []string{"status"},

@@ -19,7 +19,7 @@ func nodeKind(a check.Addresses) kind.Kind[*corev1.Node] {
 	type node = *corev1.Node
 	return kind.Kind[node]{
 		Hub: gvk("Node"), Prefix: "minions",
-		Names: kind.Names{Plural: "nodes", ShortNames: []string{"no"}},
+		Names: kind.Names{ShortNames: []string{"no"}},
 		Write: kind.Write[node]{
 			AllowUnconditionalUpdate: true,
 			Default: func(n node) {
@@ -33,27 +33,25 @@ func nodeKind(a check.Addresses) kind.Kind[*corev1.Node] {
 			Status:           kind.StatusOnCreate,
 			PrepareForCreate: func(ctx context.Context, n node) { dropKubeletConfig(ctx, n, nil) },
 			PrepareForUpdate: dropKubeletConfig,
-			Validate: kind.Whole(func(n node) field.ErrorList { return validateNode(n, a) },
-				validateNodeUpdate),
-			Warnings: nodeWarnings,
+			Validate:         kind.Whole(func(n node) field.ErrorList { return validateNode(n, a) }, validateNodeUpdate),
+			Warnings:         nodeWarnings,
 		},
 		Show: kind.Show[node]{Columns: append(show.Columns(
 			show.Cell("Status", "The status of the node", nodeStatus),
 			show.Cell("Roles", "The roles of the node", nodeRoles)),
 			show.Field("Version", "status.nodeInfo.kubeletVersion"),
-			show.Wide(show.Text("Internal-IP", show.Doc(corev1.NodeStatus{}, "addresses"))),
-			show.Wide(show.Text("External-IP", show.Doc(corev1.NodeStatus{}, "addresses"))),
-			show.Wide(show.Text("OS-Image", show.Doc(corev1.NodeSystemInfo{}, "osImage"))),
-			show.Wide(show.Text("Kernel-Version", show.Doc(corev1.NodeSystemInfo{}, "kernelVersion"))),
-			show.Wide(show.Text("Container-Runtime", show.Doc(corev1.NodeSystemInfo{}, "containerRuntimeVersion")))),
-			Cells: nodeCells,
+			show.Wide(show.Cell("Internal-IP", ".status.addresses", nodeAddress(corev1.NodeInternalIP))),
+			show.Wide(show.Cell("External-IP", ".status.addresses", nodeAddress(corev1.NodeExternalIP))),
+			show.Wide(show.FieldOr("OS-Image", "status.nodeInfo.osImage", unknown)),
+			show.Wide(show.Cell("Kernel-Version", ".status.nodeInfo.kernelVersion", nodeKernel)),
+			show.Wide(show.FieldOr("Container-Runtime", "status.nodeInfo.containerRuntimeVersion", unknown))),
 		},
 		// What can be allocated is the capacity unless the kubelet reports it.
 		Representation: kind.Typed[node]{OnRead: kind.OnRead[node]{Fields: []string{"status.allocatable"}}},
 		Select:         kind.Select[node]{Fields: kind.Fields[node]("spec.unschedulable")},
-		Status: &kind.StatusSubresource[node]{
-			PrepareForUpdate: dropKubeletConfig,
-			ValidateUpdate:   func(_ context.Context, n, old node) field.ErrorList { return validateNodeUpdate(n, old) },
+		Status: &kind.Subresource[node]{
+			Prepare:  dropKubeletConfig,
+			Validate: func(_ context.Context, n, old node) field.ErrorList { return validateNodeUpdate(n, old) },
 		},
 	}
 }

@@ -5,16 +5,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"triplane.dev/kubeapi/show"
 )
 
-func nodeCells(n *corev1.Node, _ func(metav1.Time) string) []any {
-	return []any{
-		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP), orUnknown(n.Status.NodeInfo.OSImage),
-		nodeKernel(n), orUnknown(n.Status.NodeInfo.ContainerRuntimeVersion),
-	}
-}
+const unknown = "<unknown>"
 
 func nodeStatus(n *corev1.Node) string {
 	status := "Unknown"
@@ -42,20 +38,22 @@ func nodeRoles(n *corev1.Node) string {
 		}
 	}
 	if roles.Len() == 0 {
-		return "<none>"
+		return show.None
 	}
 	list := roles.UnsortedList()
 	sort.Strings(list)
 	return strings.Join(list, ",")
 }
 
-func nodeAddress(n *corev1.Node, t corev1.NodeAddressType) string {
-	for i := range n.Status.Addresses {
-		if n.Status.Addresses[i].Type == t {
-			return n.Status.Addresses[i].Address
+func nodeAddress(t corev1.NodeAddressType) func(*corev1.Node) string {
+	return func(n *corev1.Node) string {
+		for _, a := range n.Status.Addresses {
+			if a.Type == t {
+				return a.Address
+			}
 		}
+		return show.None
 	}
-	return "<none>"
 }
 
 func nodeKernel(n *corev1.Node) string {
@@ -65,12 +63,5 @@ func nodeKernel(n *corev1.Node) string {
 		}
 		return v
 	}
-	return "<unknown>"
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "<unknown>"
-	}
-	return s
+	return unknown
 }

@@ -21,34 +21,31 @@ func persistentVolumeKind(movable bool) kind.Kind[*corev1.PersistentVolume] {
 	return kind.Kind[pv]{
 		Hub:            gvk("PersistentVolume"),
 		Representation: kind.Typed[pv]{MetadataOnUpdate: kind.MetadataTwice},
-		Names:          kind.Names{Plural: "persistentvolumes", ShortNames: []string{"pv"}},
+		Names:          kind.Names{ShortNames: []string{"pv"}},
 		Write: kind.Write[pv]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultVolume,
 			PrepareForCreate:         prepareVolume,
-			Validate: func(_ context.Context, v, old pv) field.ErrorList {
-				if old == nil {
-					return validateVolume(v)
-				}
-				return validateVolumeUpdate(movable, v, old)
-			},
+			Validate: kind.OnCreate(validateVolume,
+				func(v, old pv) field.ErrorList { return validateVolumeUpdate(movable, v, old) }),
 			Warnings: func(_ context.Context, v, _ pv) []string { return podwarnings.PersistentVolume(v) },
 		},
 		Delete: kind.Delete[pv]{ReturnsObject: true},
 		Show: kind.Show[pv]{
 			Columns: append(show.Columns(
-				show.Text("Capacity", show.Doc(corev1.PersistentVolumeSpec{}, "capacity")),
-				show.Text("Access Modes", show.Doc(corev1.PersistentVolumeSpec{}, "accessModes")),
+				show.Text("Capacity", ".spec.capacity"),
+				show.Text("Access Modes", ".spec.accessModes"),
 				show.Field("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
-				show.Text("Status", show.Doc(corev1.PersistentVolumeStatus{}, "phase")),
-				show.Text("Claim", show.Doc(corev1.PersistentVolumeSpec{}, "claimRef")),
+				show.Text("Status", ".status.phase"),
+				show.Text("Claim", ".spec.claimRef"),
 				show.Text("StorageClass", "StorageClass of the pv"),
-				show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pv"),
+				show.FieldOr("VolumeAttributesClass", "spec.volumeAttributesClassName", show.Unset,
+					"VolumeAttributesClass of the pv"),
 				show.Field("Reason", "status.reason")),
-				show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeSpec{}, "volumeMode")))),
+				show.Wide(show.FieldOr("VolumeMode", "spec.volumeMode", show.Unset))),
 			Cells: volumeCells,
 		},
-		Status: &kind.StatusSubresource[pv]{PrepareForUpdate: keepTransition},
+		Status: &kind.Subresource[pv]{Prepare: keepTransition},
 	}
 }
 
@@ -94,9 +91,7 @@ func volumeCells(v *corev1.PersistentVolume, _ func(metav1.Time) string) []any {
 	}
 	capacity := v.Spec.Capacity[corev1.ResourceStorage]
 	return []any{
-		capacity.String(), accessModes(v.Spec.AccessModes), phase, claim,
-		classOf(v.Annotations, v.Spec.StorageClassName),
-		orUnset(v.Spec.VolumeAttributesClassName), volumeMode(v.Spec.VolumeMode),
+		capacity.String(), accessModes(v.Spec.AccessModes), phase, claim, classOf(v.Annotations, v.Spec.StorageClassName),
 	}
 }
 
@@ -105,18 +100,4 @@ func classOf(annotations map[string]string, name string) string {
 		return c
 	}
 	return name
-}
-
-func orUnset(s *string) string {
-	if s == nil {
-		return "<unset>"
-	}
-	return *s
-}
-
-func volumeMode(m *corev1.PersistentVolumeMode) string {
-	if m == nil {
-		return "<unset>"
-	}
-	return string(*m)
 }

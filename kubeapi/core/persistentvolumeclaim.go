@@ -22,7 +22,7 @@ func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 		Hub: gvk("PersistentVolumeClaim"), Namespaced: true,
 		Representation: kind.Typed[pvc]{LateDefaults: true,
 			OnRead: kind.OnRead[pvc]{Complete: func(c pvc) { copyDataSource(&c.Spec) }}},
-		Names: kind.Names{Plural: "persistentvolumeclaims", ShortNames: []string{"pvc"}},
+		Names: kind.Names{ShortNames: []string{"pvc"}},
 		Write: kind.Write[pvc]{
 			AllowUnconditionalUpdate: true,
 			Default: func(c pvc) {
@@ -43,16 +43,17 @@ func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 		Delete: kind.Delete[pvc]{ReturnsObject: true},
 		Show: kind.Show[pvc]{
 			Columns: append(show.Columns(
-				show.Text("Status", show.Doc(corev1.PersistentVolumeClaimStatus{}, "phase")),
+				show.Text("Status", ".status.phase"),
 				show.Field("Volume", "spec.volumeName"),
-				show.Text("Capacity", show.Doc(corev1.PersistentVolumeClaimStatus{}, "capacity")),
-				show.Text("Access Modes", show.Doc(corev1.PersistentVolumeClaimStatus{}, "accessModes")),
+				show.Text("Capacity", ".status.capacity"),
+				show.Text("Access Modes", ".status.accessModes"),
 				show.Text("StorageClass", "StorageClass of the pvc"),
-				show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pvc")),
-				show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeMode")))),
+				show.FieldOr("VolumeAttributesClass", "spec.volumeAttributesClassName", show.Unset,
+					"VolumeAttributesClass of the pvc")),
+				show.Wide(show.FieldOr("VolumeMode", "spec.volumeMode", show.Unset))),
 			Cells: claimCells,
 		},
-		Status: &kind.StatusSubresource[pvc]{ValidateUpdate: kind.Whole(validateClaimStatus)},
+		Status: &kind.Subresource[pvc]{Validate: kind.Whole(validateClaimStatus)},
 	}
 }
 
@@ -77,7 +78,7 @@ func copyDataSource(s *corev1.PersistentVolumeClaimSpec) {
 	}
 }
 
-func claimCells(c *corev1.PersistentVolumeClaim, since func(metav1.Time) string) []any {
+func claimCells(c *corev1.PersistentVolumeClaim, _ func(metav1.Time) string) []any {
 	phase := string(c.Status.Phase)
 	if c.DeletionTimestamp != nil {
 		phase = "Terminating"
@@ -88,10 +89,7 @@ func claimCells(c *corev1.PersistentVolumeClaim, since func(metav1.Time) string)
 		q := c.Status.Capacity[corev1.ResourceStorage]
 		capacity = q.String()
 	}
-	return []any{
-		c.Name, phase, c.Spec.VolumeName, capacity, modes, classOf(c.Annotations, ptr.Deref(c.Spec.StorageClassName, "")),
-		orUnset(c.Spec.VolumeAttributesClassName), since(c.CreationTimestamp), volumeMode(c.Spec.VolumeMode),
-	}
+	return []any{phase, capacity, modes, classOf(c.Annotations, ptr.Deref(c.Spec.StorageClassName, ""))}
 }
 
 // claimWarnings returns warnings about a claim.

@@ -17,20 +17,19 @@ import (
 
 // podTemplateKind declares the PodTemplate; o says what its pods may be.
 func podTemplateKind(o podspec.Options) kind.Kind[*corev1.PodTemplate] {
-	return kind.Kind[*corev1.PodTemplate]{
+	type template = *corev1.PodTemplate
+	return kind.Kind[template]{
 		Hub: gvk("PodTemplate"), Namespaced: true,
-		Representation: kind.Typed[*corev1.PodTemplate]{MetadataOnUpdate: kind.MetadataChange},
-		Names:          kind.Names{Plural: "podtemplates"},
-		Write: kind.Write[*corev1.PodTemplate]{
+		Representation: kind.Typed[template]{MetadataOnUpdate: kind.MetadataChange},
+		Write: kind.Write[template]{
 			AllowUnconditionalUpdate: true, CountsGeneration: true,
-			Default:  func(t *corev1.PodTemplate) { podspec.Default(&t.Template) },
-			Changed:  func(t, old *corev1.PodTemplate) bool { return check.Differs(&t.Template, &old.Template) },
+			Default:  func(t template) { podspec.Default(&t.Template) },
+			Changed:  func(t, old template) bool { return check.Differs(&t.Template, &old.Template) },
 			Validate: workload.Validate(o, validatePodTemplate),
 			Warnings: podTemplateWarnings,
 		},
-		Delete: kind.Delete[*corev1.PodTemplate]{ReturnsObject: true},
-		Show: kind.Show[*corev1.PodTemplate]{Columns: slices.Concat([]kind.Column{show.Name()},
-			workload.Containers[*corev1.PodTemplate](),
+		Delete: kind.Delete[template]{ReturnsObject: true},
+		Show: kind.Show[template]{Columns: slices.Concat([]kind.Column{show.Name()}, workload.Containers[template](),
 			[]kind.Column{show.Field("Pod Labels", "template.metadata.labels", "The labels for the pod template.")})},
 	}
 }

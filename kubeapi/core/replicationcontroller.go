@@ -25,7 +25,7 @@ func replicationControllerKind(o podspec.Options) kind.Kind[*corev1.ReplicationC
 		Hub: gvk("ReplicationController"), Namespaced: true, Prefix: "controllers",
 		Representation: kind.Typed[rc]{MetadataOnUpdate: kind.MetadataChange,
 			OnRead: kind.OnRead[rc]{Fields: []string{"metadata.labels"}}}, // which come from the template
-		Names: kind.Names{Plural: "replicationcontrollers", ShortNames: []string{"rc"}, Categories: []string{"all"}},
+		Names: kind.Names{ShortNames: []string{"rc"}, Categories: []string{"all"}},
 		Write: kind.Write[rc]{
 			ValidateName:             check.SubdomainName,
 			AllowUnconditionalUpdate: true, CountsGeneration: true,
@@ -39,7 +39,7 @@ func replicationControllerKind(o podspec.Options) kind.Kind[*corev1.ReplicationC
 			show.Field("Ready", "status.readyReplicas"),
 		}, show.Field("Selector", "spec.selector"))},
 		Select: kind.Select[rc]{Fields: kind.Fields[rc]("status.replicas")},
-		Status: &kind.StatusSubresource[rc]{ValidateUpdate: rcStatus},
+		Status: &kind.Subresource[rc]{Validate: rcStatus},
 		Scale:  kind.ScaleOf[rc](),
 	}
 }

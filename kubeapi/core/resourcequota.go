@@ -17,13 +17,14 @@ import (
 
 // resourceQuotaKind declares resource quotas.
 func resourceQuotaKind() kind.Kind[*corev1.ResourceQuota] {
-	return kind.Kind[*corev1.ResourceQuota]{
+	type quota = *corev1.ResourceQuota
+	return kind.Kind[quota]{
 		Hub: gvk("ResourceQuota"), Namespaced: true,
-		Representation: kind.Typed[*corev1.ResourceQuota]{MetadataOnUpdate: kind.MetadataChange},
-		Names:          kind.Names{Plural: "resourcequotas", ShortNames: []string{"quota"}},
-		Write: kind.Write[*corev1.ResourceQuota]{
+		Representation: kind.Typed[quota]{MetadataOnUpdate: kind.MetadataChange},
+		Names:          kind.Names{ShortNames: []string{"quota"}},
+		Write: kind.Write[quota]{
 			AllowUnconditionalUpdate: true,
-			Default: func(q *corev1.ResourceQuota) {
+			Default: func(q quota) {
 				podspec.RoundResources(q.Spec.Hard)
 				podspec.RoundResources(q.Status.Hard)
 				podspec.RoundResources(q.Status.Used)
@@ -31,15 +32,15 @@ func resourceQuotaKind() kind.Kind[*corev1.ResourceQuota] {
 			Validate: kind.Whole(quotaSpec, quotaScopesKept),
 			Warnings: quotaWarnings,
 		},
-		Delete: kind.Delete[*corev1.ResourceQuota]{ReturnsObject: true},
-		Show: kind.Show[*corev1.ResourceQuota]{
+		Delete: kind.Delete[quota]{ReturnsObject: true},
+		Show: kind.Show[quota]{
 			Columns: show.Columns(
 				show.Text("Request", "Request represents a minimum amount of cpu/memory that a container may consume."),
 				show.Text("Limit",
 					"Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.")),
 			Cells: quotaCells,
 		},
-		Status: &kind.StatusSubresource[*corev1.ResourceQuota]{ValidateUpdate: kind.Whole(quotaStatus)},
+		Status: &kind.Subresource[quota]{Validate: kind.Whole(quotaStatus)},
 	}
 }
 

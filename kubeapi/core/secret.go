@@ -12,13 +12,13 @@ import (
 
 // secretKind declares secrets.
 func secretKind() kind.Kind[*corev1.Secret] {
-	return kind.Kind[*corev1.Secret]{
+	type secret = *corev1.Secret
+	return kind.Kind[secret]{
 		Hub: gvk("Secret"), Namespaced: true,
-		Names: kind.Names{Plural: "secrets"},
-		Write: kind.Write[*corev1.Secret]{
+		Write: kind.Write[secret]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSecret,
-			PrepareForUpdate: func(_ context.Context, s, old *corev1.Secret) {
+			PrepareForUpdate: func(_ context.Context, s, old secret) {
 				// A client that does not know types keeps the type.
 				if s.Type == "" {
 					s.Type = old.Type
@@ -27,9 +27,9 @@ func secretKind() kind.Kind[*corev1.Secret] {
 			Validate: validateSecret,
 			Warnings: secretWarnings,
 		},
-		Show: kind.Show[*corev1.Secret]{
+		Show: kind.Show[secret]{
 			Columns: show.Columns(show.Field("Type", "type"), show.AsText(show.Field("Data", "data")))},
-		Select: kind.Select[*corev1.Secret]{Fields: kind.Fields[*corev1.Secret]("type")},
+		Select: kind.Select[secret]{Fields: kind.Fields[secret]("type")},
 	}
 }
 

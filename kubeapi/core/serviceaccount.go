@@ -26,16 +26,15 @@ func bareSecretNames(_ context.Context, s *corev1.ServiceAccount) {
 
 // serviceAccountKind declares service accounts.
 func serviceAccountKind() kind.Kind[*corev1.ServiceAccount] {
-	return kind.Kind[*corev1.ServiceAccount]{
+	type account = *corev1.ServiceAccount
+	return kind.Kind[account]{
 		Hub: gvk("ServiceAccount"), Namespaced: true,
-		Names: kind.Names{Plural: "serviceaccounts", ShortNames: []string{"sa"}},
-		Write: kind.Write[*corev1.ServiceAccount]{
-			PrepareForCreate: bareSecretNames,
-			PrepareForUpdate: func(ctx context.Context, s, _ *corev1.ServiceAccount) {
-				bareSecretNames(ctx, s)
-			},
+		Names: kind.Names{ShortNames: []string{"sa"}},
+		Write: kind.Write[account]{
+			PrepareForCreate:         bareSecretNames,
+			PrepareForUpdate:         func(ctx context.Context, s, _ account) { bareSecretNames(ctx, s) },
 			AllowUnconditionalUpdate: true,
-			Warnings: func(_ context.Context, s, old *corev1.ServiceAccount) []string {
+			Warnings: func(_ context.Context, s, old account) []string {
 				if enforcesMountable(s) && (old == nil || !enforcesMountable(old)) {
 					return []string{"metadata.annotations[" + enforceMountable +
 						"]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
@@ -43,7 +42,7 @@ func serviceAccountKind() kind.Kind[*corev1.ServiceAccount] {
 				return nil
 			},
 		},
-		Delete: kind.Delete[*corev1.ServiceAccount]{ReturnsObject: true},
-		Show:   kind.Show[*corev1.ServiceAccount]{Columns: show.Columns()},
+		Delete: kind.Delete[account]{ReturnsObject: true},
+		Show:   kind.Show[account]{Columns: show.Columns()},
 	}
 }

@@ -29,18 +29,13 @@ func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Namespaced: true,
 		Representation: kind.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(),
 			MetadataOnUpdate: kind.MetadataCreate},
-		Names: kind.Names{Plural: "endpointslices"},
 		Write: kind.Write[slice]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSlice,
 			PrepareForCreate:         prepareForCreate,
 			PrepareForUpdate:         prepareForUpdate,
-			Validate: func(_ context.Context, s, old slice) field.ErrorList {
-				if old == nil {
-					return validateSlice(s, nil, ips)
-				}
-				return validateSlice(s, old.Endpoints, ips)
-			},
+			Validate: kind.OnCreate(func(s slice) field.ErrorList { return validateSlice(s, nil, ips) },
+				func(s, old slice) field.ErrorList { return validateSlice(s, old.Endpoints, ips) }),
 			Fixed: []string{"addressType"},
 			Warnings: func(_ context.Context, s, _ slice) []string {
 				if s.AddressType == discoveryv1.AddressTypeFQDN {
@@ -53,8 +48,7 @@ func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 			},
 		},
 		Show: kind.Show[slice]{Columns: show.Columns(show.Field("AddressType", "addressType"),
-			show.Cell("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports"), portsCell),
-			show.Cell("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints"), endpointsCell))},
+			show.Cell("Ports", ".ports", portsCell), show.Cell("Endpoints", ".endpoints", endpointsCell))},
 	}
 }
 

@@ -12,17 +12,13 @@ import (
 
 func formerSlices() []kind.Version[*discoveryv1.EndpointSlice] {
 	return []kind.Version[*discoveryv1.EndpointSlice]{
-		kind.VersionOf(discoveryv1beta1.SchemeGroupVersion.WithKind("EndpointSlice"), fromBeta, nil),
+		kind.SimilarFields(discoveryv1beta1.SchemeGroupVersion, fromBeta, nil),
 	}
 }
 
 // fromBeta converts the topology of endpoints: the zone has a field, as the host
 // has in nodeName, and the rest is kept as deprecated.
-func fromBeta(old *discoveryv1beta1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
-	out := &discoveryv1.EndpointSlice{}
-	if err := kind.CopyFields(old, out); err != nil {
-		return nil, err
-	}
+func fromBeta(old *discoveryv1beta1.EndpointSlice, out *discoveryv1.EndpointSlice) error {
 	for i := range old.Endpoints {
 		topology := maps.Clone(old.Endpoints[i].Topology)
 		e := &out.Endpoints[i]
@@ -35,5 +31,5 @@ func fromBeta(old *discoveryv1beta1.EndpointSlice) (*discoveryv1.EndpointSlice, 
 			e.DeprecatedTopology = topology
 		}
 	}
-	return out, nil
+	return nil
 }

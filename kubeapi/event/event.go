@@ -22,13 +22,10 @@ func Kind(ttl time.Duration) kind.Kind[*corev1.Event] {
 		Representation: Kept(),
 		TTL:            func(event) time.Duration { return ttl },
 		Uncached:       true,
-		Names:          kind.Names{Plural: "events", ShortNames: []string{"ev"}},
+		Names:          kind.Names{ShortNames: []string{"ev"}},
 		Write: kind.Write[event]{
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
-			Validate: kind.Whole(func(e event) field.ErrorList {
-				return Validate(e,
-					"reportingComponent")
-			}),
+			Validate: kind.Whole(func(e event) field.ErrorList { return Validate(e, "reportingComponent") }),
 		},
 		Delete: kind.Delete[event]{GarbageCollection: kind.Unsupported},
 		Show:   kind.Show[event]{Columns: columns(), Cells: cells},
@@ -38,13 +35,12 @@ func Kind(ttl time.Duration) kind.Kind[*corev1.Event] {
 
 // columns are the columns of events in both groups.
 func columns() []kind.Column {
-	doc := func(name string) string { return show.Doc(corev1.Event{}, name) }
 	return []kind.Column{
-		show.Text("Last Seen", doc("lastTimestamp")), show.Text("Type", doc("type")), show.Text("Reason", doc("reason")),
-		show.Text("Object", doc("involvedObject")),
-		show.Wide(show.Text("Subobject", show.Doc(corev1.ObjectReference{}, "fieldPath"))),
-		show.Wide(show.Text("Source", doc("source"))), show.Text("Message", doc("message")),
-		show.Wide(show.Text("First Seen", doc("firstTimestamp"))), show.Wide(show.Text("Count", doc("count"))),
+		show.Text("Last Seen", ".lastTimestamp"), show.Text("Type", ".type"), show.Text("Reason", ".reason"),
+		show.Text("Object", ".involvedObject"),
+		show.Wide(show.Text("Subobject", ".involvedObject.fieldPath")),
+		show.Wide(show.Text("Source", ".source")), show.Text("Message", ".message"),
+		show.Wide(show.Text("First Seen", ".firstTimestamp")), show.Wide(show.Text("Count", ".count")),
 		show.Wide(show.Name()),
 	}
 }

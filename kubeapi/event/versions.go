@@ -11,12 +11,11 @@ import (
 // Kept is how events are kept: as the core group's, whichever group they come by.
 // The beta of events.k8s.io has the fields of its v1.
 func Kept() kind.Typed[*corev1.Event] {
-	beta := schema.GroupVersionKind{Group: eventsv1.GroupName, Version: "v1beta1", Kind: "Event"}
+	beta := schema.GroupVersion{Group: eventsv1.GroupName, Version: "v1beta1"}
 	return kind.Typed[*corev1.Event]{
 		MetadataOnUpdate: kind.MetadataOnce,
-		Versions: []kind.Version[*corev1.Event]{kind.VersionOf(eventsv1.SchemeGroupVersion.WithKind("Event"),
-			toCore, fromCore)},
-		Former: []kind.Version[*corev1.Event]{kind.VersionOf(beta, toCore, nil)},
+		Versions:         []kind.Version[*corev1.Event]{kind.VersionOf(eventsv1.SchemeGroupVersion, toCore, fromCore)},
+		Former:           []kind.Version[*corev1.Event]{kind.VersionOf(beta, toCore, nil)},
 	}
 }
 

@@ -19,30 +19,28 @@ import (
 const maxPrecedence = 10000
 
 func flowSchemaKind() kind.Kind[*flowv1.FlowSchema] {
-	return kind.Kind[*flowv1.FlowSchema]{
+	type flow = *flowv1.FlowSchema
+	return kind.Kind[flow]{
 		Hub: v1.WithKind("FlowSchema"),
-		Representation: kind.Typed[*flowv1.FlowSchema]{Former: kind.SameFields[*flowv1.FlowSchema]("FlowSchema",
-			"flowcontrol.apiserver.k8s.io/v1beta3", "flowcontrol.apiserver.k8s.io/v1beta2",
-			"flowcontrol.apiserver.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataCreate,
+		Representation: kind.Typed[flow]{Former: kind.SameFields[flow]("v1beta3", "v1beta2",
+			"v1beta1"), MetadataOnUpdate: kind.MetadataCreate,
 			MetadataOnStatus: kind.MetadataOnce},
-		Names: kind.Names{Plural: "flowschemas"},
-		Write: kind.Write[*flowv1.FlowSchema]{
+		Write: kind.Write[flow]{
 			Default:          defaultFlow,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: kind.Whole(validateFlow),
 		},
-		Show: kind.Show[*flowv1.FlowSchema]{
+		Show: kind.Show[flow]{
 			Columns: append(show.Columns(show.Field("PriorityLevel", "spec.priorityLevelConfiguration.name"),
 				show.AsText(show.Field("MatchingPrecedence", "spec.matchingPrecedence")),
-				show.Cell("DistinguisherMethod", show.Doc(flowv1.FlowSchemaSpec{}, "distinguisherMethod"),
-					distinguisher)),
+				show.FieldOr("DistinguisherMethod", "spec.distinguisherMethod.type", show.None,
+					".spec.distinguisherMethod")),
 				show.Cell("MissingPL", "references a broken or non-existent PriorityLevelConfiguration", missingLevel)),
-			Compare: func(a, b *flowv1.FlowSchema) int {
+			Compare: func(a, b flow) int {
 				return cmp.Or(cmp.Compare(a.Spec.MatchingPrecedence, b.Spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
 			},
 		},
-		Status: &kind.StatusSubresource[*flowv1.FlowSchema]{Metadata: kind.WholeMetadata,
-			ValidateUpdate: kind.Whole(validateFlowStatus)},
+		Status: &kind.Subresource[flow]{Metadata: kind.WholeMetadata, Validate: kind.Whole(validateFlowStatus)},
 	}
 }
 
@@ -256,13 +254,6 @@ func urlFault(u string) string {
 
 func defaultFlow(f *flowv1.FlowSchema) {
 	f.Spec.MatchingPrecedence = cmp.Or(f.Spec.MatchingPrecedence, 1000)
-}
-
-func distinguisher(f *flowv1.FlowSchema) string {
-	if m := f.Spec.DistinguisherMethod; m != nil {
-		return string(m.Type)
-	}
-	return show.None
 }
 
 func missingLevel(f *flowv1.FlowSchema) string {

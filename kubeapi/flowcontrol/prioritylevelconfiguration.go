@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -29,36 +28,23 @@ func priorityLevelKind() kind.Kind[*flowv1.PriorityLevelConfiguration] {
 		Hub: v1.WithKind("PriorityLevelConfiguration"),
 		Representation: kind.Typed[*level]{Former: formerLevels(), MetadataOnUpdate: kind.MetadataCreate,
 			MetadataOnStatus: kind.MetadataOnce},
-		Names: kind.Names{Plural: "prioritylevelconfigurations"},
 		Write: kind.Write[*level]{
 			Default:          defaultLevel,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: kind.Whole(validateLevel),
 		},
 		Show: kind.Show[*level]{
-			Columns: show.Columns(show.AsText(show.Field("Type", "spec.type")),
-				show.Text("NominalConcurrencyShares", show.Doc(flowv1.LimitedPriorityLevelConfiguration{},
-					"nominalConcurrencyShares")),
-				show.Text("Queues", show.Doc(flowv1.QueuingConfiguration{}, "queues")),
-				show.Text("HandSize", show.Doc(flowv1.QueuingConfiguration{}, "handSize")),
-				show.Text("QueueLengthLimit", show.Doc(flowv1.QueuingConfiguration{}, "queueLengthLimit"))),
-			Cells: levelCells,
+			Columns: show.Columns(show.Field("Type", "spec.type"),
+				show.FieldOr("NominalConcurrencyShares", "spec.limited.nominalConcurrencyShares", show.None),
+				limited("Queues", "queues"), limited("HandSize", "handSize"), limited("QueueLengthLimit", "queueLengthLimit")),
 		},
-		Status: &kind.StatusSubresource[*level]{Metadata: kind.WholeMetadata,
-			ValidateUpdate: kind.Whole(validateLevelStatus)},
+		Status: &kind.Subresource[*level]{Metadata: kind.WholeMetadata, Validate: kind.Whole(validateLevelStatus)},
 	}
 }
 
-func levelCells(l *flowv1.PriorityLevelConfiguration, _ func(metav1.Time) string) []any {
-	none := "<none>"
-	var shares, queues, hand, length any = none, none, none, none
-	if x := l.Spec.Limited; x != nil {
-		shares = int64(ptr.Deref(x.NominalConcurrencyShares, 0))
-		if q := x.LimitResponse.Queuing; q != nil {
-			queues, hand, length = int64(q.Queues), int64(q.HandSize), int64(q.QueueLengthLimit)
-		}
-	}
-	return []any{shares, queues, hand, length}
+// limited is a column of how requests queue.
+func limited(name, field string) kind.Column {
+	return show.FieldOr(name, "spec.limited.limitResponse.queuing."+field, show.None)
 }
 
 func defaultLevel(l *flowv1.PriorityLevelConfiguration) {

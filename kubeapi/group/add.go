@@ -24,12 +24,13 @@ func AddGated[T kind.Object](b *Builder, gate string, k kind.Kind[T]) *registry.
 // subresources, in the versions of the group that serve it. It returns the
 // store, for subresources that work on it; after an error, which Info reports,
 // it is nil.
-func Add[T kind.Object](b *Builder, k kind.Kind[T]) *registry.Store[T] {
+func Add[T kind.Object](b *Builder, declared kind.Kind[T]) *registry.Store[T] {
 	if b.err != nil {
 		return nil
 	}
+	k := declared.Named()
 	served := b.deps.available(b.Versions(), k.Names.Plural, k.Hub.Kind)
-	store, err := server.AddKind(b.GroupBuilder, &k, served)
+	store, err := server.AddKind(b.GroupBuilder, k, served)
 	if err != nil {
 		b.err = err
 		return nil

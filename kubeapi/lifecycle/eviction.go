@@ -18,34 +18,27 @@ import (
 
 func evictionKind() kind.Kind[*lifecyclev1alpha1.Eviction] {
 	type eviction = *lifecyclev1alpha1.Eviction
-	target := show.Doc(lifecyclev1alpha1.EvictionSpec{}, "target")
-	status, responder := lifecyclev1alpha1.EvictionStatus{}, lifecyclev1alpha1.ResponderStatus{}
 	return kind.Kind[eviction]{
 		Hub: lifecyclev1alpha1.SchemeGroupVersion.WithKind("Eviction"), Namespaced: true,
-		Representation: kind.Typed[eviction]{},
-		Names:          kind.Names{Plural: "evictions"},
 		Write: kind.Write[eviction]{
 			CountsGeneration: true,
 			Validate:         kind.OnCreate(validateEviction),
 			Fixed:            []string{"spec.target"},
 		},
 		Show: kind.Show[eviction]{
-			Columns: append(show.Columns(show.Text("Target", target), show.Text("Target Type", target),
-				show.Text("Status", show.Doc(status, "conditions")),
-				show.Text("Active Responder", show.Doc(lifecyclev1alpha1.TargetResponder{}, "state")),
-				show.Text("Responder Status", show.Doc(responder, "")),
-				show.Text("Responder Expected Finish", show.Doc(responder, "expectedCompletionTime")),
-				show.Text("Requesters", show.Doc(status, "requesters"))),
-				show.Wide(show.Text("Responder Heartbeat", show.Doc(responder, "heartbeatTime"))),
-				show.Wide(show.Text("Responder Status Message", show.Doc(responder, "message")))),
+			Columns: append(show.Columns(show.Text("Target", ".spec.target"), show.Text("Target Type", ".spec.target"),
+				show.Text("Status", ".status.conditions"),
+				show.Text("Active Responder", ".status.targetResponders.state"),
+				show.Text("Responder Status", show.Doc(lifecyclev1alpha1.ResponderStatus{}, "")),
+				show.Text("Responder Expected Finish", ".status.responders.expectedCompletionTime"),
+				show.Text("Requesters", ".status.requesters")),
+				show.Wide(show.Text("Responder Heartbeat", ".status.responders.heartbeatTime")),
+				show.Wide(show.Text("Responder Status Message", ".status.responders.message"))),
 			Cells: evictionCells,
 		},
-		Status: &kind.StatusSubresource[eviction]{Metadata: kind.ClientMetadata,
-			ValidateUpdate: validateEvictionStatus},
+		Status: &kind.Subresource[eviction]{Metadata: kind.ClientMetadata, Validate: validateEvictionStatus},
 	}
 }
-
-const unset = "<unset>"
 
 func evictionCells(e *lifecyclev1alpha1.Eviction, since func(metav1.Time) string) []any {
 	pod := ""
@@ -56,9 +49,9 @@ func evictionCells(e *lifecyclev1alpha1.Eviction, since func(metav1.Time) string
 	name, place := active(s.TargetResponders)
 	r := ptr.Deref(find(s.Responders, responderName, name), lifecyclev1alpha1.ResponderStatus{})
 	return []any{pod, "Pod", state(s.Conditions, s.ObservedGeneration),
-		fmt.Sprintf("%s (%d/%d)", cmp.Or(name, unset), place, len(s.TargetResponders)),
+		fmt.Sprintf("%s (%d/%d)", cmp.Or(name, show.Unset), place, len(s.TargetResponders)),
 		responderState(&r, since), finish(r.ExpectedCompletionTime, time.Now()), requesters(s.Requesters),
-		ago(r.HeartbeatTime, since), cmp.Or(ptr.Deref(r.Message, ""), unset)}
+		ago(r.HeartbeatTime, since), cmp.Or(ptr.Deref(r.Message, ""), show.Unset)}
 }
 
 // active returns the name of the responder that is active, and its place in the order of priorities; "" and 0 if there
@@ -83,7 +76,7 @@ func responderState(r *lifecyclev1alpha1.ResponderStatus, since func(metav1.Time
 	case r.StartTime != nil:
 		return "Started (" + since(*r.StartTime) + " ago)"
 	}
-	return unset
+	return show.Unset
 }
 
 func finish(t *metav1.Time, now time.Time) string {
@@ -95,7 +88,7 @@ func finish(t *metav1.Time, now time.Time) string {
 
 func ago(t *metav1.Time, since func(metav1.Time) string) string {
 	if t == nil {
-		return unset
+		return show.Unset
 	}
 	return since(*t) + " ago"
 }

@@ -16,28 +16,21 @@ import (
 
 func evictionRequestKind() kind.Kind[*lifecyclev1alpha1.EvictionRequest] {
 	type request = *lifecyclev1alpha1.EvictionRequest
-	spec := lifecyclev1alpha1.EvictionRequestSpec{}
 	return kind.Kind[request]{
 		Hub: lifecyclev1alpha1.SchemeGroupVersion.WithKind("EvictionRequest"), Namespaced: true,
-		Representation: kind.Typed[request]{},
-		Names:          kind.Names{Plural: "evictionrequests"},
 		Write: kind.Write[request]{
 			CountsGeneration: true,
-			Validate: func(_ context.Context, r, old request) field.ErrorList {
-				if old == nil {
-					return validateRequest(&r.Spec, nil)
-				}
-				return validateRequest(&r.Spec, &old.Spec)
-			},
+			Validate: kind.OnCreate(func(r request) field.ErrorList { return validateRequest(&r.Spec, nil) },
+				func(r, old request) field.ErrorList { return validateRequest(&r.Spec, &old.Spec) }),
 		},
 		Show: kind.Show[request]{Columns: show.Columns(
-			show.Cell("Target", show.Doc(spec, "target"), targetPod),
-			show.Cell("Target Type", show.Doc(spec, "target"), targetType),
-			show.Cell("Status", show.Doc(lifecyclev1alpha1.EvictionRequestStatus{}, "conditions"), requestState),
+			show.Field("Target", "spec.target.pod.name", ".spec.target"),
+			show.Cell("Target Type", ".spec.target", targetType),
+			show.Cell("Status", ".status.conditions", requestState),
 			show.Field("Requester", "spec.requester"), show.Field("Intent", "spec.intent"))},
-		Status: &kind.StatusSubresource[request]{
+		Status: &kind.Subresource[request]{
 			Metadata: kind.ClientMetadata,
-			ValidateUpdate: func(_ context.Context, r, old request) field.ErrorList {
+			Validate: func(_ context.Context, r, old request) field.ErrorList {
 				return validateProgress(r.Status.Conditions, r.Status.ObservedGeneration, old.Status.ObservedGeneration)
 			},
 		},
@@ -101,13 +94,6 @@ func validateIntent[T ~string](intent T, path *field.Path) field.ErrorList {
 	}
 	return check.OneOf(intent, path, T(lifecyclev1alpha1.EvictionRequestIntentEviction),
 		T(lifecyclev1alpha1.EvictionRequestIntentWithdrawn))
-}
-
-func targetPod(r *lifecyclev1alpha1.EvictionRequest) string {
-	if r.Spec.Target.Pod == nil {
-		return ""
-	}
-	return r.Spec.Target.Pod.Name
 }
 
 func targetType(*lifecyclev1alpha1.EvictionRequest) string { return "Pod" }

@@ -14,19 +14,14 @@ import (
 func formerIngresses() []kind.Version[*networkingv1.Ingress] {
 	var out []kind.Version[*networkingv1.Ingress]
 	for _, group := range []string{networkingv1.GroupName, "extensions"} {
-		gvk := schema.GroupVersionKind{Group: group, Version: "v1beta1", Kind: "Ingress"}
-		out = append(out, kind.VersionOf(gvk, fromBetaIngress, nil))
+		out = append(out, kind.SimilarFields(schema.GroupVersion{Group: group, Version: "v1beta1"}, fromBetaIngress, nil))
 	}
 	return out
 }
 
 // fromBetaIngress converts backends that name their service and port themselves.
 // A path without a type is one that the implementation interprets.
-func fromBetaIngress(old *networkingv1beta1.Ingress) (*networkingv1.Ingress, error) {
-	out := &networkingv1.Ingress{}
-	if err := kind.CopyFields(old, out); err != nil {
-		return nil, err
-	}
+func fromBetaIngress(old *networkingv1beta1.Ingress, out *networkingv1.Ingress) error {
 	if old.Spec.Backend != nil {
 		out.Spec.DefaultBackend = fromBetaBackend(old.Spec.Backend)
 	}
@@ -44,7 +39,7 @@ func fromBetaIngress(old *networkingv1beta1.Ingress) (*networkingv1.Ingress, err
 			}
 		}
 	}
-	return out, nil
+	return nil
 }
 
 func fromBetaBackend(old *networkingv1beta1.IngressBackend) *networkingv1.IngressBackend {

@@ -1,18 +1,17 @@
 package networking
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
-	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
@@ -22,26 +21,27 @@ import (
 const classAnnotation = "kubernetes.io/ingress.class"
 
 func ingressKind(a check.Addresses) kind.Kind[*networkingv1.Ingress] {
-	return kind.Kind[*networkingv1.Ingress]{
+	type ingress = *networkingv1.Ingress
+	return kind.Kind[ingress]{
 		Hub:        v1.WithKind("Ingress"),
 		Namespaced: true, Prefix: "ingress",
-		Representation: kind.Typed[*networkingv1.Ingress]{Former: formerIngresses()},
-		Names:          kind.Names{Plural: "ingresses", ShortNames: []string{"ing"}},
-		Write: kind.Write[*networkingv1.Ingress]{
+		Representation: kind.Typed[ingress]{Former: formerIngresses()},
+		Names:          kind.Names{ShortNames: []string{"ing"}},
+		Write: kind.Write[ingress]{
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: validateIngress,
 			Warnings: ingressWarnings,
 		},
-		Show: kind.Show[*networkingv1.Ingress]{
+		Show: kind.Show[ingress]{
 			Columns: show.Columns(
-				show.Text("Class", "The name of the IngressClass resource that should be used for additional configuration"),
-				show.Text("Hosts", "Hosts that incoming requests are matched against before the ingress rule"),
-				show.Text("Address", "Address is a list containing ingress points for the load-balancer"),
-				show.Text("Ports", "Ports of TLS configurations that open")),
-			Cells: ingressCells,
+				show.FieldOr("Class", "spec.ingressClassName", show.None,
+					"The name of the IngressClass resource that should be used for additional configuration"),
+				show.Cell("Hosts", "Hosts that incoming requests are matched against before the ingress rule", ingressHosts),
+				show.Cell("Address", "Address is a list containing ingress points for the load-balancer", ingressAddresses),
+				show.Cell("Ports", "Ports of TLS configurations that open", ingressPorts)),
 		},
-		Status: &kind.StatusSubresource[*networkingv1.Ingress]{
-			ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList {
+		Status: &kind.Subresource[ingress]{
+			Validate: func(_ context.Context, i, old ingress) field.ErrorList {
 				return validateLoadBalancer(&i.Status.LoadBalancer, &old.Status.LoadBalancer, a,
 					field.NewPath("status", "loadBalancer"))
 			},
@@ -50,15 +50,11 @@ func ingressKind(a check.Addresses) kind.Kind[*networkingv1.Ingress] {
 	}
 }
 
-func ingressCells(i *networkingv1.Ingress, _ func(metav1.Time) string) []any {
-	ports := "80"
+func ingressPorts(i *networkingv1.Ingress) string {
 	if len(i.Spec.TLS) > 0 {
-		ports = "80, 443"
+		return "80, 443"
 	}
-	return []any{
-		ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules),
-		ingressAddresses(&i.Status.LoadBalancer), ports,
-	}
+	return "80"
 }
 
 // ingressWarnings warn of a new ingress that names its class as it was done before the field.
@@ -83,10 +79,10 @@ func addressWarnings(_ context.Context, i, _ *networkingv1.Ingress) []string {
 	return warnings
 }
 
-func ingressHosts(rules []networkingv1.IngressRule) string {
+func ingressHosts(i *networkingv1.Ingress) string {
 	var hosts []string
 	more := 0
-	for _, r := range rules {
+	for _, r := range i.Spec.Rules {
 		if len(hosts) == 3 {
 			more++
 		} else if r.Host != "" {
@@ -103,13 +99,11 @@ func ingressHosts(rules []networkingv1.IngressRule) string {
 	return list
 }
 
-func ingressAddresses(s *networkingv1.IngressLoadBalancerStatus) string {
+func ingressAddresses(i *networkingv1.Ingress) string {
 	var list []string
-	for _, i := range s.Ingress {
-		if i.IP != "" {
-			list = append(list, i.IP)
-		} else if i.Hostname != "" {
-			list = append(list, i.Hostname)
+	for _, a := range i.Status.LoadBalancer.Ingress {
+		if text := cmp.Or(a.IP, a.Hostname); text != "" {
+			list = append(list, text)
 		}
 	}
 	return strings.Join(list, ",")

@@ -16,17 +16,16 @@ import (
 const maxController = 250
 
 func ingressClassKind() kind.Kind[*networkingv1.IngressClass] {
-	return kind.Kind[*networkingv1.IngressClass]{
-		Hub: v1.WithKind("IngressClass"),
-		Representation: kind.Typed[*networkingv1.IngressClass]{Former: kind.SameFields[*networkingv1.IngressClass](
-			"IngressClass", "networking.k8s.io/v1beta1")},
-		Names: kind.Names{Plural: "ingressclasses"},
-		Write: kind.Write[*networkingv1.IngressClass]{
+	type class = *networkingv1.IngressClass
+	return kind.Kind[class]{
+		Hub:            v1.WithKind("IngressClass"),
+		Representation: kind.Typed[class]{Former: kind.SameFields[class]("v1beta1")},
+		Write: kind.Write[class]{
 			Default:          defaultClass,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: validateClass,
 		},
-		Show: kind.Show[*networkingv1.IngressClass]{Columns: show.Columns(
+		Show: kind.Show[class]{Columns: show.Columns(
 			show.Field("Controller", "spec.controller", "Controller that is responsible for handling this class"),
 			show.Cell("Parameters", "A reference to a resource with additional parameters", classParameters))},
 	}

@@ -14,12 +14,12 @@ import (
 )
 
 func ipAddressKind() kind.Kind[*networkingv1.IPAddress] {
-	return kind.Kind[*networkingv1.IPAddress]{
-		Hub: v1.WithKind("IPAddress"),
-		Representation: kind.Typed[*networkingv1.IPAddress]{Versions: kind.SameFields[*networkingv1.IPAddress](
-			"IPAddress", "networking.k8s.io/v1beta1")},
-		Names: kind.Names{Plural: "ipaddresses", ShortNames: []string{"ip"}},
-		Write: kind.Write[*networkingv1.IPAddress]{
+	type address = *networkingv1.IPAddress
+	return kind.Kind[address]{
+		Hub:            v1.WithKind("IPAddress"),
+		Representation: kind.Typed[address]{Versions: kind.SameFields[address]("v1beta1")},
+		Names:          kind.Names{ShortNames: []string{"ip"}},
+		Write: kind.Write[address]{
 			ValidateName: validIP,
 			// An address with a suffix is not an address.
 			GenerateName:             func(prefix string) string { return prefix },
@@ -27,10 +27,9 @@ func ipAddressKind() kind.Kind[*networkingv1.IPAddress] {
 			Fixed:                    []string{"spec.parentRef"},
 			AllowUnconditionalUpdate: true,
 		},
-		Show: kind.Show[*networkingv1.IPAddress]{
-			Columns: []kind.Column{show.Name(), show.Text("ParentRef",
-				show.Doc(networkingv1.IPAddressSpec{}, "parentRef"))},
-			Cells: func(a *networkingv1.IPAddress, since func(metav1.Time) string) []any {
+		Show: kind.Show[address]{
+			Columns: []kind.Column{show.Name(), show.Text("ParentRef", ".spec.parentRef")},
+			Cells: func(a address, since func(metav1.Time) string) []any {
 				return []any{a.Name, parentText(a.Spec.ParentRef), since(a.CreationTimestamp)}
 			},
 		},

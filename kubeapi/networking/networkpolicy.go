@@ -25,26 +25,24 @@ func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLoca
 }
 
 func networkPolicyKind(a check.Addresses) kind.Kind[*networkingv1.NetworkPolicy] {
-	return kind.Kind[*networkingv1.NetworkPolicy]{
+	type policy = *networkingv1.NetworkPolicy
+	return kind.Kind[policy]{
 		Hub: v1.WithKind("NetworkPolicy"), Namespaced: true,
-		Representation: kind.Typed[*networkingv1.NetworkPolicy]{Former: kind.SameFields[*networkingv1.NetworkPolicy](
-			"NetworkPolicy", "extensions/v1beta1"), MetadataOnUpdate: kind.MetadataChange},
-		Names: kind.Names{Plural: "networkpolicies", ShortNames: []string{"netpol"}},
-		Write: kind.Write[*networkingv1.NetworkPolicy]{
+		Representation: kind.Typed[policy]{Former: kind.SameFields[policy]("extensions/v1beta1"),
+			MetadataOnUpdate: kind.MetadataChange},
+		Names: kind.Names{ShortNames: []string{"netpol"}},
+		Write: kind.Write[policy]{
 			Default:          defaultPolicy,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			// An empty selector requirement list and none are different specs here.
-			Changed: func(p, old *networkingv1.NetworkPolicy) bool { return !reflect.DeepEqual(p.Spec, old.Spec) },
-			Validate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) field.ErrorList {
-				if old == nil {
-					return validatePolicy(p, a)
-				}
-				return validatePolicy(p, check.Addresses{Loose: a.Loose, Known: cidrsOf(old)})
-			},
+			Changed: func(p, old policy) bool { return !reflect.DeepEqual(p.Spec, old.Spec) },
+			Validate: kind.OnCreate(func(p policy) field.ErrorList { return validatePolicy(p, a) },
+				func(p, old policy) field.ErrorList {
+					return validatePolicy(p, check.Addresses{Loose: a.Loose, Known: cidrsOf(old)})
+				}),
 			Warnings: policyWarnings,
 		},
-		Show: kind.Show[*networkingv1.NetworkPolicy]{Columns: show.Columns(show.Field("Pod-Selector",
-			"spec.podSelector"))},
+		Show: kind.Show[policy]{Columns: show.Columns(show.Field("Pod-Selector", "spec.podSelector"))},
 	}
 }
 

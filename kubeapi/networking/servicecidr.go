@@ -2,7 +2,6 @@ package networking
 
 import (
 	"net"
-	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -22,23 +21,21 @@ func parseCIDR(s string) (*net.IPNet, error) {
 // serviceCIDRKind declares ServiceCIDRs. keepsStatus lets their status be written with the
 // rest, as before 1.36 (ServiceCIDRStatusFieldWiping is off).
 func serviceCIDRKind(keepsStatus bool) kind.Kind[*networkingv1.ServiceCIDR] {
+	type cidr = *networkingv1.ServiceCIDR
 	status := kind.StatusBySubresource
 	if keepsStatus {
 		status = kind.StatusAlways
 	}
-	return kind.Kind[*networkingv1.ServiceCIDR]{
-		Hub: v1.WithKind("ServiceCIDR"),
-		Representation: kind.Typed[*networkingv1.ServiceCIDR]{Versions: kind.SameFields[*networkingv1.ServiceCIDR](
-			"ServiceCIDR", "networking.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataChange},
-		Names: kind.Names{Plural: "servicecidrs"},
-		Write: kind.Write[*networkingv1.ServiceCIDR]{
+	return kind.Kind[cidr]{
+		Hub:            v1.WithKind("ServiceCIDR"),
+		Representation: kind.Typed[cidr]{Versions: kind.SameFields[cidr]("v1beta1"), MetadataOnUpdate: kind.MetadataChange},
+		Write: kind.Write[cidr]{
 			Status:                   status,
 			Validate:                 kind.OnCreate(validateServiceCIDR, validateServiceCIDRUpdate),
 			AllowUnconditionalUpdate: true,
 		},
-		Show: kind.Show[*networkingv1.ServiceCIDR]{
-			Columns: show.Columns(show.Cell("CIDRs", show.Doc(networkingv1.ServiceCIDRSpec{}, "cidrs"), ranges))},
-		Status: &kind.StatusSubresource[*networkingv1.ServiceCIDR]{Metadata: kind.ClientMetadata},
+		Show:   kind.Show[cidr]{Columns: show.Columns(show.Field("CIDRs", "spec.cidrs"))},
+		Status: &kind.Subresource[cidr]{Metadata: kind.ClientMetadata},
 	}
 }
 
@@ -79,5 +76,3 @@ func validateServiceCIDRUpdate(c, old *networkingv1.ServiceCIDR) field.ErrorList
 	}
 	return errs
 }
-
-func ranges(c *networkingv1.ServiceCIDR) string { return strings.Join(c.Spec.CIDRs, ",") }

@@ -10,8 +10,8 @@ import (
 // formerClasses are the runtime classes of the beta, which has the same fields, and
 // of the alpha, which had them in a spec.
 func formerClasses() []kind.Version[*nodev1.RuntimeClass] {
-	return append(kind.SameFields[*nodev1.RuntimeClass]("RuntimeClass", "node.k8s.io/v1beta1"),
-		kind.VersionOf(nodev1alpha1.SchemeGroupVersion.WithKind("RuntimeClass"), fromAlpha, nil))
+	return append(kind.SameFields[*nodev1.RuntimeClass]("v1beta1"),
+		kind.VersionOf(nodev1alpha1.SchemeGroupVersion, fromAlpha, nil))
 }
 
 func fromAlpha(old *nodev1alpha1.RuntimeClass) (*nodev1.RuntimeClass, error) {

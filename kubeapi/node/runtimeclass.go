@@ -22,12 +22,12 @@ import (
 // runtimeClassKind declares runtime classes; compared says that tolerations may compare
 // numbers.
 func runtimeClassKind(compared bool) kind.Kind[*nodev1.RuntimeClass] {
-	return kind.Kind[*nodev1.RuntimeClass]{
+	type class = *nodev1.RuntimeClass
+	return kind.Kind[class]{
 		Hub:            nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
-		Representation: kind.Typed[*nodev1.RuntimeClass]{Former: formerClasses(), AnyFinalizer: true},
-		Names:          kind.Names{Plural: "runtimeclasses"},
-		Write: kind.Write[*nodev1.RuntimeClass]{
-			Validate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
+		Representation: kind.Typed[class]{Former: formerClasses(), AnyFinalizer: true},
+		Write: kind.Write[class]{
+			Validate: func(_ context.Context, c, old class) field.ErrorList {
 				if old == nil {
 					return append(validate(c, compared), validateHandler(c, content.IsDNS1123Label)...)
 				}
@@ -37,7 +37,7 @@ func runtimeClassKind(compared bool) kind.Kind[*nodev1.RuntimeClass] {
 			},
 			AllowCreateOnUpdate: true,
 		},
-		Show: kind.Show[*nodev1.RuntimeClass]{Columns: show.Columns(show.Cell("Handler", "", handler))},
+		Show: kind.Show[class]{Columns: show.Columns(show.Cell("Handler", "", handler))},
 	}
 }
 

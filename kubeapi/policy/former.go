@@ -14,7 +14,7 @@ import (
 const emptyLabel = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 
 func formerBudgets() []kind.Version[*policyv1.PodDisruptionBudget] {
-	out := kind.SameFields[*policyv1.PodDisruptionBudget]("PodDisruptionBudget", "policy/v1beta1")
+	out := kind.SameFields[*policyv1.PodDisruptionBudget]("v1beta1")
 	out[0].Default = kind.DefaultOf(func(b *policyv1.PodDisruptionBudget) { fromBetaSelector(b.Spec.Selector) })
 	return out
 }

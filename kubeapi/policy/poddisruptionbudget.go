@@ -5,7 +5,6 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
@@ -14,32 +13,27 @@ import (
 )
 
 func disruptionBudgetKind() kind.Kind[*policyv1.PodDisruptionBudget] {
-	return kind.Kind[*policyv1.PodDisruptionBudget]{
+	type budget = *policyv1.PodDisruptionBudget
+	return kind.Kind[budget]{
 		Hub: v1.WithKind("PodDisruptionBudget"), Namespaced: true,
-		Representation: kind.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(),
+		Representation: kind.Typed[budget]{Former: formerBudgets(),
 			MetadataOnUpdate: kind.MetadataOnce, MetadataOnStatus: kind.MetadataOnce},
-		Names: kind.Names{Plural: "poddisruptionbudgets", ShortNames: []string{"pdb"}},
-		Write: kind.Write[*policyv1.PodDisruptionBudget]{
+		Names: kind.Names{ShortNames: []string{"pdb"}},
+		Write: kind.Write[budget]{
 			CountsGeneration: true,
-			Validate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) field.ErrorList {
+			Validate: func(_ context.Context, b, old budget) field.ErrorList {
 				return validateSpec(&b.Spec, old != nil && old.Spec.Selector != nil &&
 					metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
 			},
 		},
-		Show: kind.Show[*policyv1.PodDisruptionBudget]{Columns: show.Columns(
-			show.Cell("Min Available", "The minimum number of pods that must be available.", minAvailable),
-			show.Cell("Max Unavailable", "The maximum number of pods that may be unavailable.", maxUnavailable),
+		Show: kind.Show[budget]{Columns: show.Columns(
+			show.FieldOr("Min Available", "spec.minAvailable", "N/A", "The minimum number of pods that must be available."),
+			show.FieldOr("Max Unavailable", "spec.maxUnavailable", "N/A",
+				"The maximum number of pods that may be unavailable."),
 			show.Field("Allowed Disruptions", "status.disruptionsAllowed",
 				"Calculated number of pods that may be disrupted at this time."))},
-		Status: &kind.StatusSubresource[*policyv1.PodDisruptionBudget]{ValidateUpdate: kind.Whole(validateStatus)},
+		Status: &kind.Subresource[budget]{Validate: kind.Whole(validateStatus)},
 	}
-}
-
-func amount(v *intstr.IntOrString) string {
-	if v == nil {
-		return "N/A"
-	}
-	return v.String()
 }
 
 func validateSpec(s *policyv1.PodDisruptionBudgetSpec, allowInvalidValues bool) field.ErrorList {
@@ -65,10 +59,6 @@ func validateSpec(s *policyv1.PodDisruptionBudgetSpec, allowInvalidValues bool) 
 	}
 	return errs
 }
-
-func minAvailable(b *policyv1.PodDisruptionBudget) string { return amount(b.Spec.MinAvailable) }
-
-func maxUnavailable(b *policyv1.PodDisruptionBudget) string { return amount(b.Spec.MaxUnavailable) }
 
 func validateStatus(b *policyv1.PodDisruptionBudget) field.ErrorList {
 	s, path := &b.Status, field.NewPath("status")

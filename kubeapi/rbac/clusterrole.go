@@ -13,19 +13,19 @@ import (
 )
 
 func clusterRoleKind(g *guard) kind.Kind[*rbacv1.ClusterRole] {
-	grants := grants[*rbacv1.ClusterRole]{
-		grant: func(ctx context.Context, r, old *rbacv1.ClusterRole) error {
+	type role = *rbacv1.ClusterRole
+	grants := grants[role]{
+		grant: func(ctx context.Context, r, old role) error {
 			return grantClusterRole(ctx, g, r, aggregates(r) || old != nil && aggregates(old))
 		},
-		same: func(r, old *rbacv1.ClusterRole) bool {
+		same: func(r, old role) bool {
 			return !check.Differs(r.Rules, old.Rules) && !check.Differs(r.AggregationRule, old.AggregationRule)
 		},
 	}
-	return kind.Kind[*rbacv1.ClusterRole]{
+	return kind.Kind[role]{
 		Hub:            v1.WithKind("ClusterRole"),
-		Representation: kind.Typed[*rbacv1.ClusterRole]{Former: formerClusterRoles()},
-		Names:          kind.Names{Plural: "clusterroles"},
-		Write: kind.Write[*rbacv1.ClusterRole]{
+		Representation: kind.Typed[role]{Former: formerClusterRoles()},
+		Write: kind.Write[role]{
 			ValidateName:        check.PathSegmentName,
 			Validate:            kind.Whole(validateClusterRole),
 			Begin:               grants.begin,

@@ -10,43 +10,29 @@ import (
 // formerRoles are the roles of the beta, which has the same fields, and of the
 // alpha, whose rules are numbered in another way.
 func formerRoles() []kind.Version[*rbacv1.Role] {
-	return append(kind.SameFields[*rbacv1.Role]("Role", "rbac.authorization.k8s.io/v1beta1"),
-		kind.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("Role"),
-			func(old *rbacv1alpha1.Role) (*rbacv1.Role, error) {
-				out := &rbacv1.Role{}
-				return out, kind.CopyFields(old, out)
-			}, nil))
+	return append(kind.SameFields[*rbacv1.Role]("v1beta1"),
+		kind.SimilarFields[*rbacv1.Role, rbacv1alpha1.Role](rbacv1alpha1.SchemeGroupVersion, nil, nil))
 }
 
 func formerClusterRoles() []kind.Version[*rbacv1.ClusterRole] {
-	return append(kind.SameFields[*rbacv1.ClusterRole]("ClusterRole", "rbac.authorization.k8s.io/v1beta1"),
-		kind.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("ClusterRole"),
-			func(old *rbacv1alpha1.ClusterRole) (*rbacv1.ClusterRole, error) {
-				out := &rbacv1.ClusterRole{}
-				return out, kind.CopyFields(old, out)
-			}, nil))
+	return append(kind.SameFields[*rbacv1.ClusterRole]("v1beta1"),
+		kind.SimilarFields[*rbacv1.ClusterRole, rbacv1alpha1.ClusterRole](rbacv1alpha1.SchemeGroupVersion, nil, nil))
 }
 
-func formerBindings() []kind.Version[*rbacv1.RoleBinding] {
-	return append(kind.SameFields[*rbacv1.RoleBinding]("RoleBinding", "rbac.authorization.k8s.io/v1beta1"),
-		kind.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("RoleBinding"),
-			func(old *rbacv1alpha1.RoleBinding) (*rbacv1.RoleBinding, error) {
-				out := &rbacv1.RoleBinding{}
-				err := kind.CopyFields(old, out)
-				out.Subjects = fromAlphaSubjects(old.Subjects)
-				return out, err
-			}, nil))
+func formerBindings() []kind.Version[binding] {
+	return append(kind.SameFields[binding]("v1beta1"), kind.SimilarFields(rbacv1alpha1.SchemeGroupVersion,
+		func(old *rbacv1alpha1.RoleBinding, b binding) error {
+			b.Subjects = fromAlphaSubjects(old.Subjects)
+			return nil
+		}, nil))
 }
 
 func formerClusterBindings() []kind.Version[*rbacv1.ClusterRoleBinding] {
-	return append(kind.SameFields[*rbacv1.ClusterRoleBinding]("ClusterRoleBinding",
-		"rbac.authorization.k8s.io/v1beta1"),
-		kind.VersionOf(rbacv1alpha1.SchemeGroupVersion.WithKind("ClusterRoleBinding"),
-			func(old *rbacv1alpha1.ClusterRoleBinding) (*rbacv1.ClusterRoleBinding, error) {
-				out := &rbacv1.ClusterRoleBinding{}
-				err := kind.CopyFields(old, out)
-				out.Subjects = fromAlphaSubjects(old.Subjects)
-				return out, err
+	return append(kind.SameFields[*rbacv1.ClusterRoleBinding]("v1beta1"),
+		kind.SimilarFields(rbacv1alpha1.SchemeGroupVersion,
+			func(old *rbacv1alpha1.ClusterRoleBinding, b *rbacv1.ClusterRoleBinding) error {
+				b.Subjects = fromAlphaSubjects(old.Subjects)
+				return nil
 			}, nil))
 }
 

@@ -11,19 +11,17 @@ import (
 )
 
 func roleKind(g *guard) kind.Kind[*rbacv1.Role] {
-	grants := grants[*rbacv1.Role]{
-		grant: func(ctx context.Context, r, _ *rbacv1.Role) error { return g.grantRole(ctx, "roles", r, r.Rules) },
-		same:  func(r, old *rbacv1.Role) bool { return !check.Differs(r.Rules, old.Rules) },
+	type role = *rbacv1.Role
+	grants := grants[role]{
+		grant: func(ctx context.Context, r, _ role) error { return g.grantRole(ctx, "roles", r, r.Rules) },
+		same:  func(r, old role) bool { return !check.Differs(r.Rules, old.Rules) },
 	}
-	return kind.Kind[*rbacv1.Role]{
+	return kind.Kind[role]{
 		Hub: v1.WithKind("Role"), Namespaced: true,
-		Representation: kind.Typed[*rbacv1.Role]{Former: formerRoles()},
-		Names:          kind.Names{Plural: "roles"},
-		Write: kind.Write[*rbacv1.Role]{
-			ValidateName: check.PathSegmentName,
-			Validate: kind.Whole(func(r *rbacv1.Role) field.ErrorList {
-				return validateRules(r.Rules, true)
-			}),
+		Representation: kind.Typed[role]{Former: formerRoles()},
+		Write: kind.Write[role]{
+			ValidateName:        check.PathSegmentName,
+			Validate:            kind.Whole(func(r role) field.ErrorList { return validateRules(r.Rules, true) }),
 			Begin:               grants.begin,
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 		},

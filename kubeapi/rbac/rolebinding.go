@@ -49,8 +49,7 @@ func bindingKind[T bound](g *guard, called string, as func(T) binding, roles ...
 		},
 	}
 	return kind.Kind[T]{
-		Hub:   v1.WithKind(called),
-		Names: kind.Names{Plural: plural},
+		Hub: v1.WithKind(called),
 		Write: kind.Write[T]{
 			ValidateName: check.PathSegmentName,
 			Default:      func(b T) { defaultBinding(&as(b).RoleRef, as(b).Subjects) },
@@ -69,8 +68,7 @@ func bindingKind[T bound](g *guard, called string, as func(T) binding, roles ...
 }
 
 func bindingColumns(roleDoc, binding string) []kind.Column {
-	return append(show.Columns(show.Text("Role", roleDoc)),
-		show.Wide(show.Text("Users", "Users in the "+binding)),
+	return append(show.Columns(show.Text("Role", roleDoc)), show.Wide(show.Text("Users", "Users in the "+binding)),
 		show.Wide(show.Text("Groups", "Groups in the "+binding)),
 		show.Wide(show.Text("ServiceAccounts", "ServiceAccounts in the "+binding)))
 }

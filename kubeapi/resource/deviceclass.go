@@ -12,13 +12,11 @@ func deviceClassKind() kind.Kind[*resourcev1.DeviceClass] {
 	type class = *resourcev1.DeviceClass
 	return kind.Kind[class]{
 		Hub:            v1.WithKind("DeviceClass"),
-		Representation: kind.Typed[class]{Versions: kind.SameFields[class]("DeviceClass", beta2, beta1)},
-		Names:          kind.Names{Plural: "deviceclasses"},
+		Representation: kind.Typed[class]{Versions: kind.SameFields[class](beta2, beta1)},
 		Write: kind.Write[class]{
 			ValidateName:     check.SubdomainName,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
-			Validate: check.Markers("Spec", resourcev1.Validate_DeviceClassSpec,
-				kind.Whole(validateClass)),
+			Validate: check.Markers("Spec", resourcev1.Validate_DeviceClassSpec, kind.Whole(validateClass)),
 		},
 		Delete: kind.Delete[class]{ReturnsObject: true},
 		Show:   kind.Show[class]{Columns: show.Columns()},

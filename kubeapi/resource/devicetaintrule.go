@@ -16,26 +16,23 @@ import (
 
 func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 	type rule = *resourcev1.DeviceTaintRule
-	const alpha3 = "resource.k8s.io/v1alpha3"
+	const alpha3 = "v1alpha3"
 	gv := resourcev1.SchemeGroupVersion
 	return kind.Kind[rule]{
 		Hub: gv.WithKind("DeviceTaintRule"),
 		Representation: kind.Typed[rule]{MetadataOnUpdate: kind.MetadataChange,
-			Versions: kind.SameFields[rule]("DeviceTaintRule", beta2, alpha3)},
-		Names: kind.Names{Plural: "devicetaintrules"},
+			Versions: kind.SameFields[rule](beta2, alpha3)},
 		Write: kind.Write[rule]{
 			Default:          defaultTaintRule,
 			CountsGeneration: true,
 			PrepareForUpdate: renewTimeAdded,
-			Validate: check.Markers("Spec", resourcev1.Validate_DeviceTaintRuleSpec,
-				kind.Whole(validateTaintRule)),
+			Validate:         check.Markers("Spec", resourcev1.Validate_DeviceTaintRuleSpec, kind.Whole(validateTaintRule)),
 		},
 		Delete: kind.Delete[rule]{ReturnsObject: true, StatusIn: []string{gv.Version}},
 		Show: kind.Show[rule]{Columns: show.Columns(show.Field("Key", "spec.taint.key"),
 			show.Field("Value", "spec.taint.value"),
 			show.Field("Effect", "spec.taint.effect"), show.Field("TimeAdded", "spec.taint.timeAdded"))},
-		Status: &kind.StatusSubresource[rule]{Metadata: kind.ClientMetadata,
-			ValidateUpdate: kind.Whole(validateTaintRuleStatus)},
+		Status: &kind.Subresource[rule]{Metadata: kind.ClientMetadata, Validate: kind.Whole(validateTaintRuleStatus)},
 	}
 }
 

@@ -24,7 +24,6 @@ func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 	gv := resourcev1alpha3.SchemeGroupVersion
 	return kind.Kind[request]{
 		Hub:    gv.WithKind("ResourcePoolStatusRequest"),
-		Names:  kind.Names{Plural: "resourcepoolstatusrequests"},
 		Delete: kind.Delete[request]{ReturnsObject: true},
 		Write: kind.Write[request]{
 			Default: func(r request) {
@@ -47,7 +46,7 @@ func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 			},
 			Cells: poolStatusCells,
 		},
-		Status: &kind.StatusSubresource[request]{Metadata: kind.ClientMetadata, ValidateUpdate: validatePoolStatus},
+		Status: &kind.Subresource[request]{Metadata: kind.ClientMetadata, Validate: validatePoolStatus},
 	}
 }
 

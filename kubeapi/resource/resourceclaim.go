@@ -23,7 +23,6 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) kind.Kind[cla
 	return kind.Kind[claim]{
 		Hub: v1.WithKind("ResourceClaim"), Namespaced: true,
 		Representation: kind.Typed[claim]{Versions: claimVersions()},
-		Names:          kind.Names{Plural: "resourceclaims"},
 		Write: kind.Write[claim]{
 			Default: defaultWholeClaim,
 			Validate: func(ctx context.Context, c, old claim) field.ErrorList {
@@ -41,10 +40,10 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) kind.Kind[cla
 		Delete: kind.Delete[claim]{ReturnsObject: true},
 		Show: kind.Show[claim]{Columns: show.Columns(
 			show.Cell("State", "A summary of the current state (allocated, pending, reserved, etc.).", claimState))},
-		Status: &kind.StatusSubresource[claim]{
-			Metadata:         kind.ClientMetadata,
-			PrepareForUpdate: forgetDeallocated,
-			ValidateUpdate: check.Markers("Status", resourcev1.Validate_ResourceClaimStatus,
+		Status: &kind.Subresource[claim]{
+			Metadata: kind.ClientMetadata,
+			Prepare:  forgetDeallocated,
+			Validate: check.Markers("Status", resourcev1.Validate_ResourceClaimStatus,
 				func(ctx context.Context, c, old claim) field.ErrorList {
 					errs := append(access.validate(ctx, c, old), validateAdminResults(ctx, stores, c, old)...)
 					return append(errs, validateClaimStatus(c, old)...)

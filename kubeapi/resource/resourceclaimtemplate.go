@@ -12,12 +12,12 @@ import (
 	"triplane.dev/kubeapi/show"
 )
 
-func claimTemplateKind(stores *group.Stores) kind.Kind[*resourcev1.ResourceClaimTemplate] {
-	type template = *resourcev1.ResourceClaimTemplate
+type template = *resourcev1.ResourceClaimTemplate
+
+func claimTemplateKind(stores *group.Stores) kind.Kind[template] {
 	return kind.Kind[template]{
 		Hub: v1.WithKind("ResourceClaimTemplate"), Namespaced: true,
 		Representation: kind.Typed[template]{Versions: templateVersions()},
-		Names:          kind.Names{Plural: "resourceclaimtemplates"},
 		Write: kind.Write[template]{
 			Default: func(t template) { defaultClaim(&t.Spec.Spec) },
 			Validate: check.Markers("Spec", resourcev1.Validate_ResourceClaimTemplateSpec,

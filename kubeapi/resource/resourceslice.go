@@ -13,7 +13,6 @@ func resourceSliceKind() kind.Kind[*resourcev1.ResourceSlice] {
 	return kind.Kind[slice]{
 		Hub:            v1.WithKind("ResourceSlice"),
 		Representation: kind.Typed[slice]{Versions: sliceVersions(), MetadataOnUpdate: kind.MetadataChange},
-		Names:          kind.Names{Plural: "resourceslices"},
 		Write: kind.Write[slice]{
 			Default:          defaultSlice,
 			CountsGeneration: true, DropDisabledLast: true, AllowUnconditionalUpdate: true,
@@ -21,8 +20,7 @@ func resourceSliceKind() kind.Kind[*resourcev1.ResourceSlice] {
 		},
 		Delete: kind.Delete[slice]{ReturnsObject: true},
 		Show: kind.Show[slice]{Columns: show.Columns(show.Field("Node", "spec.nodeName"),
-			show.Field("Driver", "spec.driver"),
-			show.Field("Pool", "spec.pool.name"))},
+			show.Field("Driver", "spec.driver"), show.Field("Pool", "spec.pool.name"))},
 		Select: kind.Select[slice]{
 			Fields:  kind.Fields[slice]("spec.nodeName", "spec.driver"),
 			Unknown: "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s",

@@ -10,51 +10,28 @@ import (
 // The betas. The second has the fields of v1. The first has the parts of an exact
 // request in the request itself, and those of a device in one called basic.
 const (
-	beta1 = "resource.k8s.io/v1beta1"
-	beta2 = "resource.k8s.io/v1beta2"
+	beta1 = "v1beta1"
+	beta2 = "v1beta2"
 )
 
-func claimVersions() []kind.Version[*resourcev1.ResourceClaim] {
-	return append(kind.SameFields[*resourcev1.ResourceClaim]("ResourceClaim", beta2),
-		kind.VersionOf(resourcev1beta1.SchemeGroupVersion.WithKind("ResourceClaim"), claimFromBeta, claimToBeta))
+func claimVersions() []kind.Version[claim] {
+	return append(kind.SameFields[claim](beta2), kind.SimilarFields(resourcev1beta1.SchemeGroupVersion,
+		func(b *resourcev1beta1.ResourceClaim, c claim) error {
+			return requestsFromBeta(b.Spec.Devices.Requests, c.Spec.Devices.Requests)
+		},
+		func(c claim, b *resourcev1beta1.ResourceClaim) error {
+			return requestsToBeta(c.Spec.Devices.Requests, b.Spec.Devices.Requests)
+		}))
 }
 
-func claimFromBeta(b *resourcev1beta1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
-	c := &resourcev1.ResourceClaim{}
-	if err := kind.CopyFields(b, c); err != nil {
-		return nil, err
-	}
-	return c, requestsFromBeta(b.Spec.Devices.Requests, c.Spec.Devices.Requests)
-}
-
-func claimToBeta(c *resourcev1.ResourceClaim) (*resourcev1beta1.ResourceClaim, error) {
-	b := &resourcev1beta1.ResourceClaim{}
-	if err := kind.CopyFields(c, b); err != nil {
-		return nil, err
-	}
-	return b, requestsToBeta(c.Spec.Devices.Requests, b.Spec.Devices.Requests)
-}
-
-func templateVersions() []kind.Version[*resourcev1.ResourceClaimTemplate] {
-	return append(kind.SameFields[*resourcev1.ResourceClaimTemplate]("ResourceClaimTemplate", beta2),
-		kind.VersionOf(resourcev1beta1.SchemeGroupVersion.WithKind("ResourceClaimTemplate"), templateFromBeta,
-			templateToBeta))
-}
-
-func templateFromBeta(b *resourcev1beta1.ResourceClaimTemplate) (*resourcev1.ResourceClaimTemplate, error) {
-	t := &resourcev1.ResourceClaimTemplate{}
-	if err := kind.CopyFields(b, t); err != nil {
-		return nil, err
-	}
-	return t, requestsFromBeta(b.Spec.Spec.Devices.Requests, t.Spec.Spec.Devices.Requests)
-}
-
-func templateToBeta(t *resourcev1.ResourceClaimTemplate) (*resourcev1beta1.ResourceClaimTemplate, error) {
-	b := &resourcev1beta1.ResourceClaimTemplate{}
-	if err := kind.CopyFields(t, b); err != nil {
-		return nil, err
-	}
-	return b, requestsToBeta(t.Spec.Spec.Devices.Requests, b.Spec.Spec.Devices.Requests)
+func templateVersions() []kind.Version[template] {
+	return append(kind.SameFields[template](beta2), kind.SimilarFields(resourcev1beta1.SchemeGroupVersion,
+		func(b *resourcev1beta1.ResourceClaimTemplate, t template) error {
+			return requestsFromBeta(b.Spec.Spec.Devices.Requests, t.Spec.Spec.Devices.Requests)
+		},
+		func(t template, b *resourcev1beta1.ResourceClaimTemplate) error {
+			return requestsToBeta(t.Spec.Spec.Devices.Requests, b.Spec.Spec.Devices.Requests)
+		}))
 }
 
 // requestsFromBeta makes exact requests of those that offer no alternatives.
@@ -87,35 +64,27 @@ func requestsToBeta(from []resourcev1.DeviceRequest, to []resourcev1beta1.Device
 }
 
 func sliceVersions() []kind.Version[*resourcev1.ResourceSlice] {
-	return append(kind.SameFields[*resourcev1.ResourceSlice]("ResourceSlice", beta2),
-		kind.VersionOf(resourcev1beta1.SchemeGroupVersion.WithKind("ResourceSlice"), sliceFromBeta, sliceToBeta))
+	return append(kind.SameFields[*resourcev1.ResourceSlice](beta2),
+		kind.SimilarFields(resourcev1beta1.SchemeGroupVersion, sliceFromBeta, sliceToBeta))
 }
 
-func sliceFromBeta(b *resourcev1beta1.ResourceSlice) (*resourcev1.ResourceSlice, error) {
-	s := &resourcev1.ResourceSlice{}
-	if err := kind.CopyFields(b, s); err != nil {
-		return nil, err
-	}
+func sliceFromBeta(b *resourcev1beta1.ResourceSlice, s *resourcev1.ResourceSlice) error {
 	for i := range b.Spec.Devices {
 		if basic := b.Spec.Devices[i].Basic; basic != nil {
 			if err := kind.CopyFields(basic, &s.Spec.Devices[i]); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return s, nil
+	return nil
 }
 
-func sliceToBeta(s *resourcev1.ResourceSlice) (*resourcev1beta1.ResourceSlice, error) {
-	b := &resourcev1beta1.ResourceSlice{}
-	if err := kind.CopyFields(s, b); err != nil {
-		return nil, err
-	}
+func sliceToBeta(s *resourcev1.ResourceSlice, b *resourcev1beta1.ResourceSlice) error {
 	for i := range s.Spec.Devices {
 		b.Spec.Devices[i].Basic = &resourcev1beta1.BasicDevice{}
 		if err := kind.CopyFields(&s.Spec.Devices[i], b.Spec.Devices[i].Basic); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return b, nil
+	return nil
 }

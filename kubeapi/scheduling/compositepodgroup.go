@@ -15,8 +15,6 @@ func compositePodGroupKind() kind.Kind[*schedulingv1alpha3.CompositePodGroup] {
 	type group = *schedulingv1alpha3.CompositePodGroup
 	return kind.Kind[group]{
 		Hub: schedulingv1alpha3.SchemeGroupVersion.WithKind("CompositePodGroup"), Namespaced: true,
-		Representation: kind.Typed[group]{},
-		Names:          kind.Names{Plural: "compositepodgroups"},
 		Write: kind.Write[group]{
 			Default: func(g group) {
 				defaults.Set(&g.Spec.DisruptionMode,
@@ -27,21 +25,16 @@ func compositePodGroupKind() kind.Kind[*schedulingv1alpha3.CompositePodGroup] {
 				schedulingv1alpha3.Validate_CompositePodGroupSpec, nil),
 		},
 		Show: kind.Show[group]{Columns: show.Columns(
-			show.Cell("Policy", show.Doc(schedulingv1alpha3.CompositePodGroupSpec{}, "schedulingPolicy"),
-				compositePolicy),
-			show.Cell("Workload", workloadColumn, compositeWorkload))},
-		Status: &kind.StatusSubresource[group]{Metadata: kind.ClientMetadata, NoTable: true,
-			ValidateUpdate: check.Markers("Status",
+			show.Cell("Policy", ".spec.schedulingPolicy", compositePolicy),
+			show.FieldOr("Workload", "spec.workloadRef.workloadName", show.None, workloadColumn))},
+		Status: &kind.Subresource[group]{Metadata: kind.ClientMetadata, NoTable: true,
+			Validate: check.Markers("Status",
 				schedulingv1alpha3.Validate_CompositePodGroupStatus, kind.Whole(validateCompositeStatus))},
 	}
 }
 
 func compositePolicy(g *schedulingv1alpha3.CompositePodGroup) string {
 	return policyName(g.Spec.SchedulingPolicy.Gang != nil, g.Spec.SchedulingPolicy.Basic != nil)
-}
-
-func compositeWorkload(g *schedulingv1alpha3.CompositePodGroup) string {
-	return workloadName(g.Spec.WorkloadRef)
 }
 
 func validateCompositeStatus(g *schedulingv1alpha3.CompositePodGroup) field.ErrorList {

@@ -17,14 +17,13 @@ import (
 
 // The hub of workloads and groups is v1alpha3, whose types have validation generated from their markers. They are
 // stored in v1beta1.
-const beta1 = "scheduling.k8s.io/v1beta1"
+const beta1 = "v1beta1"
 
 func podGroupKind() kind.Kind[*schedulingv1alpha3.PodGroup] {
 	type group = *schedulingv1alpha3.PodGroup
 	return kind.Kind[group]{
 		Hub: schedulingv1alpha3.SchemeGroupVersion.WithKind("PodGroup"), Namespaced: true,
-		Representation: kind.Typed[group]{Versions: kind.SameFields[group]("PodGroup", beta1)},
-		Names:          kind.Names{Plural: "podgroups"},
+		Representation: kind.Typed[group]{Versions: kind.SameFields[group](beta1)},
 		Write: kind.Write[group]{
 			Default: func(g group) {
 				defaults.Set(&g.Spec.DisruptionMode,
@@ -34,11 +33,11 @@ func podGroupKind() kind.Kind[*schedulingv1alpha3.PodGroup] {
 			Validate: check.Markers("Spec", schedulingv1alpha3.Validate_PodGroupSpec, kind.Whole(validatePodGroup)),
 		},
 		Show: kind.Show[group]{Columns: show.Columns(
-			show.Cell("Policy", show.Doc(schedulingv1alpha3.PodGroupSpec{}, "schedulingPolicy"), podGroupPolicy),
-			show.Cell("Workload", workloadColumn, podGroupWorkload),
+			show.Cell("Policy", ".spec.schedulingPolicy", podGroupPolicy),
+			show.FieldOr("Workload", "spec.workloadRef.workloadName", show.None, workloadColumn),
 			show.Cell("Status", "Status of the PodGroup", podGroupState))},
-		Status: &kind.StatusSubresource[group]{Metadata: kind.ClientMetadata, NoTable: true,
-			ValidateUpdate: check.Markers("Status",
+		Status: &kind.Subresource[group]{Metadata: kind.ClientMetadata, NoTable: true,
+			Validate: check.Markers("Status",
 				schedulingv1alpha3.Validate_PodGroupStatus, kind.Whole(validatePodGroupStatus))},
 	}
 }
@@ -55,14 +54,6 @@ func policyName(gang, basic bool) string {
 	return "<none>"
 }
 
-func workloadName(ref *schedulingv1alpha3.WorkloadReference) string {
-	if ref == nil {
-		return "<none>"
-	}
-	return ref.WorkloadName
-}
-
-// podGroupState is the reason of a disruption, or whether the group was scheduled.
 func podGroupState(g *schedulingv1alpha3.PodGroup) string {
 	conditions := g.Status.Conditions
 	if c := meta.FindStatusCondition(conditions, schedulingv1alpha3.DisruptionTarget); c != nil &&
@@ -81,8 +72,6 @@ func podGroupState(g *schedulingv1alpha3.PodGroup) string {
 func podGroupPolicy(g *schedulingv1alpha3.PodGroup) string {
 	return policyName(g.Spec.SchedulingPolicy.Gang != nil, g.Spec.SchedulingPolicy.Basic != nil)
 }
-
-func podGroupWorkload(g *schedulingv1alpha3.PodGroup) string { return workloadName(g.Spec.WorkloadRef) }
 
 func validatePodGroup(g *schedulingv1alpha3.PodGroup) field.ErrorList {
 	if g.Spec.ParentCompositePodGroupName != nil && g.Spec.WorkloadRef == nil {

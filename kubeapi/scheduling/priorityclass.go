@@ -43,22 +43,22 @@ func SystemClasses() []*schedulingv1.PriorityClass {
 }
 
 func priorityClassKind() kind.Kind[*schedulingv1.PriorityClass] {
-	return kind.Kind[*schedulingv1.PriorityClass]{
-		Hub: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
-		Representation: kind.Typed[*schedulingv1.PriorityClass]{Former: kind.SameFields[*schedulingv1.PriorityClass](
-			"PriorityClass", "scheduling.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataChange},
-		Names: kind.Names{Plural: "priorityclasses", ShortNames: []string{"pc"}},
-		Write: kind.Write[*schedulingv1.PriorityClass]{
-			Default: func(c *schedulingv1.PriorityClass) {
+	type class = *schedulingv1.PriorityClass
+	return kind.Kind[class]{
+		Hub:            schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
+		Representation: kind.Typed[class]{Former: kind.SameFields[class]("v1beta1"), MetadataOnUpdate: kind.MetadataChange},
+		Names:          kind.Names{ShortNames: []string{"pc"}},
+		Write: kind.Write[class]{
+			Default: func(c class) {
 				defaults.Set(&c.PreemptionPolicy, corev1.PreemptLowerPriority)
 			},
-			PrepareForCreate:         func(_ context.Context, c *schedulingv1.PriorityClass) { c.Generation = 1 },
+			PrepareForCreate:         func(_ context.Context, c class) { c.Generation = 1 },
 			Validate:                 kind.OnCreate(validate, validateValue),
 			Immutable:                []string{"preemptionPolicy"},
 			AllowUnconditionalUpdate: true,
 		},
-		Delete: kind.Delete[*schedulingv1.PriorityClass]{Protected: protected},
-		Show: kind.Show[*schedulingv1.PriorityClass]{Columns: append(show.Columns(show.Field("Value", "value"),
+		Delete: kind.Delete[class]{Protected: protected},
+		Show: kind.Show[class]{Columns: append(show.Columns(show.Field("Value", "value"),
 			show.Field("Global-Default", "globalDefault")), show.Field("PreemptionPolicy", "preemptionPolicy"))},
 	}
 }

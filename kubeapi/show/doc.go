@@ -1,4 +1,4 @@
-// Package show helps kinds to describe the tables that kubectl prints: the
-// columns with the descriptions of the API's own documentation, and cells such
-// as ages, containers and selectors in kubectl's wording.
+// Package show has constructors for the columns of the tables that kubectl prints: of a field, of a function's result,
+// or of text that Show.Cells returns. A description that begins with a dot is the path of the field that documents the
+// column (kind.Column).
 package show

@@ -25,9 +25,16 @@ func Columns(between ...kind.Column) []kind.Column {
 	return append(append([]kind.Column{Name()}, between...), Age())
 }
 
-// Field is the column of a field, with its documentation unless there is another description.
+// Field is the column of a field, with its documentation unless there is another description (kind.Column).
 func Field(name, path string, description ...string) kind.Column {
 	return kind.Column{Name: name, Field: path, Description: strings.Join(description, "")}
+}
+
+// FieldOr is the column of a field with another text where it is not set.
+func FieldOr(name, path, unset string, description ...string) kind.Column {
+	c := Field(name, path, description...)
+	c.Unset = unset
+	return c
 }
 
 // Cell is a column of what a function returns.
@@ -60,8 +67,11 @@ func Wide(c kind.Column) kind.Column {
 	return c
 }
 
-// None is how kubectl shows what is not there.
-const None = "<none>"
+// None and Unset are how kubectl shows what is not there.
+const (
+	None  = "<none>"
+	Unset = "<unset>"
+)
 
 // OrNone returns a text, or "<none>" for an empty one.
 func OrNone(text string) string {

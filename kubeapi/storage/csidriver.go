@@ -22,13 +22,12 @@ const (
 
 // csiDriverKind declares the CSIDriver; limits says that nodes without a driver may be kept from its pods.
 func csiDriverKind(limits bool) kind.Kind[*storagev1.CSIDriver] {
-	return kind.Kind[*storagev1.CSIDriver]{
-		Hub: v1.WithKind("CSIDriver"),
-		Representation: kind.Typed[*storagev1.CSIDriver]{Former: kind.SameFields[*storagev1.CSIDriver]("CSIDriver",
-			"storage.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataChange},
-		Names: kind.Names{Plural: "csidrivers"},
-		Write: kind.Write[*storagev1.CSIDriver]{
-			Default: func(d *storagev1.CSIDriver) {
+	type driver = *storagev1.CSIDriver
+	return kind.Kind[driver]{
+		Hub:            v1.WithKind("CSIDriver"),
+		Representation: kind.Typed[driver]{Former: kind.SameFields[driver]("v1beta1"), MetadataOnUpdate: kind.MetadataChange},
+		Write: kind.Write[driver]{
+			Default: func(d driver) {
 				defaultCSIDriver(d)
 				if limits {
 					defaults.Set(&d.Spec.PreventPodSchedulingIfMissing, false)
@@ -38,15 +37,14 @@ func csiDriverKind(limits bool) kind.Kind[*storagev1.CSIDriver] {
 			Changed:  csiDriverChanged,
 			Warnings: csiDriverWarnings,
 		},
-		Delete: kind.Delete[*storagev1.CSIDriver]{ReturnsObject: true},
-		Show: kind.Show[*storagev1.CSIDriver]{
-			Columns: show.Columns(show.Cell("AttachRequired", show.Doc(storagev1.CSIDriverSpec{}, "attachRequired"),
-				attachRequired),
+		Delete: kind.Delete[driver]{ReturnsObject: true},
+		Show: kind.Show[driver]{
+			Columns: show.Columns(show.Cell("AttachRequired", ".spec.attachRequired", attachRequired),
 				show.Field("PodInfoOnMount", "spec.podInfoOnMount"),
 				show.Field("StorageCapacity", "spec.storageCapacity"),
-				show.Cell("TokenRequests", show.Doc(storagev1.CSIDriverSpec{}, "tokenRequests"), tokenAudiences),
+				show.Cell("TokenRequests", ".spec.tokenRequests", tokenAudiences),
 				show.Field("RequiresRepublish", "spec.requiresRepublish"),
-				show.Cell("Modes", show.Doc(storagev1.CSIDriverSpec{}, "volumeLifecycleModes"), lifecycleModes)),
+				show.FieldOr("Modes", "spec.volumeLifecycleModes", show.None)),
 		},
 	}
 }
@@ -142,14 +140,6 @@ func tokenAudiences(d *storagev1.CSIDriver) string {
 		audiences[i] = d.Spec.TokenRequests[i].Audience
 	}
 	return strings.Join(audiences, ",")
-}
-
-func lifecycleModes(d *storagev1.CSIDriver) string {
-	modes := make([]string, len(d.Spec.VolumeLifecycleModes))
-	for i, m := range d.Spec.VolumeLifecycleModes {
-		modes[i] = string(m)
-	}
-	return show.OrNone(strings.Join(modes, ","))
 }
 
 // csiDriverChanged reports a change of what an update may change.

@@ -15,20 +15,18 @@ import (
 const maxNodeID = 256
 
 func csiNodeKind() kind.Kind[*storagev1.CSINode] {
-	return kind.Kind[*storagev1.CSINode]{
-		Hub: v1.WithKind("CSINode"),
-		Representation: kind.Typed[*storagev1.CSINode]{Former: kind.SameFields[*storagev1.CSINode]("CSINode",
-			"storage.k8s.io/v1beta1"), MetadataOnUpdate: kind.MetadataCreate},
-		Names: kind.Names{Plural: "csinodes"},
-		Write: kind.Write[*storagev1.CSINode]{
+	type node = *storagev1.CSINode
+	return kind.Kind[node]{
+		Hub:            v1.WithKind("CSINode"),
+		Representation: kind.Typed[node]{Former: kind.SameFields[node]("v1beta1"), MetadataOnUpdate: kind.MetadataCreate},
+		Write: kind.Write[node]{
 			Validate: kind.Whole(validateCSINode, validateDriversUpdate),
 		},
-		Delete: kind.Delete[*storagev1.CSINode]{ReturnsObject: true},
-		Show: kind.Show[*storagev1.CSINode]{Columns: show.Columns(
+		Delete: kind.Delete[node]{ReturnsObject: true},
+		Show: kind.Show[node]{Columns: show.Columns(
 			show.Field("Drivers", "spec.drivers",
 				"Drivers indicates the number of CSI drivers registered on the node"))},
-		Status: &kind.StatusSubresource[*storagev1.CSINode]{Metadata: kind.ClientMetadata,
-			ValidateUpdate: kind.Whole(validateBackends)},
+		Status: &kind.Subresource[node]{Metadata: kind.ClientMetadata, Validate: kind.Whole(validateBackends)},
 	}
 }
 

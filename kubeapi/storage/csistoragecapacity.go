@@ -13,11 +13,11 @@ import (
 )
 
 func csiStorageCapacityKind() kind.Kind[*storagev1.CSIStorageCapacity] {
-	return kind.Kind[*storagev1.CSIStorageCapacity]{
+	type capacity = *storagev1.CSIStorageCapacity
+	return kind.Kind[capacity]{
 		Hub: v1.WithKind("CSIStorageCapacity"), Namespaced: true,
-		Representation: kind.Typed[*storagev1.CSIStorageCapacity]{Former: kind.SameFields[*storagev1.CSIStorageCapacity]("CSIStorageCapacity", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1")},
-		Names:          kind.Names{Plural: "csistoragecapacities"},
-		Write: kind.Write[*storagev1.CSIStorageCapacity]{
+		Representation: kind.Typed[capacity]{Former: kind.SameFields[capacity]("v1beta1", "v1alpha1")},
+		Write: kind.Write[capacity]{
 			Validate:  validateCapacity,
 			Immutable: []string{"nodeTopology", "storageClassName"},
 		},

@@ -19,19 +19,19 @@ import (
 )
 
 func storageClassKind() kind.Kind[*storagev1.StorageClass] {
-	return kind.Kind[*storagev1.StorageClass]{
-		Hub: v1.WithKind("StorageClass"),
-		Representation: kind.Typed[*storagev1.StorageClass]{Former: kind.SameFields[*storagev1.StorageClass](
-			"StorageClass", "storage.k8s.io/v1beta1")},
-		Names: kind.Names{Plural: "storageclasses", ShortNames: []string{"sc"}},
-		Write: kind.Write[*storagev1.StorageClass]{
+	type class = *storagev1.StorageClass
+	return kind.Kind[class]{
+		Hub:            v1.WithKind("StorageClass"),
+		Representation: kind.Typed[class]{Former: kind.SameFields[class]("v1beta1")},
+		Names:          kind.Names{ShortNames: []string{"sc"}},
+		Write: kind.Write[class]{
 			Default:                  defaultStorageClass,
 			Validate:                 kind.Whole(validateStorageClass),
 			Fixed:                    []string{"provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"},
 			AllowUnconditionalUpdate: true,
 		},
-		Delete: kind.Delete[*storagev1.StorageClass]{ReturnsObject: true},
-		Show: kind.Show[*storagev1.StorageClass]{Columns: []kind.Column{
+		Delete: kind.Delete[class]{ReturnsObject: true},
+		Show: kind.Show[class]{Columns: []kind.Column{
 			nameColumn("storageclass.kubernetes.io", "storageclass.beta.kubernetes.io"),
 			show.Field("Provisioner", "provisioner"), show.Field("ReclaimPolicy", "reclaimPolicy"),
 			show.Field("VolumeBindingMode", "volumeBindingMode"),

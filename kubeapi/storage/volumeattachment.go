@@ -20,24 +20,22 @@ const (
 )
 
 func volumeAttachmentKind() kind.Kind[*storagev1.VolumeAttachment] {
-	return kind.Kind[*storagev1.VolumeAttachment]{
+	type attachment = *storagev1.VolumeAttachment
+	return kind.Kind[attachment]{
 		Hub: v1.WithKind("VolumeAttachment"),
-		Representation: kind.Typed[*storagev1.VolumeAttachment]{Former: kind.SameFields[*storagev1.VolumeAttachment](
-			"VolumeAttachment", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1"), MetadataOnUpdate: kind.MetadataCreate,
-			MetadataOnStatus: kind.MetadataCreate},
-		Names: kind.Names{Plural: "volumeattachments"},
-		Write: kind.Write[*storagev1.VolumeAttachment]{
+		Representation: kind.Typed[attachment]{Former: kind.SameFields[attachment]("v1beta1", "v1alpha1"),
+			MetadataOnUpdate: kind.MetadataCreate, MetadataOnStatus: kind.MetadataCreate},
+		Write: kind.Write[attachment]{
 			Default:  defaultAttachment,
 			Validate: validateAttachment,
 			Fixed:    []string{"spec"},
 		},
-		Delete: kind.Delete[*storagev1.VolumeAttachment]{ReturnsObject: true},
-		Show: kind.Show[*storagev1.VolumeAttachment]{Columns: show.Columns(
+		Delete: kind.Delete[attachment]{ReturnsObject: true},
+		Show: kind.Show[attachment]{Columns: show.Columns(
 			kind.Column{Name: "Attacher", Format: "name", Field: "spec.attacher"},
 			show.Field("PV", "spec.source.persistentVolumeName"), show.Field("Node", "spec.nodeName"),
 			show.Field("Attached", "status.attached"))},
-		Status: &kind.StatusSubresource[*storagev1.VolumeAttachment]{Metadata: kind.ClientMetadata,
-			ValidateUpdate: validateAttachment},
+		Status: &kind.Subresource[attachment]{Metadata: kind.ClientMetadata, Validate: validateAttachment},
 	}
 }
 

@@ -13,16 +13,17 @@ import (
 )
 
 func volumeAttributesClassKind() kind.Kind[*storagev1.VolumeAttributesClass] {
-	return kind.Kind[*storagev1.VolumeAttributesClass]{
+	type class = *storagev1.VolumeAttributesClass
+	return kind.Kind[class]{
 		Hub:            v1.WithKind("VolumeAttributesClass"),
-		Representation: kind.Typed[*storagev1.VolumeAttributesClass]{Versions: kind.SameFields[*storagev1.VolumeAttributesClass]("VolumeAttributesClass", "storage.k8s.io/v1beta1")},
-		Names:          kind.Names{Plural: "volumeattributesclasses", ShortNames: []string{"vac"}},
-		Write: kind.Write[*storagev1.VolumeAttributesClass]{
+		Representation: kind.Typed[class]{Versions: kind.SameFields[class]("v1beta1")},
+		Names:          kind.Names{ShortNames: []string{"vac"}},
+		Write: kind.Write[class]{
 			Validate:                 validateAttributesClass,
 			AllowUnconditionalUpdate: true,
 		},
-		Delete: kind.Delete[*storagev1.VolumeAttributesClass]{ReturnsObject: true},
-		Show: kind.Show[*storagev1.VolumeAttributesClass]{Columns: []kind.Column{
+		Delete: kind.Delete[class]{ReturnsObject: true},
+		Show: kind.Show[class]{Columns: []kind.Column{
 			nameColumn("volumeattributesclass.kubernetes.io"), show.Field("DriverName", "driverName"), show.Age()}},
 	}
 }

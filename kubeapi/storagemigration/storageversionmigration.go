@@ -23,9 +23,8 @@ func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 	return kind.Kind[migration]{
 		Hub: gv.WithKind("StorageVersionMigration"),
 		Representation: kind.Typed[migration]{
-			Versions: kind.SameFields[migration]("StorageVersionMigration", "storagemigration.k8s.io/v1beta1"),
+			Versions: kind.SameFields[migration]("v1beta1"),
 		},
-		Names: kind.Names{Plural: "storageversionmigrations"},
 		Write: kind.Write[migration]{
 			Validate:  kind.Whole(validateResource),
 			Immutable: []string{"spec"},
@@ -33,7 +32,7 @@ func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 		Show: kind.Show[migration]{Columns: []kind.Column{{Name: "Name", Field: "metadata.name"},
 			show.Cell("Resource", "GroupResource to migrate", migrated),
 			show.Cell("Status", "Status of the migration", state)}},
-		Status: &kind.StatusSubresource[migration]{Metadata: kind.ClientMetadata, ValidateUpdate: validateStatus},
+		Status: &kind.Subresource[migration]{Metadata: kind.ClientMetadata, Validate: validateStatus},
 	}
 }
 

@@ -17,30 +17,27 @@ type Delete[T Object] struct {
 	// CheckGraceful, where set, makes deletion graceful: it settles
 	// opts.GracePeriodSeconds and reports whether the object has to linger.
 	CheckGraceful func(ctx context.Context, obj T, opts *metav1.DeleteOptions) bool
-	// GarbageCollection is what becomes of dependents unless the client says
-	// otherwise.
+	// GarbageCollection is what becomes of dependents unless the client says otherwise.
 	GarbageCollection GarbageCollection
 	// Protected, where set, returns why an object must not be deleted, "" if it may be.
 	Protected func(T) string
-	// ReturnsObject answers a finished deletion with the object instead of a
-	// Status (pods, services, namespaces...), in all versions but those of StatusIn.
+	// ReturnsObject answers a finished deletion with the object instead of a Status (pods, services, namespaces...), in
+	// all versions but those of StatusIn.
 	ReturnsObject bool
 	StatusIn      []string
 	// Hold reports whether a marked object must stay although its metadata holds
 	// no finalizers (namespaces with spec.finalizers).
 	Hold func(T) bool
-	// Mark, where set, begins the deletion of an object that is not marked yet: it
-	// changes the object (a Terminating phase) and reports that the object is to be
-	// marked and kept, whatever its finalizers, until a later deletion or update
-	// finds nothing that holds it. obj is a copy.
+	// Mark, where set, begins the deletion of an object that is not marked yet: it changes the object (a Terminating
+	// phase) and reports that the object is to be marked and kept, whatever its finalizers, until a later deletion or
+	// update finds nothing that holds it. obj is a copy.
 	Mark func(ctx context.Context, obj T) bool
 	// UnmetPrecondition begins the message about preconditions that an object with Mark does not meet; "" is
 	// "Precondition failed".
 	UnmetPrecondition string
 	// MarkPropagates adds the finalizers of the wanted propagation to a marked object.
 	MarkPropagates bool
-	// Warnings for the client of a deletion, of one object or of a collection,
-	// whatever comes of it.
+	// Warnings for the client of a deletion, of one object or of a collection, whatever comes of it.
 	Warnings func(opts *metav1.DeleteOptions) []string
 	// After is called when the object is gone from storage (not on dry run).
 	After func(ctx context.Context, obj T)
@@ -194,9 +191,8 @@ func (d *Delete[T]) propagation(finalizers []string, opts *metav1.DeleteOptions)
 	return d.GarbageCollection == OrphanDependents, false
 }
 
-// UnmetPrecondition returns a conflict where obj, of the kind hub, is not the
-// object, or not at the resource version, that the preconditions of a deletion
-// name.
+// UnmetPrecondition returns a conflict where obj, of the kind hub, is not the object, or not at the resource version,
+// that the preconditions of a deletion name.
 func UnmetPrecondition(hub schema.GroupVersionKind, obj metav1.Object, p *metav1.Preconditions) error {
 	if p == nil {
 		return nil

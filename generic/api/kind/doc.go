@@ -7,9 +7,14 @@
 // # Parts of an object
 //
 // Fields that an endpoint does not write are named, not copied by functions: Write.Status and Write.Preserves for the
-// main resource, UpdateSubresource.Preserves and Metadata for a subresource. So are those that no update changes
+// main resource, Subresource.Preserves and Metadata for a subresource. So are those that no update changes
 // (Write.Immutable), that tables show (Column.Field) and that selectors name. They are found in the Go type once, by
 // Complete, which fails for a field that does not exist. The same names are the reset fields of managed fields.
+//
+// # Names
+//
+// A declaration does not repeat what its Go type and the kind of the hub say: the plural, singular and list of the
+// resource, the group and kind of other versions, the documentation of columns.
 //
 // # Representations
 //

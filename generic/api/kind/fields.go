@@ -1,6 +1,8 @@
 package kind
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -19,6 +21,7 @@ type goField struct {
 	doc   string
 	// behind is true where a pointer leads to it.
 	behind bool
+	unset  string // Column.Unset
 }
 
 // findField finds a field of a struct, or of one that pointers lead to.
@@ -31,28 +34,58 @@ func findField(t reflect.Type, path string) (goField, bool) {
 	if t.Kind() != reflect.Struct {
 		return f, false
 	}
-	for i := range t.NumField() {
-		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag != name {
-			continue
-		}
-		f.index, f.t = []int{i}, t.Field(i).Type
-		if !deeper {
-			f.doc = fieldDoc(t, t.Field(i), name)
-			return f, true
-		}
-		inner, ok := findField(f.t, rest)
-		inner.index, inner.behind = append(f.index, inner.index...), f.behind || inner.behind
-		return inner, ok
+	i, ok := indexOf(t, name)
+	if !ok {
+		return f, false
 	}
-	return f, false
+	f.index, f.t = []int{i}, t.Field(i).Type
+	if !deeper {
+		f.doc = fieldDoc(t, i)
+		return f, true
+	}
+	inner, ok := findField(f.t, rest)
+	inner.index, inner.behind = append(f.index, inner.index...), f.behind || inner.behind
+	return inner, ok
+}
+
+// indexOf returns the index of the field of a struct with a name in JSON.
+func indexOf(t reflect.Type, name string) (int, bool) {
+	for i := range t.NumField() {
+		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// docOf returns the documentation of a field of a struct, or of one that pointers and lists lead to; "" without one.
+func docOf(t reflect.Type, path string) string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return ""
+	}
+	name, rest, deeper := strings.Cut(path, ".")
+	i, ok := indexOf(t, name)
+	switch {
+	case !ok:
+		return ""
+	case deeper:
+		return docOf(t.Field(i).Type, rest)
+	default:
+		return fieldDoc(t, i)
+	}
 }
 
 // fieldDoc is the documentation of a field, by the struct or by the tag doc.
-func fieldDoc(within reflect.Type, f reflect.StructField, name string) string {
+func fieldDoc(within reflect.Type, field int) string {
+	tag := within.Field(field).Tag
 	if d, ok := reflect.Zero(within).Interface().(interface{ SwaggerDoc() map[string]string }); ok {
+		name, _, _ := strings.Cut(tag.Get("json"), ",")
 		return d.SwaggerDoc()[name]
 	}
-	return f.Tag.Get("doc")
+	return tag.Get("doc")
 }
 
 // fieldIndex is nil where there is no such field, or one behind a pointer.
@@ -77,14 +110,19 @@ func (f goField) of(obj any) reflect.Value {
 	return v.Elem() // not valid for a nil pointer
 }
 
+// text is a struct that is a text in JSON (IntOrString).
+type text interface {
+	fmt.Stringer
+	json.Marshaler
+}
+
 // columnType is the type of the column that shows the field; "" if none can.
 func (f goField) columnType() string {
-	t := f.t
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch t {
-	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.LabelSelector](), reflect.TypeFor[map[string]string]():
+	t := f.value().Type()
+	switch {
+	case f.unset != "", t == reflect.TypeFor[metav1.LabelSelector](), t == reflect.TypeFor[map[string]string](),
+		t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String,
+		reflect.PointerTo(t).Implements(reflect.TypeFor[text]()):
 		return "string"
 	}
 	switch t.Kind() {
@@ -99,15 +137,24 @@ func (f goField) columnType() string {
 	}
 }
 
-// cell is how a table shows the field. One that is not there is shown as its zero value.
+// value returns a new value of the field's type, or of the type that it points to.
+func (f goField) value() reflect.Value {
+	t := f.t
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return reflect.New(t).Elem()
+}
+
+// cell is how a table shows the field. One that is not there is shown as Unset or its zero value.
 func (f goField) cell(obj any, since func(metav1.Time) string) any {
 	v := f.of(obj)
-	if !v.IsValid() {
-		t := f.t
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		v = reflect.New(t).Elem()
+	switch {
+	case v.IsValid():
+	case f.unset != "":
+		return f.unset
+	default:
+		v = f.value()
 	}
 	switch x := v.Addr().Interface().(type) {
 	case *metav1.Time:
@@ -116,16 +163,32 @@ func (f goField) cell(obj any, since func(metav1.Time) string) any {
 		return metav1.FormatLabelSelector(x)
 	case *map[string]string:
 		return labels.FormatLabels(*x)
+	case text:
+		own := f.value() // since a quantity stores its text
+		own.Set(v)
+		return own.Addr().Interface().(text).String()
 	}
 	switch v.Kind() {
 	case reflect.Bool:
 		return v.Bool()
 	case reflect.Int32, reflect.Int64:
 		return v.Int()
-	case reflect.Slice, reflect.Map:
+	case reflect.Map:
 		return int64(v.Len())
+	case reflect.Slice:
+		if v.Type().Elem().Kind() != reflect.String {
+			return int64(v.Len())
+		}
+		texts := make([]string, v.Len())
+		for i := range texts {
+			texts[i] = v.Index(i).String()
+		}
+		return cmp.Or(strings.Join(texts, ","), f.unset)
 	default:
-		return v.String()
+		if f.t.Kind() == reflect.Pointer {
+			return v.String()
+		}
+		return cmp.Or(v.String(), f.unset)
 	}
 }
 

@@ -9,8 +9,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 )
@@ -57,6 +61,7 @@ func TestFieldsThatKindsLack(t *testing.T) {
 	for want, change := range map[string]func(*Kind[*appsv1.Deployment]){
 		"no field spec.none that a column": func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Field: "spec.none"}} },
 		"no field spec.strategy that a":    func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Field: "spec.strategy"}} },
+		"no documentation of a field x":    func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Field: "kind", Description: ".x"}} },
 		"columns without cells":            func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Name: "A"}} },
 		"no field spec.a":                  func(k *Kind[*appsv1.Deployment]) { k.Select.Fields = Fields[*appsv1.Deployment]("spec.a") },
 		"no field spec.b":                  func(k *Kind[*appsv1.Deployment]) { k.Write.Fixed = []string{"spec.b"} },
@@ -150,5 +155,70 @@ func TestScaleOfFields(t *testing.T) {
 	if got, err := d.Get(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2)}}); err != nil ||
 		got.Replicas != 2 || got.Selector != "" {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestUnsetAndDescribedColumns(t *testing.T) {
+	c := completed(t, &Kind[*corev1.Pod]{Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Show: Show[*corev1.Pod]{Columns: []Column{
+		{Name: "Node", Field: "spec.nodeName", Unset: "<none>"},
+		{Name: "Priority", Field: "spec.priority", Unset: "<unset>"},
+		{Name: "Host", Field: "spec.hostname", Unset: "<none>", Description: ".spec.containers.name"},
+		{Name: "Groups", Field: "spec.os.name", Unset: "<none>"},
+	}}})
+	p := &corev1.Pod{}
+	if got := c.Show.TableCells(p, since); !slices.Equal(got, []any{"<none>", "<unset>", "<none>", "<none>"}) {
+		t.Errorf("%v", got)
+	}
+	p.Spec = corev1.PodSpec{NodeName: "n", Priority: ptr.To[int32](0), OS: &corev1.PodOS{Name: "linux"}}
+	if got := c.Show.TableCells(p, since); !slices.Equal(got, []any{"n", int64(0), "<none>", "linux"}) {
+		t.Errorf("%v", got)
+	}
+	if got := c.Show.TableColumns()[2].Description; got != (corev1.Container{}).SwaggerDoc()["name"] {
+		t.Errorf("description %q", got)
+	}
+	b := completed(t, &Kind[*policyv1.PodDisruptionBudget]{
+		Hub:  policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+		Show: Show[*policyv1.PodDisruptionBudget]{Columns: []Column{{Field: "spec.minAvailable", Unset: "N/A"}}}})
+	min := intstr.FromString("50%")
+	budget := &policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &min}}
+	if got := b.Show.TableCells(budget, since); got[0] != "50%" {
+		t.Errorf("%v", got)
+	}
+	v := completed(t, &Kind[*corev1.PersistentVolume]{Hub: corev1.SchemeGroupVersion.WithKind("PersistentVolume"),
+		Show: Show[*corev1.PersistentVolume]{Columns: []Column{{Field: "spec.accessModes", Unset: "<none>"}}}})
+	volume := &corev1.PersistentVolume{}
+	if got := v.Show.TableCells(volume, since); got[0] != "<none>" {
+		t.Errorf("%v", got)
+	}
+	volume.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{"A", "B"}
+	if got := v.Show.TableCells(volume, since); got[0] != "A,B" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestNamesOfTheHub(t *testing.T) {
+	k := completed(t, &Kind[*rbacv1.Role]{Hub: rbacv1.SchemeGroupVersion.WithKind("Role"), Representation: Typed[*rbacv1.Role]{
+		StorageVersion: rbacv1alpha1.SchemeGroupVersion.WithKind(""),
+		Versions:       SameFields[*rbacv1.Role]("v1beta1", "extensions/v1"),
+		Former: []Version[*rbacv1.Role]{SimilarFields(rbacv1alpha1.SchemeGroupVersion,
+			func(old *rbacv1alpha1.Role, r *rbacv1.Role) error {
+				r.Namespace = old.Name + "s"
+				return nil
+			}, nil)},
+	}})
+	typed := k.Representation.(Typed[*rbacv1.Role])
+	got := []string{k.Names.Plural, k.Names.Singular, typed.StorageVersion.String(), typed.Versions[0].Kind.String(),
+		typed.Versions[1].Kind.String(), typed.Former[0].Kind.String()}
+	if want := []string{"roles", "role", "rbac.authorization.k8s.io/v1alpha1, Kind=Role", "rbac.authorization.k8s.io/v1beta1, Kind=Role",
+		"extensions/v1, Kind=Role", "rbac.authorization.k8s.io/v1alpha1, Kind=Role"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r, err := typed.Former[0].ToHub(&rbacv1alpha1.Role{ObjectMeta: metav1.ObjectMeta{Name: "r"},
+		Rules: []rbacv1alpha1.PolicyRule{{Verbs: []string{"get"}}}})
+	if err != nil || r.Name != "r" || r.Namespace != "rs" || r.Rules[0].Verbs[0] != "get" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := typed.Former[0].ToHub(r); err == nil {
+		t.Error("converted an object of the hub")
 	}
 }

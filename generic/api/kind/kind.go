@@ -1,12 +1,13 @@
 package kind
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
-	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,16 +24,13 @@ type Object interface {
 	runtime.Object
 }
 
-// Kind declares a resource in one place: what it is called, what a write may
-// change and must satisfy, what deletion means, how it is shown and selected.
-// NewStore serves it. Nil functions mean nothing special.
+// Kind declares a resource in one place: what it is called, what a write may change and must satisfy, what deletion
+// means, how it is shown and selected. NewStore serves it. Nil functions mean nothing special.
 //
-// What holds for every kind is not declared here but done by Store: object
-// metadata rules, generateName, UIDs and times, finalizers, preconditions,
-// graceful deletion's bookkeeping, managed fields of system-set fields.
+// What holds for every kind is not declared here but done by Store: object metadata rules, generateName, UIDs and
+// times, finalizers, preconditions, graceful deletion's bookkeeping, managed fields of system-set fields.
 type Kind[T Object] struct {
-	// Hub is the kind in its storage version, e.g. apps/v1 Deployment. Its group
-	// and Names.Plural name the resource.
+	// Hub is the kind in its storage version, e.g. apps/v1 Deployment. Its group and Names.Plural name the resource.
 	Hub        schema.GroupVersionKind
 	Names      Names
 	Namespaced bool
@@ -49,8 +47,7 @@ type Kind[T Object] struct {
 	New     func() T
 	NewList func() runtime.Object
 
-	// Representation is how the objects are stored and encoded: Typed, which
-	// nil means, or *Unstructured.
+	// Representation is how the objects are stored and encoded: Typed, which nil means, or *Unstructured.
 	Representation Representation[T]
 
 	Write  Write[T]
@@ -59,10 +56,9 @@ type Kind[T Object] struct {
 	Select Select[T]
 
 	// Status, where set, adds the subresource "status".
-	Status *StatusSubresource[T]
-	// Subresources are further ways to update the object ("finalize",
-	// "approval", "ephemeralcontainers"), by name.
-	Subresources map[string]*UpdateSubresource[T]
+	Status *Subresource[T]
+	// Subresources are further ways to update the object ("finalize", "approval", "ephemeralcontainers"), by name.
+	Subresources map[string]*Subresource[T]
 	// Scale, where set, adds the subresource "scale".
 	Scale *ScaleSubresource[T]
 
@@ -77,21 +73,19 @@ type Kind[T Object] struct {
 
 // Names are what discovery calls a resource.
 type Names struct {
-	Plural     string // "deployments"
+	Plural     string // "deployments"; "" means that of the hub's kind
 	Singular   string // "deployment"; "" means the hub's kind in lower case
 	ShortNames []string
 	Categories []string
 }
 
-// Write is what creations and updates of the main resource may change and must
-// satisfy.
+// Write is what creations and updates of the main resource may change and must satisfy.
 type Write[T Object] struct {
 	// Default completes an object that a client sent, in the hub version.
 	Default func(T)
 
-	// ValidateName validates metadata.name (or the generateName prefix, with
-	// prefix true) and returns what is wrong, in the wording of
-	// k8s.io/apimachinery/pkg/api/validation. nil means DNS subdomain.
+	// ValidateName validates metadata.name (or the generateName prefix, with prefix true) and returns what is wrong, in
+	// the wording of k8s.io/apimachinery/pkg/api/validation. nil means DNS subdomain.
 	ValidateName func(name string, prefix bool) []string
 
 	// GenerateName makes a name of a generateName prefix; nil appends a random suffix.
@@ -131,8 +125,7 @@ type Write[T Object] struct {
 	// not respond: the object may exist. With dryRun nothing durable is reserved.
 	Begin func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
 
-	// AllowCreateOnUpdate lets PUT create; AllowUnconditionalUpdate lets PUT
-	// without resourceVersion overwrite.
+	// AllowCreateOnUpdate lets PUT create; AllowUnconditionalUpdate lets PUT without resourceVersion overwrite.
 	AllowCreateOnUpdate      bool
 	AllowUnconditionalUpdate bool
 
@@ -142,18 +135,15 @@ type Write[T Object] struct {
 	ResetFields rest.ResetFields
 }
 
-// Select is what field selectors may name beside metadata.name and
-// metadata.namespace.
+// Select is what field selectors may name beside metadata.name and metadata.namespace.
 type Select[T Object] struct {
 	Fields []SelectableField[T]
-	// Labels, where set, are all labels that field selectors may name beside those
-	// of the metadata, with the Path of the field that each means: for a kind whose
-	// served version names its fields in another way than the hub.
+	// Labels, where set, are all labels that field selectors may name beside those of the metadata, with the Path of
+	// the field that each means: for a kind whose served version names its fields in another way than the hub.
 	Labels map[string]string
 	// AnyNamespace says that selectors may not name metadata.namespace, though the kind has namespaces.
 	AnyNamespace bool
-	// Unknown is how other labels are refused, with %q for the label; "" is how
-	// most kinds do it.
+	// Unknown is how other labels are refused, with %q for the label; "" is how most kinds do it.
 	Unknown string
 	// Index is a selectable field that many single-valued watches use
 	// (spec.nodeName of pods): the cache wakes only the watchers it concerns.
@@ -179,8 +169,8 @@ func Fields[T Object](paths ...string) []SelectableField[T] {
 	return fields
 }
 
-// UpdateSubresource declares a subresource that reads and updates the whole object under separate rules.
-type UpdateSubresource[T Object] struct {
+// Subresource declares a subresource that reads and updates the whole object under separate rules.
+type Subresource[T Object] struct {
 	// Preserves are the fields that the subresource does not write, as names in JSON joined with dots. "status"
 	// preserves the spec, whatever it says here.
 	Preserves []string
@@ -188,12 +178,12 @@ type UpdateSubresource[T Object] struct {
 	Metadata PreservedMetadata
 	// CountsGeneration is as that of Write.
 	CountsGeneration bool
-	// PrepareForUpdate resets what else the subresource may not change.
-	PrepareForUpdate func(ctx context.Context, obj, old T)
-	// BeginUpdate is as Begin of Write.
-	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
-	// ValidateUpdate validates the change; metadata is validated beforehand.
-	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
+	// Prepare resets what else the subresource may not change.
+	Prepare func(ctx context.Context, obj, old T)
+	// Begin is as that of Write.
+	Begin func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
+	// Validate validates the change; metadata is validated beforehand.
+	Validate func(ctx context.Context, obj, old T) field.ErrorList
 	// Warnings for the client.
 	Warnings func(ctx context.Context, obj, old T) []string
 	// Resets and ResetFields are as those of Write.
@@ -207,21 +197,33 @@ type UpdateSubresource[T Object] struct {
 	plan *plan[T] // of a completed declaration
 }
 
-// StatusSubresource declares what an update of "status" may change and must
-// satisfy.
-type StatusSubresource[T Object] = UpdateSubresource[T]
+// Named returns a copy of the declaration with the names that it leaves to the kind of the hub: the plural and singular
+// of the resource, and the group and kind of its other versions.
+func (k *Kind[T]) Named() *Kind[T] {
+	c := *k
+	resources, resource := meta.UnsafeGuessKindToResource(c.Hub)
+	c.Names.Plural = cmp.Or(c.Names.Plural, resources.Resource)
+	c.Names.Singular = cmp.Or(c.Names.Singular, resource.Resource)
+	if t, ok := c.Representation.(Typed[T]); ok {
+		t.Versions, t.Former = named(t.Versions, c.Hub), named(t.Former, c.Hub)
+		if !t.StorageVersion.Empty() {
+			t.StorageVersion = nameOf(t.StorageVersion, c.Hub)
+		}
+		c.Representation = t
+	}
+	return &c
+}
 
-// Complete returns a copy of the declaration with the constructors and the name that it leaves open. The list is of the
+// Complete returns a copy of the declaration with the constructors and names that it leaves open. The list is of the
 // scheme; there is none where the scheme does not have it. It fails where T lacks a field that the declaration names.
 // NewStore completes its kind itself.
 func (k *Kind[T]) Complete(scheme *runtime.Scheme) (*Kind[T], error) {
-	c := *k
-	object := reflect.TypeFor[T]()
-	if c.New == nil && object.Kind() != reflect.Pointer || c.Names.Plural == "" {
-		return nil, fmt.Errorf("registry: kind %s needs New and Names.Plural", c.Hub)
+	c := *k.Named()
+	if c.New == nil && reflect.TypeFor[T]().Kind() != reflect.Pointer {
+		return nil, fmt.Errorf("registry: kind %s needs New", c.Hub)
 	}
 	if c.New == nil {
-		c.New = func() T { return reflect.New(object.Elem()).Interface().(T) }
+		c.New = newOf[T]
 	}
 	if list := c.Hub.GroupVersion().WithKind(c.Hub.Kind + "List"); c.NewList == nil && scheme.Recognizes(list) {
 		c.NewList = func() runtime.Object {
@@ -229,9 +231,6 @@ func (k *Kind[T]) Complete(scheme *runtime.Scheme) (*Kind[T], error) {
 			runtimeutil.Must(err) // the scheme recognizes it
 			return obj
 		}
-	}
-	if c.Names.Singular == "" {
-		c.Names.Singular = strings.ToLower(c.Hub.Kind)
 	}
 	if err := c.Show.complete(c.Hub); err != nil {
 		return nil, err

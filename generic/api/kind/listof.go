@@ -8,8 +8,7 @@ import (
 	"triplane.dev/generic/storage/object"
 )
 
-// ListOf is the list type of a kind whose objects are of the Go type T, for kinds that have
-// not declared one.
+// ListOf is the list type of a kind whose objects are of the Go type T, for kinds that have not declared one.
 type ListOf[T any] struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`

@@ -36,8 +36,7 @@ func (k *Kind[T]) NewName(prefix string) string {
 	return generateName(prefix)
 }
 
-// FillSystemMetadata sets what the server decides about a new object and drops
-// what clients may not set.
+// FillSystemMetadata sets what the server decides about a new object and drops what clients may not set.
 func FillSystemMetadata(obj metav1.Object) {
 	obj.SetCreationTimestamp(metav1.Now())
 	obj.SetUID(uuid.NewUUID())
@@ -106,9 +105,8 @@ func standardFinalizer(f string) bool {
 	return f == "kubernetes" || f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
 }
 
-// ValidateMetadataUpdate validates the metadata of an update, through a subresource
-// unless main, with what main reports before it. The generic rules and the kind's are both reported, as
-// kube-apiserver does, which repeats causes.
+// ValidateMetadataUpdate validates the metadata of an update, through a subresource unless main, with what main reports
+// before it. The generic rules and the kind's are both reported, as kube-apiserver does, which repeats causes.
 func (k *Kind[T]) ValidateMetadataUpdate(rules MetadataRules, obj, old T, main bool) field.ErrorList {
 	meta, how := k.View().Metadata(obj), rules.OnStatus
 	if main {
@@ -135,8 +133,7 @@ func (k *Kind[T]) ValidateMetadataUpdate(rules MetadataRules, obj, old T, main b
 	return errs
 }
 
-// KeepSystemMetadata puts back the metadata that an update may not change, or
-// may leave out.
+// KeepSystemMetadata puts back the metadata that an update may not change, or may leave out.
 func KeepSystemMetadata(obj, old metav1.Object) {
 	if obj.GetUID() == "" {
 		obj.SetUID(old.GetUID())

@@ -10,9 +10,8 @@ import (
 	"triplane.dev/generic/storage/wire"
 )
 
-// partial reads the selectable fields of a kind out of a protobuf message without
-// decoding the rest of it: what the fields are of is copied into a smaller message,
-// which is decoded.
+// partial reads the selectable fields of a kind out of a protobuf message without decoding the rest of it: what the
+// fields are of is copied into a smaller message, which is decoded.
 type partial[T Object] struct {
 	kind *Kind[T]
 	take *extract
@@ -119,4 +118,15 @@ func (x *extract) appendTo(dst, message []byte) (_ []byte, ok bool) {
 		}
 	}
 	return dst, true
+}
+
+// structOf returns the struct that a type is or points to; nil if it is none.
+func structOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Struct {
+		return t
+	}
+	return nil
 }

@@ -50,8 +50,7 @@ type plan[T Object] struct {
 	immutable []immutable // of the main resource
 }
 
-// plans finds in T what the declaration names. c is a copy of the declaration; its subresources are replaced by
-// copies.
+// plans finds in T what the declaration names. c is a copy of the declaration; its subresources are replaced by copies.
 func (c *Kind[T]) plans() error {
 	object := reflect.TypeFor[T]()
 	w := &c.Write
@@ -95,7 +94,7 @@ func (c *Kind[T]) plans() error {
 			return err
 		}
 	}
-	subs := make(map[string]*UpdateSubresource[T], len(c.Subresources))
+	subs := make(map[string]*Subresource[T], len(c.Subresources))
 	for name, sub := range c.Subresources {
 		if subs[name], err = c.planned(sub, nil); err != nil {
 			return err
@@ -106,12 +105,12 @@ func (c *Kind[T]) plans() error {
 }
 
 // names reports whether the declaration names parts of objects. They are found in the subresources of a kind only.
-func (sub *UpdateSubresource[T]) names() bool {
+func (sub *Subresource[T]) names() bool {
 	return sub != nil && (len(sub.Preserves) > 0 || sub.Metadata != NoMetadata || sub.CountsGeneration)
 }
 
 // planned returns a copy of a subresource with its plan, which preserves some fields whatever the declaration says.
-func (c *Kind[T]) planned(declared *UpdateSubresource[T], preserves []string) (*UpdateSubresource[T], error) {
+func (c *Kind[T]) planned(declared *Subresource[T], preserves []string) (*Subresource[T], error) {
 	sub := *declared
 	sub.plan = &plan[T]{metadata: sub.Metadata}
 	return &sub, c.fill(sub.plan, sub.CountsGeneration, append(preserves, sub.Preserves...), sub.Resets)
@@ -212,14 +211,14 @@ func (k *Kind[T]) PrepareForUpdate(ctx context.Context, obj, old T) {
 
 // Prepares reports whether an update by the rules of sub, nil for those of the main resource, changes what the client
 // sent. It fails for a subresource that preserves fields without being one of the completed declaration.
-func (k *Kind[T]) Prepares(sub *UpdateSubresource[T]) (bool, error) {
+func (k *Kind[T]) Prepares(sub *Subresource[T]) (bool, error) {
 	if sub == nil {
 		return k.plan != nil || k.Write.PrepareForUpdate != nil, nil
 	}
 	if sub.plan == nil && sub.names() {
 		return false, fmt.Errorf("registry: a subresource of %s preserves fields, but is not one of its declaration", k.Hub)
 	}
-	return sub.plan != nil || sub.PrepareForUpdate != nil, nil
+	return sub.plan != nil || sub.Prepare != nil, nil
 }
 
 // PreparesCreate reports whether a creation changes what the client sent.
@@ -227,12 +226,12 @@ func (k *Kind[T]) PreparesCreate() bool { return k.plan != nil || k.Write.Prepar
 
 // Prepare makes an object that replaces old ready for validation, by the rules of sub, nil for those of the main
 // resource. The object has its generation already.
-func (k *Kind[T]) Prepare(ctx context.Context, sub *UpdateSubresource[T], obj, old T) {
+func (k *Kind[T]) Prepare(ctx context.Context, sub *Subresource[T], obj, old T) {
 	if sub == nil {
 		prepare(ctx, k.plan, k.Write.PrepareForUpdate, obj, old)
 		return
 	}
-	prepare(ctx, sub.plan, sub.PrepareForUpdate, obj, old)
+	prepare(ctx, sub.plan, sub.Prepare, obj, old)
 }
 
 // Prepare runs a declared function between what a plan preserves and what it counts.
@@ -246,7 +245,7 @@ func prepare[T Object](ctx context.Context, p *plan[T], declared func(ctx contex
 
 // ResetFieldsIn returns the declared reset fields or, without any, what updates preserve and Resets name, in each of
 // the versions. sub is nil for the main resource.
-func (k *Kind[T]) ResetFieldsIn(versions []VersionCodec, sub *UpdateSubresource[T]) rest.ResetFields {
+func (k *Kind[T]) ResetFieldsIn(versions []VersionCodec, sub *Subresource[T]) rest.ResetFields {
 	declared, p := k.Write.ResetFields, k.plan
 	if sub != nil {
 		declared, p = sub.ResetFields, sub.plan

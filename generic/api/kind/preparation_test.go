@@ -28,7 +28,7 @@ func deploymentKind() *Kind[*appsv1.Deployment] {
 	return &Kind[*appsv1.Deployment]{
 		Hub: appsv1.SchemeGroupVersion.WithKind("Deployment"), Namespaced: true, Names: Names{Plural: "deployments"},
 		Write:  Write[*appsv1.Deployment]{CountsGeneration: true},
-		Status: &StatusSubresource[*appsv1.Deployment]{Preserves: []string{"metadata.labels"}},
+		Status: &Subresource[*appsv1.Deployment]{Preserves: []string{"metadata.labels"}},
 	}
 }
 
@@ -69,7 +69,7 @@ func parts(d *appsv1.Deployment) string {
 }
 
 func TestPreservedParts(t *testing.T) {
-	type sub = UpdateSubresource[*appsv1.Deployment]
+	type sub = Subresource[*appsv1.Deployment]
 	hub := []VersionCodec{{GV: appsv1.SchemeGroupVersion}}
 	for name, c := range map[string]struct {
 		main                       Write[*appsv1.Deployment]
@@ -178,7 +178,7 @@ func TestDeclaredFieldsExist(t *testing.T) {
 		t.Error("a generation counts the changes of a spec that the type does not have")
 	}
 	for _, path := range []string{"status.nothing", "spec.securityContext.fsGroup"} {
-		pod.Subresources = map[string]*UpdateSubresource[*corev1.Pod]{"a": {Preserves: []string{path}}}
+		pod.Subresources = map[string]*Subresource[*corev1.Pod]{"a": {Preserves: []string{path}}}
 		if _, err := pod.Complete(runtime.NewScheme()); err == nil {
 			t.Errorf("the type has no field %s in the object itself", path)
 		}

@@ -56,31 +56,25 @@ type Form[T Object] interface {
 	// EncodeStored returns the value for storage of an object of the hub version
 	// whose resourceVersion and selfLink are empty. It may prune the object.
 	EncodeStored(obj T) ([]byte, error)
-	// DecodeStored parses a value into a new object of the hub version, without a
-	// resourceVersion.
+	// DecodeStored parses a value into a new object of the hub version, without a resourceVersion.
 	DecodeStored(value []byte) (T, error)
-	// Transcode makes the wire form of a record without a decoded object in
-	// between. ok is false where it cannot.
+	// Transcode makes the wire form of a record without a decoded object in between. ok is false where it cannot.
 	Transcode(r *storage.Record, version int, mt wire.MediaType) (b []byte, ok bool, err error)
-	// FromStored reports whether the answer to a write that cannot be transcoded is made of
-	// the bytes that were stored all the same, rather than of the object that they were
-	// made of.
+	// FromStored reports whether the answer to a write that cannot be transcoded is made of the bytes that were stored
+	// all the same, rather than of the object that they were made of.
 	FromStored() bool
 	// Labels and fields read what selectors look at out of a value, without a decoded
 	// object. ok is false where they cannot.
 	Labels(value []byte) (set storage.Set, ok bool)
 	Fields(value []byte) (set storage.Set, ok bool)
-	// AsStored makes an object that has just been written what a reader of
-	// storage will see.
+	// AsStored makes an object that has just been written what a reader of storage will see.
 	AsStored(obj T)
-	// Prepare runs change, which resets what a request may not write, on an object of the hub
-	// version, and on what it replaces (the zero T for a new one). change may see both in
-	// the version of the request instead.
+	// Prepare runs change, which resets what a request may not write, on an object of the hub version, and on what it
+	// replaces (the zero T for a new one). change may see both in the version of the request instead.
 	Prepare(ctx context.Context, obj, old T, change func(obj, old T)) error
 	// CompleteBookmark completes the empty object of a bookmark.
 	CompleteBookmark(obj T)
-	// MetadataRules are what the metadata of the kind must satisfy beside what
-	// holds for all.
+	// MetadataRules are what the metadata of the kind must satisfy beside what holds for all.
 	MetadataRules() MetadataRules
 }
 
@@ -97,11 +91,9 @@ type VersionCodec struct {
 	Codec rest.Codec
 	// Hub is true where objects of the version are what storage holds.
 	Hub bool
-	// Alike is true where they are of the hub's Go type, and differ in their apiVersion
-	// at most.
+	// Alike is true where they are of the hub's Go type, and differ in their apiVersion at most.
 	Alike bool
-	// TypeMeta is how JSON of typed objects begins, with what items of lists
-	// leave out.
+	// TypeMeta is how JSON of typed objects begins, with what items of lists leave out.
 	TypeMeta []byte
 }
 
@@ -110,8 +102,7 @@ type StorageCodec interface {
 	// EncodeStored returns the value for storage of an object of the hub
 	// version whose resourceVersion and selfLink are empty.
 	EncodeStored(obj runtime.Object) ([]byte, error)
-	// DecodeStored parses a value into a new object of the hub version, without
-	// a resourceVersion.
+	// DecodeStored parses a value into a new object of the hub version, without a resourceVersion.
 	DecodeStored(value []byte) (runtime.Object, error)
 }
 
@@ -132,8 +123,7 @@ type UnstructuredStorage interface {
 	// without a decoded object. ok is false where they cannot.
 	StoredLabels(value []byte) (set storage.Set, ok bool)
 	StoredFields(value []byte) (set storage.Set, ok bool)
-	// AsStored makes an object what a reader of storage would see, had it been
-	// written.
+	// AsStored makes an object what a reader of storage would see, had it been written.
 	AsStored(obj *unstructured.Unstructured)
 }
 

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"encoding/json"
 	"math"
 	"reflect"
 	"slices"
@@ -18,12 +19,10 @@ type OnRead[T Object] struct {
 	Fields []string
 }
 
-// requiredFields is what a stored message has to hold for it to be what a reader gets,
-// who would fill in defaults otherwise. It is found out by looking at what the
-// defaults of a kind fill into an empty object, so that nothing has to be declared
-// twice. A message that lacks something is decoded to be read: a wrong no costs
-// time only. What defaults make of combinations of values is not seen; it was there
-// in the first releases of the kinds that have such.
+// requiredFields is what a stored message has to hold for it to be what a reader gets, who would fill in defaults
+// otherwise. It is found out by looking at what the defaults of a kind fill into an empty object, so that nothing has
+// to be declared twice. A message that lacks something is decoded to be read: a wrong no costs time only. What defaults
+// make of combinations of values is not seen; it was there in the first releases of the kinds that have such.
 type requiredFields struct {
 	// never is true where the message cannot say.
 	never bool
@@ -86,12 +85,13 @@ func populate(v reflect.Value, depth int, lists bool, within map[reflect.Type]bo
 			populate(f.Elem(), depth-1, lists, within)
 		case lists && f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct && !opaque(f.Type().Elem()):
 			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
-			// Of an element without any of its pointers, defaults might make
-			// another kind of element.
+			// Of an element without any of its pointers, defaults might make another kind of element.
 			populate(f.Index(0), max(depth, 1), lists, within)
 		}
 	}
 }
+
+var marshaler = reflect.TypeFor[json.Marshaler]()
 
 // opaque reports whether a type writes itself, as times and quantities do.
 func opaque(t reflect.Type) bool {

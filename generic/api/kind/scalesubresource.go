@@ -23,16 +23,14 @@ import (
 	"triplane.dev/generic/api/rest"
 )
 
-// ScaleSubresource declares how autoscaling/v1 Scale reads and writes the kind, or one
-// version of it.
+// ScaleSubresource declares how autoscaling/v1 Scale reads and writes the kind, or one version of it.
 type ScaleSubresource[T Object] struct {
 	// Get returns the scale or, beside ErrNoReplicas, what else there is to show.
 	Get func(T) (*Scale, error)
 	// Set writes the wanted replicas.
 	Set func(obj T, replicas int32) error
-	// ReplicasPaths are the fields that a scale's managed fields map to in the
-	// object, by apiVersion, nil in one without a scale: "spec.replicas" in all
-	// unless given.
+	// ReplicasPaths are the fields that a scale's managed fields map to in the object, by apiVersion, nil in one
+	// without a scale: "spec.replicas" in all unless given.
 	ReplicasPaths managedfields.ResourcePathMappings
 }
 
@@ -91,12 +89,10 @@ func ScaleOf[T Object]() *ScaleSubresource[T] {
 // ScaleKind is the kind of the subresource "scale".
 var ScaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
-// UnsetReplicas stands for replicas that are not there while a patch is made of a scale,
-// as none is 0 otherwise.
+// UnsetReplicas stands for replicas that are not there while a patch is made of a scale, as none is 0 otherwise.
 const UnsetReplicas = math.MinInt32
 
-// Show returns the scale of an object that is updated: that of one without
-// replicas says none.
+// Show returns the scale of an object that is updated: that of one without replicas says none.
 func (s *ScaleSubresource[T]) Show(obj T, none int32) (*autoscalingv1.Scale, error) {
 	part, err := s.Get(obj)
 	if errors.Is(err, ErrNoReplicas) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,11 +30,15 @@ type Show[T Object] struct {
 
 // Column is a column of a kind's table. Priority above 0 is for "-o wide".
 type Column struct {
-	Name, Type, Format, Description string
-	Priority                        int32
+	Name, Type, Format string
+	// Description of the cells. ".spec.target" stands for the documentation of that field.
+	Description string
+	Priority    int32
 	// Field is the field that the cells show, by its names in JSON joined with dots. Type and Description may be left
-	// to it. A time is shown as the time since then, a list by its length.
+	// to it. A time is shown as the time since then, a list of strings by its elements, another list by its length.
 	Field string
+	// Unset is shown where the field is a pointer to nothing, or an empty string.
+	Unset string
 	// Cell returns the cell of an object of the kind; see Show.Cells for since.
 	Cell func(obj any, since func(metav1.Time) string) any
 }
@@ -60,11 +65,16 @@ func (s *Show[T]) complete(hub schema.GroupVersionKind) error {
 		if c.Cell == nil && c.Field == "" && s.Cells == nil {
 			return fmt.Errorf("registry: kind %s has columns without cells", hub)
 		}
+		if path, ok := strings.CutPrefix(c.Description, "."); ok {
+			if c.Description = docOf(reflect.TypeFor[T](), path); c.Description == "" {
+				return fmt.Errorf("registry: kind %s has no documentation of a field %s", hub, path)
+			}
+		}
 		if c.Cell != nil || c.Field == "" {
 			continue
 		}
 		f, ok := findField(reflect.TypeFor[T](), c.Field)
-		if !ok || f.columnType() == "" {
+		if f.unset = c.Unset; !ok || f.columnType() == "" {
 			return fmt.Errorf("registry: kind %s has no field %s that a column can show", hub, c.Field)
 		}
 		c.Cell, c.Type, c.Description = f.cell, cmp.Or(c.Type, f.columnType()), cmp.Or(c.Description, f.doc)

@@ -19,39 +19,31 @@ import (
 	"triplane.dev/generic/storage/wire/protojson"
 )
 
-// Typed represents objects that are Go structs: the built-in kinds. They are kept
-// as the server's storage says, as JSON where the Go type has no protobuf. The zero
-// value is the representation of most kinds.
+// Typed represents objects that are Go structs: the built-in kinds. They are kept as the server's storage says, as JSON
+// where the Go type has no protobuf. The zero value is the representation of most kinds.
 type Typed[T Object] struct {
 	// Versions are the versions beside the hub that a server may serve.
 	Versions []Version[T]
-	// Former are versions that only storage may hold still, written by earlier
-	// releases.
+	// Former are versions that only storage may hold still, written by earlier releases.
 	Former []Version[T]
-	// StorageVersion is the kind that is written to storage, one of Versions; empty
-	// means the hub.
+	// StorageVersion is the kind that is written to storage, one of Versions; empty means the hub.
 	StorageVersion schema.GroupVersionKind
 	// JSON keeps objects as JSON, whatever the server's storage says.
 	JSON bool
-	// Storage, where set, replaces how objects are written to and read from
-	// storage.
+	// Storage, where set, replaces how objects are written to and read from storage.
 	Storage StorageCodec
-	// OnRead completes objects of earlier releases beyond Default, which all objects
-	// that are read from storage get.
+	// OnRead completes objects of earlier releases beyond Default, which all objects that are read from storage get.
 	OnRead OnRead[T]
 	// LateDefaults says that some defaults are missing in what creations store, as kube-apiserver stores it. The
 	// response of a write has them, like those of reads.
 	LateDefaults bool
-	// Readable returns what is so wrong with a body of the hub version that it
-	// cannot be taken for the kind at all (an annotation that stands for a
-	// number): a bad request, not an invalid object. It comes after Default.
+	// Readable returns what is so wrong with a body of the hub version that it cannot be taken for the kind at all (an
+	// annotation that stands for a number): a bad request, not an invalid object. It comes after Default.
 	Readable func(T) error
-	// Bookmark completes the empty object of a bookmark, where kube-apiserver shows
-	// more than nothing (replicas of 0).
+	// Bookmark completes the empty object of a bookmark, where kube-apiserver shows more than nothing (replicas of 0).
 	Bookmark func(T)
-	// MetadataOnUpdate says how often an update validates the metadata, which
-	// shows in the causes of the error. MetadataOnStatus is the same of an update
-	// through a subresource.
+	// MetadataOnUpdate says how often an update validates the metadata, which shows in the causes of the error.
+	// MetadataOnStatus is the same of an update through a subresource.
 	MetadataOnUpdate MetadataValidation
 	MetadataOnStatus MetadataValidation
 	// ValidateFirst validates what errors of a new or changed object report before its metadata; Write.Validate
@@ -66,8 +58,7 @@ type Typed[T Object] struct {
 type MetadataValidation uint8
 
 const (
-	// MetadataDefault is MetadataWhole of an update, and MetadataChange of one
-	// through a subresource.
+	// MetadataDefault is MetadataWhole of an update, and MetadataChange of one through a subresource.
 	MetadataDefault MetadataValidation = iota
 	// MetadataWhole validates the change and the metadata itself, as in a create,
 	// beyond MetadataOnce: kinds that validate the whole object again.
@@ -90,9 +81,8 @@ type structs[T Object] struct {
 	versions []VersionCodec
 	storage  StorageCodec
 	form     wire.StoredForm
-	empties  *empties // of values that cannot distinguish from absent
-	// required validates that a stored message lacks nothing that reading it would
-	// complete.
+	empties  *object.Empties // of values that cannot distinguish from absent
+	// required validates that a stored message lacks nothing that reading it would complete.
 	required func() *requiredFields
 	// partial reads selectable fields, of what is stored as protobuf.
 	partial *partial[T]
@@ -312,7 +302,7 @@ func (f *structs[T]) Fields(value []byte) (storage.Set, bool) {
 // which JSON would show where the field is not left out when empty.
 func (f *structs[T]) AsStored(obj T) {
 	if f.empties != nil {
-		f.empties.clear(reflect.ValueOf(obj).Elem())
+		f.empties.Clear(reflect.ValueOf(obj).Elem())
 	}
 	if f.LateDefaults {
 		f.kind.Write.Default(obj)

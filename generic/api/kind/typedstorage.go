@@ -11,9 +11,8 @@ import (
 	"triplane.dev/generic/storage/wire"
 )
 
-// typedStorage keeps objects of Go types as kube-apiserver does. It writes one version
-// in one form and reads all that kube-apiserver reads, whichever release or media type
-// wrote them.
+// typedStorage keeps objects of Go types as kube-apiserver does. It writes one version in one form and reads all that
+// kube-apiserver reads, whichever release or media type wrote them.
 type typedStorage[T Object] struct {
 	hub       rest.Codec
 	write     rest.Codec // of the version that storage holds, the hub's as a rule
@@ -22,8 +21,7 @@ type typedStorage[T Object] struct {
 	form      wire.StoredForm
 }
 
-// newTypedStorage finds the version that storage holds among the codecs, the
-// first of which is the hub's.
+// newTypedStorage finds the version that storage holds among the codecs, the first of which is the hub's.
 func newTypedStorage[T Object](f *structs[T]) (*typedStorage[T], error) {
 	t := &typedStorage[T]{hub: f.versions[0].Codec, toDefault: f.kind.Write.Default}
 	t.others = append(append(t.others, f.Versions...), f.Former...)

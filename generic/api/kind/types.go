@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"triplane.dev/generic/storage/object"
 	"triplane.dev/generic/storage/wire/protojson"
 )
 
@@ -15,7 +16,7 @@ type Types struct {
 	json *protojson.Types
 
 	mu       sync.Mutex
-	empties  map[reflect.Type]*empties
+	empties  map[reflect.Type]*object.Empties
 	extracts map[extracted]*extract
 }
 
@@ -27,16 +28,17 @@ type extracted struct {
 
 // NewTypes returns Types that know no type.
 func NewTypes() *Types {
-	return &Types{json: protojson.NewTypes(), empties: map[reflect.Type]*empties{}, extracts: map[extracted]*extract{}}
+	return &Types{json: protojson.NewTypes(), empties: map[reflect.Type]*object.Empties{},
+		extracts: map[extracted]*extract{}}
 }
 
-// emptiesOf is the function emptiesOf, once for each type.
-func (s *Types) emptiesOf(t reflect.Type) *empties {
+// emptiesOf is object.EmptiesOf, once for each type.
+func (s *Types) emptiesOf(t reflect.Type) *object.Empties {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := s.empties[t]
 	if !ok {
-		e = emptiesOf(t)
+		e = object.EmptiesOf(t)
 		s.empties[t] = e
 	}
 	return e

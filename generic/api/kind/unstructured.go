@@ -12,9 +12,8 @@ import (
 	"triplane.dev/generic/storage/wire"
 )
 
-// Unstructured represents objects that are trees of JSON values: custom
-// resources. Their metadata is validated as a whole at creation, and by its
-// change at updates; finalizers may have any name.
+// Unstructured represents objects that are trees of JSON values: custom resources. Their metadata is validated as a
+// whole at creation, and by its change at updates; finalizers may have any name.
 type Unstructured struct {
 	// Storage is how objects are kept: as JSON of the hub version.
 	Storage UnstructuredStorage
@@ -78,8 +77,7 @@ func (f *trees) Transcode(r *storage.Record, version int, mt wire.MediaType) ([]
 	return f.storage.Transcode(r.Value, storage.FormatRevision(r.Revision), f.versions[version].GV, mt)
 }
 
-// FromStored is true: a reader of storage sees the object pruned and defaulted by the
-// schema.
+// FromStored is true: a reader of storage sees the object pruned and defaulted by the schema.
 func (f *trees) FromStored() bool { return true }
 
 func (f *trees) Labels(value []byte) (storage.Set, bool) { return f.storage.StoredLabels(value) }

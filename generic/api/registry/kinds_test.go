@@ -65,7 +65,7 @@ func deploymentKind() *kind.Kind[*appsv1.Deployment] {
 			AllowUnconditionalUpdate: true,
 			CountsGeneration:         true,
 		},
-		Status: &kind.StatusSubresource[*appsv1.Deployment]{Preserves: []string{"metadata.labels"}},
+		Status: &kind.Subresource[*appsv1.Deployment]{Preserves: []string{"metadata.labels"}},
 		Scale: &kind.ScaleSubresource[*appsv1.Deployment]{
 			Get: func(d *appsv1.Deployment) (*kind.Scale, error) {
 				return &kind.Scale{Replicas: *d.Spec.Replicas, StatusReplicas: d.Status.Replicas, Selector: "a=b"}, nil
@@ -113,7 +113,7 @@ func namespaceKind() *kind.Kind[*corev1.Namespace] {
 			},
 		},
 		Without: []string{"deletecollection"},
-		Subresources: map[string]*kind.UpdateSubresource[*corev1.Namespace]{"finalize": {
+		Subresources: map[string]*kind.Subresource[*corev1.Namespace]{"finalize": {
 			UpdateOnly: true,
 			Preserves:  []string{"status"},
 		}},

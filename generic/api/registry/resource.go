@@ -82,7 +82,7 @@ func (s *Store[T]) Resource() *rest.Resource {
 
 // Subresource returns what serves a subresource that is the whole object under other rules.
 // It never creates.
-func (s *Store[T]) Subresource(sub *kind.UpdateSubresource[T]) *rest.Resource {
+func (s *Store[T]) Subresource(sub *kind.Subresource[T]) *rest.Resource {
 	r := s.described()
 	r.ResetFields, r.NoTable = s.kind.ResetFieldsIn(s.codecs, sub), sub.NoTable
 	r.Update = func(ctx context.Context, r rest.UpdateRequest) (runtime.Object, bool, error) {

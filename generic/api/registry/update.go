@@ -33,7 +33,7 @@ func dryRunUpdate(opts *metav1.UpdateOptions) bool { return opts != nil && isDry
 type update[T kind.Object] struct {
 	rest.UpdateRequest
 	store       *Store[T]
-	sub         *kind.UpdateSubresource[T] // nil for the main resource
+	sub         *kind.Subresource[T] // nil for the main resource
 	key         string
 	allowCreate bool
 	dryRun      bool
@@ -194,7 +194,7 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	obj.SetGeneration(old.GetGeneration())
 	begin, validate, warnings := k.Write.Begin, k.Validate, k.Write.Warnings
 	if u.sub != nil {
-		begin, validate, warnings = u.sub.BeginUpdate, u.sub.ValidateUpdate, u.sub.Warnings
+		begin, validate, warnings = u.sub.Begin, u.sub.Validate, u.sub.Warnings
 	}
 	if err := u.prepareForUpdate(ctx, obj, old); err != nil {
 		return nil, err
@@ -320,13 +320,13 @@ func (u *update[T]) write(ctx context.Context, obj, old T, from state) (runtime.
 // Modify changes an object for the server itself, by the rules of a subresource
 // (nil for the main resource): pods/binding, eviction. change may be called
 // several times, each time on a new copy.
-func (s *Store[T]) Modify(ctx context.Context, name string, sub *kind.UpdateSubresource[T], dryRun bool,
+func (s *Store[T]) Modify(ctx context.Context, name string, sub *kind.Subresource[T], dryRun bool,
 	change func(T) error) (T, error) {
 	return s.Replace(ctx, name, sub, dryRun, func(obj T) (T, error) { return obj, change(obj) })
 }
 
 // Replace is Modify with a change that may return another object.
-func (s *Store[T]) Replace(ctx context.Context, name string, sub *kind.UpdateSubresource[T], dryRun bool,
+func (s *Store[T]) Replace(ctx context.Context, name string, sub *kind.Subresource[T], dryRun bool,
 	change func(T) (T, error)) (T, error) {
 	var none T
 	u := &update[T]{store: s, sub: sub, dryRun: dryRun, UpdateRequest: rest.UpdateRequest{Name: name,

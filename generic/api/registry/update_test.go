@@ -368,7 +368,7 @@ func TestUndeclaredSubresourcesPreserveNothing(t *testing.T) {
 	if _, err := s.create(inNamespace(), obj, nil, false); err != nil {
 		t.Fatal(err)
 	}
-	sub := &kind.UpdateSubresource[*appsv1.Deployment]{Preserves: []string{"spec"}}
+	sub := &kind.Subresource[*appsv1.Deployment]{Preserves: []string{"spec"}}
 	if _, err := s.Modify(inNamespace(), "d", sub, false, func(*appsv1.Deployment) error { return nil }); err == nil {
 		t.Error("an update by an undeclared subresource is accepted, though what it preserves is unknown")
 	}

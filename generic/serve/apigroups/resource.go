@@ -24,11 +24,12 @@ type Resource struct {
 }
 
 // NewResource serves and stores the objects of a kind. Unset fields of the declaration have the defaults of most
-// kinds: the group, a singular name, constructors of the Go type and its List, and keys below GROUP/PLURAL.
+// kinds: the group, the names, constructors of the Go type and its List, and keys below GROUP/PLURAL.
 func NewResource[V any, T interface {
 	*V
 	kind.Object
-}](k kind.Kind[T]) Resource {
+}](declared kind.Kind[T]) Resource {
+	k := declared.Named()
 	r := Resource{name: k.Names.Plural}
 	r.register = func(b *groupBuilder) error {
 		if k.New == nil {
@@ -40,10 +41,10 @@ func NewResource[V any, T interface {
 		if k.Prefix == "" {
 			k.Prefix = b.group.Name + "/" + k.Names.Plural
 		}
-		return registerKind(b, &k)
+		return registerKind(b, k)
 	}
 	r.build = func(b *groupBuilder) error {
-		_, err := server.AddKind(b.GroupBuilder, &k, b.versions)
+		_, err := server.AddKind(b.GroupBuilder, k, b.versions)
 		return err
 	}
 	return r
@@ -51,8 +52,8 @@ func NewResource[V any, T interface {
 
 // registerKind adds the Go types of all versions of a kind to the scheme.
 func registerKind[T kind.Object](b *groupBuilder, k *kind.Kind[T]) error {
-	if k.Hub.Kind == "" || k.Names.Plural == "" {
-		return errors.New("Hub.Kind and Names.Plural cannot be empty")
+	if k.Hub.Kind == "" {
+		return errors.New("Hub.Kind cannot be empty")
 	}
 	typed, ok := k.Representation.(kind.Typed[T])
 	if !ok && k.Representation != nil {

@@ -7,5 +7,5 @@
 // tree directly.
 //
 // Views have no state and are safe for concurrent use. A View only accepts objects of its type. The View of one
-// object is valid for all objects of its kind.
+// object is valid for all objects of its kind. Empties are the values that storage as protobuf does not keep.
 package object

@@ -47,7 +47,7 @@ func (b binder) create(ctx context.Context, r rest.CreateRequest) (runtime.Objec
 		return nil, err
 	}
 	dryRun := r.Options != nil && len(r.Options.DryRun) > 0
-	sub := &kind.UpdateSubresource[pod]{}
+	sub := &kind.Subresource[pod]{}
 	_, err := b.pods.Modify(ctx, r.Name, sub, dryRun, func(p pod) error {
 		if err := b.pods.CheckPreconditions(ctx, p, meant(binding)); err != nil {
 			return err

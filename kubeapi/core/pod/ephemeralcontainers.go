@@ -15,15 +15,15 @@ import (
 )
 
 // ephemeralContainers adds containers for debugging to a running pod.
-func ephemeralContainers(o podspec.Options) *kind.UpdateSubresource[pod] {
+func ephemeralContainers(o podspec.Options) *kind.Subresource[pod] {
 	path := field.NewPath("spec", "ephemeralContainers")
-	return &kind.UpdateSubresource[pod]{
-		PrepareForUpdate: func(_ context.Context, p, old pod) {
+	return &kind.Subresource[pod]{
+		Prepare: func(_ context.Context, p, old pod) {
 			added := p.Spec.EphemeralContainers
 			resetTo(p, old)
 			p.Spec.EphemeralContainers = added
 		},
-		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList {
+		Validate: func(_ context.Context, p, old pod) field.ErrorList {
 			if mirrorPod(old) {
 				return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
 			}

@@ -18,7 +18,7 @@ type pod = *corev1.Pod
 func Kind(o podspec.Options) kind.Kind[pod] {
 	return kind.Kind[pod]{
 		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true,
-		Names: kind.Names{Plural: "pods", ShortNames: []string{"po"}, Categories: []string{"all"}},
+		Names: kind.Names{ShortNames: []string{"po"}, Categories: []string{"all"}},
 		Write: kind.Write[pod]{
 			AllowUnconditionalUpdate: true, CountsGeneration: true,
 			Default: func(p pod) {
@@ -31,19 +31,15 @@ func Kind(o podspec.Options) kind.Kind[pod] {
 			},
 			PrepareForCreate: func(ctx context.Context, p pod) { prepareForCreate(ctx, o, p) },
 			PrepareForUpdate: prepareForUpdate,
-			Validate: func(_ context.Context, p, old pod) field.ErrorList {
-				if old == nil {
-					return validateNew(o, p)
-				}
-				return validateUpdate(o, p, old)
-			},
+			Validate: kind.OnCreate(func(p pod) field.ErrorList { return validateNew(o, p) },
+				func(p, old pod) field.ErrorList { return validateUpdate(o, p, old) }),
 			Warnings: warnings,
 		},
 		Delete: kind.Delete[pod]{ReturnsObject: true, CheckGraceful: gracePeriod},
 		Show:   kind.Show[pod]{Columns: columns(), Cells: cells, RowConditions: rowConditions},
 		Select: kind.Select[pod]{Fields: selectableFields(), Index: "spec.nodeName"},
 		Status: status(o),
-		Subresources: map[string]*kind.UpdateSubresource[pod]{
+		Subresources: map[string]*kind.Subresource[pod]{
 			"ephemeralcontainers": ephemeralContainers(o),
 			"resize":              resize(o),
 		},

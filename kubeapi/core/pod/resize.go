@@ -12,9 +12,9 @@ import (
 )
 
 // resize changes the CPU and memory of a pod, and of its containers.
-func resize(o podspec.Options) *kind.UpdateSubresource[pod] {
-	return &kind.UpdateSubresource[pod]{
-		PrepareForUpdate: func(_ context.Context, p, old pod) {
+func resize(o podspec.Options) *kind.Subresource[pod] {
+	return &kind.Subresource[pod]{
+		Prepare: func(_ context.Context, p, old pod) {
 			now := p.Spec
 			if len(now.Containers) != len(old.Spec.Containers) || len(now.InitContainers) != len(old.Spec.InitContainers) {
 				// Validated as it is: containers may not come or go.
@@ -27,7 +27,7 @@ func resize(o podspec.Options) *kind.UpdateSubresource[pod] {
 				p.Spec.Resources = now.Resources
 			}
 		},
-		ValidateUpdate:   func(_ context.Context, p, old pod) field.ErrorList { return validateResize(o, p, old) },
+		Validate:         func(_ context.Context, p, old pod) field.ErrorList { return validateResize(o, p, old) },
 		CountsGeneration: true,
 		NoTable:          true,
 	}

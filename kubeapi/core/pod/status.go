@@ -12,17 +12,17 @@ import (
 )
 
 // status is what kubelets and controllers write.
-func status(o podspec.Options) *kind.UpdateSubresource[pod] {
-	return &kind.UpdateSubresource[pod]{
+func status(o podspec.Options) *kind.Subresource[pod] {
+	return &kind.Subresource[pod]{
 		Preserves: []string{"metadata.deletionTimestamp", "metadata.ownerReferences"},
-		PrepareForUpdate: func(_ context.Context, p, old pod) {
+		Prepare: func(_ context.Context, p, old pod) {
 			if p.Status.QOSClass == "" {
 				p.Status.QOSClass = old.Status.QOSClass
 			}
 			keepObservedGenerations(&p.Status, &old.Status)
 		},
-		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateStatus(o.Addresses, p, old) },
-		Warnings:       func(_ context.Context, p, _ pod) []string { return addressWarnings(&p.Status) },
+		Validate: func(_ context.Context, p, old pod) field.ErrorList { return validateStatus(o.Addresses, p, old) },
+		Warnings: func(_ context.Context, p, _ pod) []string { return addressWarnings(&p.Status) },
 	}
 }
 

@@ -18,10 +18,10 @@ func columns() []kind.Column {
 		show.Text("Status", "The aggregate status of the containers in this pod."),
 		show.Text("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted."),
 		show.Age(),
-		show.Wide(show.Text("IP", show.Doc(corev1.PodStatus{}, "podIP"))),
-		show.Wide(show.Text("Node", show.Doc(corev1.PodSpec{}, "nodeName"))),
-		show.Wide(show.Text("Nominated Node", show.Doc(corev1.PodStatus{}, "nominatedNodeName"))),
-		show.Wide(show.Text("Readiness Gates", show.Doc(corev1.PodSpec{}, "readinessGates"))),
+		show.Wide(show.Text("IP", ".status.podIP")),
+		show.Wide(show.Text("Node", ".spec.nodeName")),
+		show.Wide(show.Text("Nominated Node", ".status.nominatedNodeName")),
+		show.Wide(show.Text("Readiness Gates", ".spec.readinessGates")),
 	}
 }
 

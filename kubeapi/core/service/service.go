@@ -34,7 +34,7 @@ func Kind(a *Allocation) kind.Kind[service] {
 		Hub:            corev1.SchemeGroupVersion.WithKind("Service"),
 		Representation: kind.Typed[service]{MetadataOnUpdate: kind.MetadataChange, OnRead: a.onRead()},
 		Namespaced:     true, Prefix: "services/specs",
-		Names: kind.Names{Plural: "services", ShortNames: []string{"svc"}, Categories: []string{"all"}},
+		Names: kind.Names{ShortNames: []string{"svc"}, Categories: []string{"all"}},
 		Write: kind.Write[service]{
 			ValidateName:        a.options.name(),
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
@@ -48,16 +48,16 @@ func Kind(a *Allocation) kind.Kind[service] {
 		Delete: kind.Delete[service]{ReturnsObject: true, After: a.afterDelete},
 		Show: kind.Show[service]{
 			Columns: append(show.Columns(
-				show.Field("Type", "spec.type"), show.Text("Cluster-IP", show.Doc(corev1.ServiceSpec{}, "clusterIP")),
-				show.Text("External-IP", show.Doc(corev1.ServiceSpec{}, "externalIPs")),
-				show.Text("Port(s)", show.Doc(corev1.ServiceSpec{}, "ports"))),
+				show.Field("Type", "spec.type"), show.Text("Cluster-IP", ".spec.clusterIP"),
+				show.Text("External-IP", ".spec.externalIPs"),
+				show.Text("Port(s)", ".spec.ports")),
 				show.Wide(show.Field("Selector", "spec.selector"))),
 			Cells: cells,
 		},
 		Select: kind.Select[service]{Fields: kind.Fields[service]("spec.clusterIP", "spec.type")},
-		Status: &kind.StatusSubresource[service]{
-			ValidateUpdate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(a.options, s) },
-			Warnings:       statusWarnings,
+		Status: &kind.Subresource[service]{
+			Validate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(a.options, s) },
+			Warnings: statusWarnings,
 		},
 	}
 }

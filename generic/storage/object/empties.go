@@ -1,4 +1,4 @@
-package kind
+package object
 
 import (
 	"encoding/json"
@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// empties is where, in a Go type, lists and maps are that JSON shows although
-// they are empty. It is found out once a kind, so that writes of most kinds have
-// nothing to look at.
-type empties struct {
+// Empties are the lists and maps of a Go type that JSON shows although they are empty, where protobuf cannot tell them
+// from absent ones. EmptiesOf finds them once a type, so that writes of most kinds have nothing to look at.
+type Empties struct {
 	fields []emptiesField
 }
 
 type emptiesField struct {
 	index []int
-	inner *empties // of the struct, or the elements; nil for the list or map itself
+	inner *Empties // of the struct, or the elements; nil for the list or map itself
 	bytes bool     // a map of bytes, whose null values become empty
 }
 
-// emptiesOf looks through a kind's Go type; nil where there are none.
-func emptiesOf(t reflect.Type) *empties {
+// EmptiesOf returns nil for a type without any.
+func EmptiesOf(t reflect.Type) *Empties {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -32,13 +31,13 @@ func emptiesOf(t reflect.Type) *empties {
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
-func findEmpties(t reflect.Type, within map[reflect.Type]bool) *empties {
+func findEmpties(t reflect.Type, within map[reflect.Type]bool) *Empties {
 	if within[t] || t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler) {
 		return nil
 	}
 	within[t] = true
 	defer delete(within, t)
-	var e empties
+	var e Empties
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if !f.IsExported() {
@@ -66,7 +65,7 @@ func findEmpties(t reflect.Type, within map[reflect.Type]bool) *empties {
 	return &e
 }
 
-func (e *empties) add(index []int, shown bool, inner reflect.Type, within map[reflect.Type]bool) {
+func (e *Empties) add(index []int, shown bool, inner reflect.Type, within map[reflect.Type]bool) {
 	if shown {
 		e.fields = append(e.fields, emptiesField{index: index})
 	}
@@ -95,8 +94,8 @@ func shown(f reflect.StructField) bool {
 	return tag != "-" && !strings.Contains(tag, ",omitempty") && !strings.Contains(tag, ",inline")
 }
 
-// clear makes empty lists and maps nil.
-func (e *empties) clear(v reflect.Value) {
+// Clear makes empty lists and maps nil.
+func (e *Empties) Clear(v reflect.Value) {
 	for _, f := range e.fields {
 		field := v.FieldByIndex(f.index)
 		if f.bytes {
@@ -128,12 +127,12 @@ func fillBytes(m reflect.Value) {
 	}
 }
 
-func (e *empties) clearPointed(v reflect.Value) {
+func (e *Empties) clearPointed(v reflect.Value) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return
 		}
 		v = v.Elem()
 	}
-	e.clear(v)
+	e.Clear(v)
 }
