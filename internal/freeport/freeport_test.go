@@ -3,64 +3,58 @@ package freeport
 import (
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
-	"strings"
+	"runtime"
 	"testing"
 )
 
-// Without reservations, about four of the ports would be the same.
-func TestProcessesTakeDifferentPorts(t *testing.T) {
-	const each = 200
-	if os.Getenv("FREEPORT_TAKE") != "" {
-		for range each {
-			port, err := Take()
-			fmt.Println("port", port, err)
-		}
-		return
+func TestPortsAreHeldForTheirListeners(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux holds ports")
 	}
-	taken := map[string]bool{}
-	for range each {
+	taken := map[int]bool{}
+	for range 500 {
 		port, err := Take()
 		if err != nil {
 			t.Fatal(err)
 		}
-		taken[fmt.Sprint("port ", port, " <nil>")] = true
+		if taken[port] {
+			t.Fatalf("port %d twice", port)
+		}
+		taken[port] = true
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), "FREEPORT_TAKE=1")
-	out, err := cmd.Output()
+	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(out)) {
-		if strings.HasPrefix(line, "port ") {
-			taken[strings.TrimSpace(line)] = true
+	defer server.Close()
+	var open []interface{ Close() error }
+	defer func() {
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}()
+	for range 2000 {
+		c, err := net.Dial("tcp", server.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, c, l)
+		if port := c.LocalAddr().(*net.TCPAddr).Port; taken[port] {
+			t.Fatalf("a client has port %d", port)
+		}
+		if port := l.Addr().(*net.TCPAddr).Port; taken[port] {
+			t.Fatalf("another listener has port %d", port)
 		}
 	}
-	if len(taken) != 2*each {
-		t.Errorf("%d different ports", len(taken))
-	}
-}
-
-func TestReserve(t *testing.T) {
-	port, err := Take()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if reserve(port) {
-		t.Error("a port is reserved twice")
-	}
-	l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	used := l.Addr().(*net.TCPAddr).Port
-	reserved.Lock()
-	_ = reserved.sockets[len(reserved.sockets)-1].Close()
-	reserved.Unlock()
-	if reserve(used) {
-		t.Error("a port on which a server listens is reserved")
+	for port := range taken {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, l)
 	}
 }
