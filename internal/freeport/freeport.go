@@ -2,12 +2,16 @@
 // listener that is closed at once can belong to a client or another test before the server listens.
 package freeport
 
-import "net"
+import (
+	"net"
 
-// Take returns a port of 127.0.0.1 that the kernel chose. On Linux the kernel gives it to no other listener that has no
-// port, and to no client, before this process ends.
+	"triplane.dev/internal/platform"
+)
+
+// Take returns a port of 127.0.0.1 that the kernel chose. On Linux the kernel gives it to no client and to no listener
+// without a port before this process ends.
 func Take() (int, error) {
-	if port, err := hold(); err == nil {
+	if port, err := platform.HoldPort(); err == nil {
 		return port, nil
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -83,6 +84,43 @@ func ReusePort(port, address bool) SocketControl {
 		})
 		return errors.Join(err, set)
 	}
+}
+
+// HoldPort returns a TCP port of 127.0.0.1 that the kernel chose. The kernel gives it to no client and to no listener
+// without a port before this process ends, because a socket is bound to it. That socket does not listen: with
+// SO_REUSEADDR, which listeners of Go and most servers set, a server can (Linux, socket(7)). Elsewhere it returns
+// errors.ErrUnsupported.
+func HoldPort() (port int, err error) {
+	if runtime.GOOS != "linux" {
+		return 0, errors.ErrUnsupported
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return 0, err
+	}
+	unix.CloseOnExec(fd)
+	if port, err = bindLoopback(fd); err != nil {
+		_ = unix.Close(fd) // was not used
+	}
+	return port, err
+}
+
+func bindLoopback(fd int) (port int, err error) {
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+		return 0, err
+	}
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return 0, err
+	}
+	address, err := unix.Getsockname(fd)
+	if err != nil {
+		return 0, err
+	}
+	inet, ok := address.(*unix.SockaddrInet4)
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	return inet.Port, nil
 }
 
 // IsNoSpace reports whether a write failed because the disk is full.

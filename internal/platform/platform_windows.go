@@ -84,6 +84,9 @@ func IsNoSpace(err error) bool {
 	return errno(err, windows.ERROR_DISK_FULL, windows.ERROR_HANDLE_DISK_FULL, syscall.ENOSPC)
 }
 
+// HoldPort returns errors.ErrUnsupported.
+func HoldPort() (port int, err error) { return 0, errors.ErrUnsupported }
+
 // IsAddressInUse reports whether another process listens on the address.
 func IsAddressInUse(err error) bool { return errno(err, windows.WSAEADDRINUSE, syscall.EADDRINUSE) }
 
