@@ -87,7 +87,7 @@ func kept[T kind.Object](t kind.Typed[T]) kind.Typed[T] {
 }
 
 // inVersions are the versions of a kind that is stable since 1.36.
-func inVersions[T kind.Object](called string) kind.Typed[T] {
+func inVersions[T kind.Object]() kind.Typed[T] {
 	return kept(kind.Typed[T]{Versions: kind.SameFields[T](beta1, alpha1)})
 }
 

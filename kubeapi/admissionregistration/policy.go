@@ -47,7 +47,7 @@ func paramKind(k *admissionv1.ParamKind) string {
 func mutatingPolicyKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicy] {
 	type policy = *admissionv1.MutatingAdmissionPolicy
 	k := configuration("MutatingAdmissionPolicy", r, validateMutatingPolicy, r.params.mutatingPolicy)
-	k.Representation = inVersions[policy]("MutatingAdmissionPolicy")
+	k.Representation = inVersions[policy]()
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)

@@ -36,7 +36,7 @@ func mutatingBindingKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicy
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
 		}, r.params.mutatingBinding)
-	k.Representation = inVersions[binding]("MutatingAdmissionPolicyBinding")
+	k.Representation = inVersions[binding]()
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Show.Columns = bindingColumns(func(b binding) string { return paramRef(b.Spec.ParamRef) })
 
