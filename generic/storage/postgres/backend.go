@@ -76,6 +76,7 @@ func (b *Backend) Close() error {
 func await(ctx context.Context, config *pgx.ConnConfig, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	var cause error // of the last attempt that the timeout did not end
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		final, err := attempt(ctx, config)
 		if err == nil {
@@ -83,6 +84,9 @@ func await(ctx context.Context, config *pgx.ConnConfig, timeout time.Duration) e
 		}
 		if final {
 			return fmt.Errorf("PostgreSQL at %s: %w", servers(config), err)
+		}
+		if cause == nil || ctx.Err() == nil {
+			cause = err
 		}
 		if ctx.Err() == nil {
 			klog.InfoS("Waiting for PostgreSQL", "servers", servers(config), "err", err)
@@ -93,7 +97,7 @@ func await(ctx context.Context, config *pgx.ConnConfig, timeout time.Duration) e
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return ctx.Err()
 			}
-			return fmt.Errorf("PostgreSQL at %s cannot be used within %v: %w", servers(config), timeout, err)
+			return fmt.Errorf("PostgreSQL at %s cannot be used within %v: %w", servers(config), timeout, cause)
 		}
 	}
 }
