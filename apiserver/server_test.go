@@ -186,10 +186,12 @@ func TestMistakesAreErrors(t *testing.T) {
 	for want, group := range map[string]apiserver.Group{
 		"a group needs Name, Versions and Resources":                                  {Name: forest.Group},
 		`resource "trees": kind forest.example.com/v1, Kind=Tree is registered twice`: {Resources: []apiserver.Resource{apiserver.NewResource(trees()), apiserver.NewResource(trees())}},
-		`resource "": Hub.Kind cannot be empty`:                                       {Resources: []apiserver.Resource{edit(func(k *apiserver.Kind[*Tree]) { k.Hub.Kind = "" })}},
-		"it is in none of the group's versions v2":                                    {Versions: []string{"v2"}, Resources: []apiserver.Resource{apiserver.NewResource(trees())}},
-		`version "v2" has no resources`:                                               {Versions: []string{"v1", "v2"}, Resources: []apiserver.Resource{apiserver.NewResource(trees())}},
-		"is not of the group":                                                         {Resources: []apiserver.Resource{edit(func(k *apiserver.Kind[*Tree]) { k.Hub.Group = "other" })}},
+		`resource "": Hub.Kind cannot be empty`: {Resources: []apiserver.Resource{edit(func(k *apiserver.Kind[*Tree]) {
+			k.Hub.Kind = ""
+		})}},
+		"it is in none of the group's versions v2": {Versions: []string{"v2"}, Resources: []apiserver.Resource{apiserver.NewResource(trees())}},
+		`version "v2" has no resources`:            {Versions: []string{"v1", "v2"}, Resources: []apiserver.Resource{apiserver.NewResource(trees())}},
+		"is not of the group":                      {Resources: []apiserver.Resource{edit(func(k *apiserver.Kind[*Tree]) { k.Hub.Group = "other" })}},
 		"its StorageVersion": {Resources: []apiserver.Resource{edit(func(k *apiserver.Kind[*Tree]) {
 			k.Representation = apiserver.Typed[*Tree]{StorageVersion: forest.WithKind("Bush")}
 		})}},

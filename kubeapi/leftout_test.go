@@ -9,9 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	baseversion "k8s.io/component-base/version"
 
 	"triplane.dev/generic/api/openapi/models"
@@ -85,14 +83,7 @@ var withoutResource = map[string]string{
 // TestLibraryKindsHaveResources: a version that the server has may get another kind, whose Go type the scheme then
 // knows. Each kind of an object is that of a resource or subresource, or listed with the reason.
 func TestLibraryKindsHaveResources(t *testing.T) {
-	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://triplane.test", Transport: startServer(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, lists, err := client.ServerGroupsAndResources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lists := discovered(t)
 	served := map[string]bool{}
 	for _, list := range lists {
 		for _, r := range list.APIResources {

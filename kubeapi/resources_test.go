@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestResources compares what discovery lists with a file, which -rewrite writes.
-func TestResources(t *testing.T) {
-	const file = "testdata/resources.txt"
+// discovered returns the resources that discovery lists.
+func discovered(t *testing.T) []*metav1.APIResourceList {
+	t.Helper()
 	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://triplane.test", Transport: startServer(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -24,6 +24,13 @@ func TestResources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return lists
+}
+
+// TestResources compares what discovery lists with a file, which -rewrite writes.
+func TestResources(t *testing.T) {
+	const file = "testdata/resources.txt"
+	lists := discovered(t)
 	slices.SortFunc(lists, func(a, b *metav1.APIResourceList) int { return cmp.Compare(a.GroupVersion, b.GroupVersion) })
 	var got strings.Builder
 	for _, list := range lists {

@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/rest"
-
 	"triplane.dev/generic/storage"
 	"triplane.dev/kubeapi/kindtest"
 )
@@ -55,14 +52,7 @@ func TestEveryKindHasAStory(t *testing.T) {
 			shown[m[1]+m[2]] = true
 		}
 	}
-	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://triplane.test", Transport: startServer(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, lists, err := client.ServerGroupsAndResources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lists := discovered(t)
 	for _, list := range lists {
 		for _, r := range list.APIResources {
 			if !strings.Contains(r.Name, "/") && !shown[list.GroupVersion+"/"+r.Name] {

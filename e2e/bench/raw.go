@@ -18,8 +18,8 @@ const (
 	rawCreate = "raw etcd, create transaction"
 	// rawKeys is how many keys the curve of writes has: each is written ten times.
 	rawKeys = 100_000
-	// compacted is after how long at most both stores have removed revisions that nobody needs: they do so every five
-	// minutes, with those of five minutes before.
+	// compacted is the time after which both stores have removed superseded revisions: they do so every five minutes,
+	// with those of five minutes before.
 	compacted = 12 * time.Minute
 )
 

@@ -89,7 +89,7 @@ func revisionsCurve(p harness.Programs) func(*bench, *curve) error {
 			return err
 		}
 		n, total := b.n(1_000_000), 0
-		var after int64 // which revision the latest ones of the objects are
+		var after int64 // the revision that the latest ones of the objects follow
 		for _, rounds := range []int{1, 4, 14} {
 			err := b.target.betweenStarts(p, func() (err error) {
 				for ; total < rounds*n && err == nil; total += n {
@@ -110,8 +110,8 @@ func revisionsCurve(p harness.Programs) func(*bench, *curve) error {
 	}
 }
 
-// revise adds a revision of each of n objects, whose latest ones are those after a revision, or makes the objects if that
-// is 0. It returns the revision after which the new ones are. No server writes meanwhile.
+// revise adds a revision of each of n objects, whose latest ones follow the revision after. If after is 0, it creates the
+// objects. It returns the revision that the new ones follow. No server may write at the same time.
 func (d *database) revise(after int64, n int) (int64, error) {
 	latest, err := d.query(`SELECT triplane.latest()`)
 	if err != nil || after == 0 {

@@ -8,16 +8,15 @@ import (
 )
 
 func TestPortsAreHeldForTheirListeners(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux holds ports")
-	}
+	// On other platforms nothing holds the ports. A server can listen on them all the same.
+	held := runtime.GOOS == "linux"
 	taken := map[int]bool{}
 	for range 500 {
 		port, err := Take()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if taken[port] {
+		if held && taken[port] {
 			t.Fatalf("port %d twice", port)
 		}
 		taken[port] = true
@@ -43,10 +42,10 @@ func TestPortsAreHeldForTheirListeners(t *testing.T) {
 			t.Fatal(err)
 		}
 		open = append(open, c, l)
-		if port := c.LocalAddr().(*net.TCPAddr).Port; taken[port] {
+		if port := c.LocalAddr().(*net.TCPAddr).Port; held && taken[port] {
 			t.Fatalf("a client has port %d", port)
 		}
-		if port := l.Addr().(*net.TCPAddr).Port; taken[port] {
+		if port := l.Addr().(*net.TCPAddr).Port; held && taken[port] {
 			t.Fatalf("another listener has port %d", port)
 		}
 	}

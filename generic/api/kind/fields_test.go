@@ -61,10 +61,12 @@ func TestFieldsThatKindsLack(t *testing.T) {
 	for want, change := range map[string]func(*Kind[*appsv1.Deployment]){
 		"no field spec.none that a column": func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Field: "spec.none"}} },
 		"no field spec.strategy that a":    func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Field: "spec.strategy"}} },
-		"no documentation of a field x":    func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Field: "kind", Description: ".x"}} },
-		"columns without cells":            func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Name: "A"}} },
-		"no field spec.a":                  func(k *Kind[*appsv1.Deployment]) { k.Select.Fields = Fields[*appsv1.Deployment]("spec.a") },
-		"no field spec.b":                  func(k *Kind[*appsv1.Deployment]) { k.Write.Fixed = []string{"spec.b"} },
+		"no documentation of a field x": func(k *Kind[*appsv1.Deployment]) {
+			k.Show.Columns = []Column{{Field: "kind", Description: ".x"}}
+		},
+		"columns without cells": func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Name: "A"}} },
+		"no field spec.a":       func(k *Kind[*appsv1.Deployment]) { k.Select.Fields = Fields[*appsv1.Deployment]("spec.a") },
+		"no field spec.b":       func(k *Kind[*appsv1.Deployment]) { k.Write.Fixed = []string{"spec.b"} },
 	} {
 		k := deploymentKind()
 		change(k)
@@ -159,12 +161,14 @@ func TestScaleOfFields(t *testing.T) {
 }
 
 func TestUnsetAndDescribedColumns(t *testing.T) {
-	c := completed(t, &Kind[*corev1.Pod]{Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Show: Show[*corev1.Pod]{Columns: []Column{
+	columns := []Column{
 		{Name: "Node", Field: "spec.nodeName", Unset: "<none>"},
 		{Name: "Priority", Field: "spec.priority", Unset: "<unset>"},
 		{Name: "Host", Field: "spec.hostname", Unset: "<none>", Description: ".spec.containers.name"},
 		{Name: "Groups", Field: "spec.os.name", Unset: "<none>"},
-	}}})
+	}
+	c := completed(t, &Kind[*corev1.Pod]{Hub: corev1.SchemeGroupVersion.WithKind("Pod"),
+		Show: Show[*corev1.Pod]{Columns: columns}})
 	p := &corev1.Pod{}
 	if got := c.Show.TableCells(p, since); !slices.Equal(got, []any{"<none>", "<unset>", "<none>", "<none>"}) {
 		t.Errorf("%v", got)
@@ -197,7 +201,7 @@ func TestUnsetAndDescribedColumns(t *testing.T) {
 }
 
 func TestNamesOfTheHub(t *testing.T) {
-	k := completed(t, &Kind[*rbacv1.Role]{Hub: rbacv1.SchemeGroupVersion.WithKind("Role"), Representation: Typed[*rbacv1.Role]{
+	representation := Typed[*rbacv1.Role]{
 		StorageVersion: rbacv1alpha1.SchemeGroupVersion.WithKind(""),
 		Versions:       SameFields[*rbacv1.Role]("v1beta1", "extensions/v1"),
 		Former: []Version[*rbacv1.Role]{SimilarFields(rbacv1alpha1.SchemeGroupVersion,
@@ -205,7 +209,8 @@ func TestNamesOfTheHub(t *testing.T) {
 				r.Namespace = old.Name + "s"
 				return nil
 			}, nil)},
-	}})
+	}
+	k := completed(t, &Kind[*rbacv1.Role]{Hub: rbacv1.SchemeGroupVersion.WithKind("Role"), Representation: representation})
 	typed := k.Representation.(Typed[*rbacv1.Role])
 	got := []string{k.Names.Plural, k.Names.Singular, typed.StorageVersion.String(), typed.Versions[0].Kind.String(),
 		typed.Versions[1].Kind.String(), typed.Former[0].Kind.String()}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/object"
 	"triplane.dev/generic/storage/wire"
 )
 
@@ -66,7 +67,7 @@ type extract struct{ fields []*extract }
 
 // add takes the field of a path, which ends where its struct writes itself.
 func (x *extract) add(t reflect.Type, path []string) bool {
-	t = structOf(t)
+	t = object.StructOf(t)
 	if t == nil {
 		return false
 	}
@@ -118,15 +119,4 @@ func (x *extract) appendTo(dst, message []byte) (_ []byte, ok bool) {
 		}
 	}
 	return dst, true
-}
-
-// structOf returns the struct that a type is or points to; nil if it is none.
-func structOf(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() == reflect.Struct {
-		return t
-	}
-	return nil
 }

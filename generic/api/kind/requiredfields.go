@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"triplane.dev/generic/storage/object"
 	"triplane.dev/generic/storage/wire"
 )
 
@@ -76,7 +77,7 @@ func populate(v reflect.Value, depth int, lists bool, within map[reflect.Type]bo
 	defer delete(within, t)
 	for i := range t.NumField() {
 		f := v.Field(i)
-		inner := structOf(f.Type())
+		inner := object.StructOf(f.Type())
 		switch {
 		case f.Kind() == reflect.Struct:
 			populate(f, depth, lists, within)
@@ -106,7 +107,7 @@ func (w *requiredFields) compare(before, after reflect.Value) {
 		switch {
 		case number == 0:
 			w.outside = w.outside || !reflect.DeepEqual(b.Interface(), a.Interface())
-		case b.Kind() == reflect.Pointer && !b.IsNil() && !a.IsNil() && structOf(b.Type()) != nil:
+		case b.Kind() == reflect.Pointer && !b.IsNil() && !a.IsNil() && object.StructOf(b.Type()) != nil:
 			w.compareInner(number, b.Elem(), a.Elem())
 		case b.Kind() == reflect.Slice && b.Len() == 1 && a.Len() == 1 && b.Type().Elem().Kind() == reflect.Struct:
 			w.compareInner(number, b.Index(0), a.Index(0))
@@ -154,7 +155,7 @@ func (w *requiredFields) require(t reflect.Type, path []string) {
 		if w.field(number).inner == nil {
 			w.field(number).inner = &requiredFields{}
 		}
-		w.fields[number].inner.require(structOf(f.Type), path[1:])
+		w.fields[number].inner.require(object.StructOf(f.Type), path[1:])
 		return
 	}
 	w.never = true

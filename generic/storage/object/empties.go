@@ -49,14 +49,14 @@ func findEmpties(t reflect.Type, within map[reflect.Type]bool) *Empties {
 			if ft.Elem().Kind() == reflect.Uint8 {
 				continue // bytes keep the difference
 			}
-			e.add(f.Index, shown(f), structOf(ft.Elem()), within)
+			e.add(f.Index, shown(f), StructOf(ft.Elem()), within)
 		case reflect.Map:
 			e.add(f.Index, shown(f), nil, within)
 			if ft.Elem().Kind() == reflect.Slice && ft.Elem().Elem().Kind() == reflect.Uint8 {
 				e.fields = append(e.fields, emptiesField{index: f.Index, bytes: true})
 			}
 		case reflect.Pointer, reflect.Struct:
-			e.add(f.Index, false, structOf(ft), within)
+			e.add(f.Index, false, StructOf(ft), within)
 		}
 	}
 	if len(e.fields) == 0 {
@@ -77,8 +77,8 @@ func (e *Empties) add(index []int, shown bool, inner reflect.Type, within map[re
 	}
 }
 
-// structOf returns the struct that a type is or points to.
-func structOf(t reflect.Type) reflect.Type {
+// StructOf returns the struct that a type is or points to; nil if it is none.
+func StructOf(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
