@@ -106,13 +106,15 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 		Replicas:                  kube.replicas(),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		PolicyInForce:             g.inEffect,
-		RepairEvery:               f.options.internal.repairEvery,
+		Upkeep:                    kubeapi.Upkeep{Every: f.options.internal.repairEvery},
 		PublishStorageVersions:    f.nested == nil,
 		SimulateWorkloads:         f.options.Controllers.SimulateWorkloads,
 		ApplyManifests:            f.options.Manifests != "" && f.nested == nil,
 	}
 	config.ClientCA, config.RequestHeader = newAuthenticationInfo(f.options, g.authn)
-	if f.nested == nil {
+	if f.nested != nil {
+		config.Upkeep.From = f.nested.Work
+	} else {
 		config.Leadership, config.AdvertiseAddress = &kube.Leadership, f.options.advertised()
 	}
 	core, err := config.Complete().New(delegate)
@@ -139,6 +141,7 @@ func newGroupDeps(f *foundation, authn *authoptions.Authenticators) (group.Deps,
 		Scheme:        f.kinds.scheme,
 		Enabled:       f.options.Compatibility.Enabled,
 		Serves:        kube.RuntimeConfig.Serves,
+		Fields:        f.kinds.fields,
 		Release:       f.options.release(),
 		TypeConverter: f.kinds.converter,
 

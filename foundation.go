@@ -31,6 +31,7 @@ import (
 	"triplane.dev/generic/storage/etcd"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/bootstrap"
+	"triplane.dev/kubeapi/fieldgates"
 	"triplane.dev/kubeapi/group"
 	"triplane.dev/kubeapi/kubelet"
 	"triplane.dev/kubeapi/manifests"
@@ -168,6 +169,8 @@ type kinds struct {
 	// registration is the scheme of APIServices.
 	registration *runtime.Scheme
 	definitions  *apiextensions.Types
+	// fields are those of features that are off.
+	fields *fieldgates.Set
 }
 
 // builder returns the builder of OpenAPI documents. Each service needs one.
@@ -176,7 +179,9 @@ func (k *kinds) builder(v *version.Info) *openapi.Builder {
 }
 
 func newKinds(o *Options) (kinds, error) {
-	k := kinds{scheme: kubeapi.NewScheme(), schemas: &models.Source{NoEnums: !o.Compatibility.Enabled("OpenAPIEnums")}}
+	enabled := o.Compatibility.Enabled
+	k := kinds{scheme: kubeapi.NewScheme(), schemas: &models.Source{NoEnums: !enabled("OpenAPIEnums")},
+		fields: fieldgates.New(enabled)}
 	add := []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme}
 	if o.Workspaces.Enabled {
 		add = append(add, workspaces.AddToScheme)

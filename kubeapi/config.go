@@ -60,9 +60,17 @@ type Config struct {
 	// of them; nil waits for nothing.
 	PolicyInForce func(context.Context, []metav1.Object) error
 
-	// RepairEvery is how often it is looked whether what the server creates for itself
-	// is there; 0 is a minute.
-	RepairEvery time.Duration
+	// Upkeep is when the server looks after what it creates for itself.
+	Upkeep Upkeep
+}
+
+// Upkeep is when a server looks after what it creates for itself.
+type Upkeep struct {
+	// Every is the interval; 0 is a minute.
+	Every time.Duration
+	// From, where set, is done when upkeep begins: all objects exist already. Nil begins at the start, which waits for
+	// the objects.
+	From context.Context //nolint:containedctx // an event
 }
 
 // RequestHeader is how a front proxy names the user of a request.
@@ -94,15 +102,17 @@ func (c *Config) Complete() CompletedConfig {
 		g.Enabled = options.NewCompatibility().Enabled
 	}
 	g.Metrics = done.generic.Metrics.Registry
-	g.Fields = fieldgates.New(g.Enabled)
+	if g.Fields == nil {
+		g.Fields = fieldgates.New(g.Enabled)
+	}
 	if done.PolicyInForce == nil {
 		done.PolicyInForce = func(context.Context, []metav1.Object) error { return nil }
 	}
 	if g.EventTTL == 0 {
 		g.EventTTL = time.Hour
 	}
-	if done.RepairEvery == 0 {
-		done.RepairEvery = time.Minute
+	if done.Upkeep.Every == 0 {
+		done.Upkeep.Every = time.Minute
 	}
 	if g.NodePortRange.Size == 0 {
 		g.NodePortRange = utilnet.PortRange{Base: 30000, Size: 2768}

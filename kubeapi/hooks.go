@@ -41,17 +41,16 @@ func (s *Server) addHooks() error {
 		name string
 		work func(context.Context) error
 	}{
-		{bootstrap.NamespacesHook, s.kept("the namespaces of the system",
-			func(ctx context.Context) error { return bootstrap.Namespaces(ctx, s.Stores) })},
+		{bootstrap.NamespacesHook, s.upkeep(s.kept("the namespaces of the system",
+			func(ctx context.Context) error { return bootstrap.Namespaces(ctx, s.Stores) }))},
 		{bootstrap.PeerHook, process(s.peerHook)},
-		{bootstrap.AuthenticationInfoHook, s.authenticationInfoHook},
+		{bootstrap.AuthenticationInfoHook, s.upkeep(s.authenticationInfoHook)},
 		{bootstrap.IdentityHook, process(s.identityHook)},
 		{bootstrap.IdentityGarbageHook, process(s.identityGarbageHook)},
 		{"storage-readiness", s.storageHook},
-		{bootstrap.TrackingHook, s.kept("the tracking of service account tokens", func(ctx context.Context) error {
-			return bootstrap.LegacyTokenTracking(ctx, s.Stores)
-		})},
-		{"start-service-ip-repair-controllers", s.repairHook},
+		{bootstrap.TrackingHook, s.upkeep(s.kept("the tracking of service account tokens",
+			func(ctx context.Context) error { return bootstrap.LegacyTokenTracking(ctx, s.Stores) }))},
+		{"start-service-ip-repair-controllers", s.upkeep(s.repairHook)},
 		{bootstrap.RBACHook, defaults(s.kept("the default roles and bindings", func(ctx context.Context) error {
 			return bootstrap.RBAC(ctx, s.Stores, s.feature, s.config.PolicyInForce)
 		}))},
@@ -61,10 +60,10 @@ func (s *Server) addHooks() error {
 		{bootstrap.FlowControlHook, defaults(s.kept("the default objects of flow control", func(ctx context.Context) error {
 			return bootstrap.FlowControl(ctx, s.Stores)
 		}))},
-		{bootstrap.ServiceHook, s.serviceHook},
-		{bootstrap.ServiceCIDRHook, s.kept("the default ServiceCIDR", func(ctx context.Context) error {
+		{bootstrap.ServiceHook, s.upkeep(s.serviceHook)},
+		{bootstrap.ServiceCIDRHook, s.upkeep(s.kept("the default ServiceCIDR", func(ctx context.Context) error {
 			return bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs)
-		})},
+		}))},
 		{flowcontrol.ConsumerHook, process(s.flowControlHook)},
 		{"priority-and-fairness-filter", process(s.flowFilterHook)},
 		{"storage-object-count-tracker-hook", process(s.objectCountHook)},
@@ -107,6 +106,36 @@ func (s *Server) addGatedHooks() error {
 	})
 }
 
+// upkeep returns the work of a hook, which does it when upkeep begins.
+func (s *Server) upkeep(work func(context.Context) error) func(context.Context) error {
+	if s.config.Upkeep.From == nil {
+		return work
+	}
+	return func(hook context.Context) error {
+		by := request.UserFrom(hook)
+		context.AfterFunc(s.config.Upkeep.From, func() {
+			s.GenericAPIServer.Go(func(ctx context.Context) { s.repeat(request.WithUser(ctx, by), work) })
+		})
+		return nil
+	}
+}
+
+// repeat does work until it succeeds.
+func (s *Server) repeat(ctx context.Context, work func(context.Context) error) {
+	for {
+		err := work(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		klog.ErrorS(err, "Failed to put in place what the server keeps, will retry")
+		select {
+		case <-time.After(s.config.Upkeep.Every):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // kept returns work that puts something in place, and has it repaired from then on where
 // it is removed or changed.
 func (s *Server) kept(what string, work func(context.Context) error) func(context.Context) error {
@@ -114,7 +143,7 @@ func (s *Server) kept(what string, work func(context.Context) error) func(contex
 		if err := begin(ctx, what, work); err != nil {
 			return err
 		}
-		s.start(ctx, bootstrap.Keep(s.config.RepairEvery, what, work))
+		s.start(ctx, bootstrap.Keep(s.config.Upkeep.Every, what, work))
 		return nil
 	}
 }

@@ -119,7 +119,7 @@ func (s *Server) serviceHook(ctx context.Context) error {
 	if err := begin(ctx, "the endpoint of the Service kubernetes", s.endpoint.Renew); err != nil {
 		return err
 	}
-	s.GenericAPIServer.Go(func(ctx context.Context) { s.endpoint.Keep(ctx, s.config.RepairEvery) })
+	s.GenericAPIServer.Go(func(ctx context.Context) { s.endpoint.Keep(ctx, s.config.Upkeep.Every) })
 	return nil
 }
 

@@ -62,6 +62,9 @@ type Inputs struct {
 	// Mark marks the context of a request as one of the chain's own clients. It reaches the chain before it is ready,
 	// and does not keep it awake.
 	Mark func(context.Context) context.Context
+	// Work is done when the chain has work besides reads, for its controllers and for what keeps objects in place: before
+	// the first write. What it creates for itself exists already. Nil for a new workspace, and for one whose work is due.
+	Work context.Context //nolint:containedctx // of the awake workspace
 	// Admin reports whether a user may do everything in the workspace.
 	Admin func(*user.Info) bool
 
@@ -69,13 +72,21 @@ type Inputs struct {
 	turns     *worker.Turns
 }
 
-// Turns returns the function that waits for the turn of the workspace's controllers to start; nil for the root chain,
-// whose controllers do not wait.
+// Turns returns the function that waits until the workspace's controllers have work, and for their turn to start; nil
+// for the root chain, whose controllers do not wait.
 func (in *Inputs) Turns() func(context.Context) (end func()) {
 	if in == nil || in.turns == nil {
 		return nil
 	}
-	return in.turns.Wait
+	return func(ctx context.Context) (end func()) {
+		if in.Work != nil {
+			select {
+			case <-in.Work.Done():
+			case <-ctx.Done():
+			}
+		}
+		return in.turns.Wait(ctx)
+	}
 }
 
 // Options are the flags of workspaces.

@@ -121,8 +121,13 @@ func (m *Manager) readDue(ctx context.Context, start bool) error {
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if e := m.entries[name]; e != nil && string(e.uid) == uid && e.instance == nil {
+		e := m.entries[name]
+		switch {
+		case e == nil || string(e.uid) != uid:
+		case e.instance == nil:
 			e.due = d.At
+		case d.At.Before(time.Now()):
+			e.instance.begin()
 		}
 	})
 }
@@ -174,6 +179,7 @@ func (m *Manager) wakeForWork(e *entry) {
 		m.mu.Lock()
 		i.wasDue = true
 		m.mu.Unlock()
+		i.begin()
 		m.release(i)
 		return
 	}

@@ -180,7 +180,7 @@ func (m *Manager) establishOthers(ctx context.Context, existing map[string]bool)
 		found, err := m.config.Backend.Range(ctx, storage.RangeOptions{Limit: 1,
 			Prefix: m.config.Prefix + "/" + e.path() + "/"})
 		if err == nil && len(found.Items) > 0 {
-			_, err = (&existence{manager: m, name: e.name, path: e.path()}).current(ctx)
+			_, err = (&existence{manager: m, name: e.name, path: e.path(), written: func() {}}).current(ctx)
 		}
 		if err != nil && !errors.Is(err, errDeleted) {
 			return err

@@ -26,6 +26,9 @@ type instance struct {
 	// existence is the condition of its writes.
 	existence *existence
 	wasDue    bool // its work was due before it was woken; Manager.mu protects it
+	// work is done when there is work for more than reads: after begin was called.
+	work  context.Context //nolint:containedctx // it lasts as long as the instance
+	begin context.CancelFunc
 
 	// users are the requests that keep it awake, used is when the last one ended. Manager.mu protects both.
 	users int
@@ -34,8 +37,10 @@ type instance struct {
 
 func (m *Manager) newInstance(e *entry) *instance {
 	i := &instance{entry: e, created: make(chan struct{}), ready: make(chan struct{}), done: make(chan struct{}),
-		used: time.Now(), existence: &existence{manager: m, name: e.name, path: e.path()}, wasDue: !e.due.IsZero()}
+		used: time.Now(), wasDue: !e.due.IsZero()}
 	i.stopped, i.stop = context.WithCancel(context.Background())
+	i.work, i.begin = context.WithCancel(context.Background())
+	i.existence = &existence{manager: m, name: e.name, path: e.path(), written: i.begin}
 	return i
 }
 
@@ -113,8 +118,8 @@ func (m *Manager) wake(ctx context.Context, i *instance, failed chan error) erro
 	defer func() { <-m.slots }()
 	begun := time.Now()
 	name := i.entry.name
-	chain, err := m.create(Inputs{Name: name, Path: i.entry.path(), Mark: i.mark, existence: i.existence,
-		turns: m.turns, Admin: func(u *user.Info) bool {
+	chain, err := m.create(Inputs{Name: name, Path: i.entry.path(), Mark: i.mark, Work: m.workOf(ctx, i),
+		existence: i.existence, turns: m.turns, Admin: func(u *user.Info) bool {
 			e, ok := m.find(ctx, name)
 			return ok && e.uid == i.entry.uid && e.isAdmin(u)
 		}})
@@ -135,6 +140,15 @@ func (m *Manager) wake(ctx context.Context, i *instance, failed chan error) erro
 	case <-i.stopped.Done():
 		return errStopping
 	}
+}
+
+// workOf returns the context Inputs.Work of a workspace that is being woken.
+func (m *Manager) workOf(ctx context.Context, i *instance) context.Context {
+	if !i.wasDue && i.existence.isComplete(ctx) {
+		return i.work
+	}
+	i.begin()
+	return nil
 }
 
 // instanceKey is the context key of mark.

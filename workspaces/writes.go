@@ -109,6 +109,7 @@ func (l *limited) Delete(ctx context.Context, key string, expected int64) (int64
 type existence struct {
 	manager    *Manager
 	name, path string
+	written    func() // called before the first write
 
 	mu       sync.Mutex
 	revision int64        // of the key; 0 before the first write
@@ -129,6 +130,7 @@ func (x *existence) write(ctx context.Context, f func(context.Context) (int64, e
 		ctx = storage.WithCondition(ctx, storage.Condition{Key: x.manager.existenceKey(x.path), Revision: revision})
 		var marking worker.Group
 		if now := time.Now(); x.marked.CompareAndSwap(0, now.Unix()) {
+			x.written()
 			marking.Go(func() { x.mark(ctx, now) })
 		}
 		revision, err = f(ctx)
@@ -162,6 +164,13 @@ func (x *existence) current(ctx context.Context) (int64, error) {
 	var err error
 	x.revision, err = x.establish(ctx)
 	return x.revision, err
+}
+
+// isComplete reports whether the workspace has been written to. What a chain creates for itself was created then, or is
+// due.
+func (x *existence) isComplete(ctx context.Context) bool {
+	_, err := x.manager.config.Backend.Get(ctx, x.manager.existenceKey(x.path))
+	return err == nil
 }
 
 // establish returns the revision of the key, which it creates if there is none.

@@ -34,7 +34,7 @@ type Deps struct {
 	Enabled func(gate string) bool
 	Serves  func(gv schema.GroupVersion, resource string) bool
 	Release Release
-	// Fields are those of features that are off; nil are none.
+	// Fields are those of features that are off; nil are those of Enabled.
 	Fields *fieldgates.Set
 	// Metrics has the metrics of groups; nil counts nothing.
 	Metrics *metrics.Registry

@@ -216,7 +216,6 @@ func (k *Kind[T]) Named() *Kind[T] {
 
 // Complete returns a copy of the declaration with the constructors and names that it leaves open. The list is of the
 // scheme; there is none where the scheme does not have it. It fails where T lacks a field that the declaration names.
-// NewStore completes its kind itself.
 func (k *Kind[T]) Complete(scheme *runtime.Scheme) (*Kind[T], error) {
 	c := *k.Named()
 	if c.New == nil && reflect.TypeFor[T]().Kind() != reflect.Pointer {

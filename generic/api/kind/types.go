@@ -13,7 +13,8 @@ import (
 // Types is what kinds find out about their Go types. Kinds that share it, of other servers, too, do so once. It is safe
 // for concurrent use.
 type Types struct {
-	json *protojson.Types
+	json        *protojson.Types
+	definitions sync.Map // of each hub and Go type
 
 	mu       sync.Mutex
 	empties  map[reflect.Type]*object.Empties

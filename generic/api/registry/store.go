@@ -35,16 +35,13 @@ type Store[T kind.Object] struct {
 // NewStore makes the storage of a kind. The scheme has to know the Go types of
 // typed kinds, in all their versions.
 func NewStore[T kind.Object](kind *kind.Kind[T], scheme *runtime.Scheme, opts RESTOptions) (*Store[T], error) {
-	kind, err := kind.Complete(scheme)
+	kind, form, err := kind.Define(scheme, opts.StorageOptions)
 	if err != nil {
 		return nil, err
 	}
 	opts.Uncached = opts.Uncached || kind.Uncached
-	s := &Store[T]{kind: kind, options: opts, shared: lru.New(sharedObjects)}
+	s := &Store[T]{kind: kind, form: form, options: opts, shared: lru.New(sharedObjects)}
 	s.prefix = opts.Prefix + "/" + cmp.Or(opts.ResourcePrefix, kind.Prefix, kind.Names.Plural) + "/"
-	if s.form, err = kind.Open(scheme, opts.StorageOptions); err != nil {
-		return nil, err
-	}
 	s.codecs = s.form.Codecs()
 	for i := range s.codecs {
 		s.served = append(s.served, s.codecs[i].GV)
