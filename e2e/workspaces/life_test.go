@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"triplane.dev"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/memory"
 	"triplane.dev/testserver"
 	"triplane.dev/workspaces"
 )
@@ -107,6 +109,45 @@ func TestSleepAndWake(t *testing.T) {
 	}
 	watch.Stop()
 	await(t, "sleep after the watch", func() (bool, error) { return state(t, s, "asleep") == "1", nil })
+}
+
+// Reads wake a workspace without its controllers, which start with the first write.
+func TestControllersStartWithAWrite(t *testing.T) {
+	backend := memory.New()
+	s := startSleepy(t, backend)
+	create(t, s, &workspaces.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+	configMaps := clientOf(t, s.InWorkspace("a")).CoreV1().ConfigMaps("default")
+	const kept = "kube-root-ca.crt" // which a controller creates
+	exists := func() (bool, error) {
+		_, err := configMaps.Get(bounded(t), kept, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	await(t, "the controllers", exists)
+	await(t, "sleep", func() (bool, error) { return state(t, s, "asleep") == "1", nil })
+	all, err := backend.Range(bounded(t), storage.RangeOptions{Prefix: "/registry/.workspaces/a."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kv := range all.Items {
+		if strings.HasSuffix(kv.Key, "/configmaps/default/"+kept) {
+			if _, err := backend.Delete(bounded(t), kv.Key, kv.Revision); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 10 {
+		if found, err := exists(); found || err != nil {
+			t.Fatalf("a controller ran before the first write (%v)", err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if _, err := configMaps.Create(bounded(t), settings("first"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the controllers after a write", exists)
 }
 
 // A suspended workspace can be read by administrators only.

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxAwakeBytes is more than the heap of an idle workspace: about 0.7 MB.
-	maxAwakeBytes      = 900 << 10
+	// maxAwakeBytes is more than the heap of an idle workspace: about 0.6 MB.
+	maxAwakeBytes      = 750 << 10
 	maxAwakeGoroutines = 10
 )
 

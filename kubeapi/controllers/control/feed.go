@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -179,9 +181,10 @@ func (f *Feed) dispatch(o *Object) {
 
 // readAgain reads the objects of all resources, after changes may have been missed.
 func (f *Feed) readAgain(ctx context.Context) {
+	all := f.few(ctx)
 	for _, r := range f.groups.Local() {
 		for ctx.Err() == nil {
-			err := f.read(ctx, r.GroupResource())
+			err := f.read(ctx, r.GroupResource(), all)
 			if err == nil || errors.As(err, new(*unreadError)) {
 				break
 			}
@@ -194,21 +197,29 @@ func (f *Feed) readAgain(ctx context.Context) {
 }
 
 // read calls handlers for the objects of a resource, if it has handlers. It returns an *unreadError if some
-// objects could not be read.
-func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
-	backend, prefix := f.routes.storage(resource)
-	if backend == nil || !f.wanted(resource) {
+// objects could not be read. all are the keys of all resources, nil if they are not known.
+func (f *Feed) read(ctx context.Context, resource schema.GroupResource, all *keys) error {
+	if !f.wanted(resource) {
+		return nil
+	}
+	stored := f.routes.storage(resource)
+	if stored.backend == nil {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if !stored.defaults && all.lack(stored.prefix) {
+		f.hasRead(resource, all.revision, nil)
+		return nil
+	}
+	prefix := stored.prefix
 	var present map[string]struct{}
 	if len(f.listed) > 0 {
 		present = map[string]struct{}{}
 	}
 	var unread []error
 	var revision int64
-	for result, err := range storage.Pages(observed.Sweep(ctx), backend, storage.RangeOptions{Prefix: prefix}) {
+	for result, err := range storage.Pages(observed.Sweep(ctx), stored.backend, storage.RangeOptions{Prefix: prefix}) {
 		if err != nil {
 			return err
 		}
@@ -225,14 +236,57 @@ func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 			f.dispatch(newObject(resource, kv.Key, kv.Key[len(prefix):], kv.Value, kv.Revision))
 		}
 	}
-	f.seen[resource] = max(f.seen[resource], revision)
-	for _, listed := range f.listed {
-		listed(resource, revision, func(key string) bool { _, ok := present[key]; return ok })
-	}
+	f.hasRead(resource, revision, present)
 	if len(unread) > 0 {
 		return &unreadError{len(unread), unread[0]}
 	}
 	return nil
+}
+
+// hasRead records that handlers have received all objects of a resource, whose keys are present, as of a revision. The
+// caller holds f.mu.
+func (f *Feed) hasRead(resource schema.GroupResource, revision int64, present map[string]struct{}) {
+	f.seen[resource] = max(f.seen[resource], revision)
+	for _, listed := range f.listed {
+		listed(resource, revision, func(key string) bool { _, ok := present[key]; return ok })
+	}
+}
+
+// maxFew is how many keys of all resources are read at once.
+const maxFew = 100
+
+// keys are those of all resources at a revision.
+type keys struct {
+	sorted   []string
+	revision int64
+}
+
+// few reads the keys of all resources, so that those without objects, nearly all of a small server, need not be read
+// one by one. It returns nil if there are many keys, or several stores.
+func (f *Feed) few(ctx context.Context) *keys {
+	stored := f.routes.storage(schema.GroupResource{Resource: "namespaces"})
+	if stored.backend == nil || len(f.multiplexers) != 1 {
+		return nil
+	}
+	page := storage.RangeOptions{Prefix: f.groups.prefix, Limit: maxFew}
+	result, err := stored.backend.Range(observed.Sweep(ctx), page)
+	if err != nil || result.More {
+		return nil // the resources are read one by one, and report an error
+	}
+	k := &keys{revision: result.Revision}
+	for i := range result.Items {
+		k.sorted = append(k.sorted, result.Items[i].Key)
+	}
+	return k
+}
+
+// lack reports whether there is no key with a prefix. Nil may have all.
+func (k *keys) lack(prefix string) bool {
+	if k == nil {
+		return false
+	}
+	i, _ := slices.BinarySearch(k.sorted, prefix)
+	return i == len(k.sorted) || !strings.HasPrefix(k.sorted[i], prefix)
 }
 
 // unreadError means that some objects of a resource cannot be decrypted. Handlers have received all others.

@@ -154,8 +154,12 @@ func (r *reading) compare() {
 // readAll reads the resources in unread, and removes those that succeeded, some objects of which may be unreadable.
 func (r *reading) readAll() {
 	var failed []schema.GroupResource
+	var all *keys
+	if len(r.unread) > 1 {
+		all = r.feed.few(r.ctx)
+	}
 	for i, gr := range r.unread {
-		err := r.feed.read(r.ctx, gr)
+		err := r.feed.read(r.ctx, gr, all)
 		if r.ctx.Err() != nil {
 			r.unread = append(failed, r.unread[i:]...)
 			return

@@ -46,13 +46,21 @@ func (r *routes) find(key string) (resource schema.GroupResource, rest string, o
 	return schema.GroupResource{Group: first, Resource: second}, rest, strings.Contains(first, ".")
 }
 
-// storage returns the backend and prefix of a resource; nil if they are unknown.
-func (r *routes) storage(resource schema.GroupResource) (storage.Backend, string) {
+// stored is where the objects of a resource are stored.
+type stored struct {
+	backend storage.Backend // nil if it is unknown
+	prefix  string
+	// defaults is set if the backend has objects that are not stored.
+	defaults bool
+}
+
+// storage returns where the objects of a resource are stored.
+func (r *routes) storage(resource schema.GroupResource) stored {
 	options, err := r.resources.storages.GetRESTOptions(resource)
 	if err != nil {
-		return nil, ""
+		return stored{}
 	}
-	return options.Backend, r.resources.KeyPrefix(resource)
+	return stored{options.Backend, r.resources.KeyPrefix(resource), options.Decoded != nil}
 }
 
 // keep drops the state of resources that are no longer served.
@@ -80,8 +88,7 @@ func (r *routes) view(resource schema.GroupResource) cache.View {
 	defer r.mu.Unlock()
 	view, ok := r.views[resource]
 	if !ok {
-		backend, _ := r.storage(resource)
-		view, _ = backend.(cache.View)
+		view, _ = r.storage(resource).backend.(cache.View)
 		r.views[resource] = view
 	}
 	return view
