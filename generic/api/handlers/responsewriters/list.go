@@ -98,6 +98,9 @@ func (e *envelope) writeItem(w io.Writer, i int, b []byte) error {
 // little memory.
 const gatherLimit = 16 << 20
 
+// leastItem is the size of a small item. More than gatherLimit/leastItem of them are rarely collected.
+const leastItem = 256
+
 // listChunk is how many bytes of a list are handed to the connection at a time:
 // each hand-over waits for another goroutine.
 const listChunk = 8 * wire.DataFrame
@@ -275,7 +278,7 @@ func (e *envelope) indent() error {
 // their opening brace, which lets them be shared with the answers to a get.
 func (s *Scope) storedItems(ctx context.Context, dst [][]byte, items []rest.Stored,
 	mt wire.MediaType, limit int) (_ [][]byte, tails bool, err error) {
-	dst = slices.Grow(dst, len(items))
+	dst = slices.Grow(dst, min(len(items), limit/leastItem))
 	tails, size := mt == wire.JSON && len(items) > 0, 0
 	for i := 0; i < len(items) && size <= limit; i++ {
 		if err := yieldAt(ctx, i); err != nil {
