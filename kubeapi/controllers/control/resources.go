@@ -56,9 +56,7 @@ func NewResources(
 	if err != nil {
 		return nil, err
 	}
-	r := &Resources{public: public, local: local, stores: stores, storages: storages, prefix: options.Prefix + "/"}
-	r.Refresh()
-	return r, nil
+	return &Resources{public: public, local: local, stores: stores, storages: storages, prefix: options.Prefix + "/"}, nil
 }
 
 // Following follows discovery, as Groups.Following. Call Refresh after each change.
@@ -66,10 +64,24 @@ func (r *Resources) Following(f func(context.Context, []schema.GroupVersion)) *d
 	return r.public.Following(f)
 }
 
+// latest returns the result of the last Refresh, and reads discovery before the first one.
+func (r *Resources) latest() *catalogue {
+	if r.known.Load() == nil {
+		r.Refresh()
+	}
+	return r.known.Load()
+}
+
 // Refresh reads discovery.
 func (r *Resources) Refresh() {
-	c := &catalogue{byName: map[schema.GroupResource]int{}}
-	for _, v := range r.public.Versions() {
+	versions := r.public.Versions()
+	count := 0
+	for _, v := range versions {
+		count += len(v.Resources)
+	}
+	count /= 2 // the other half are subresources
+	c := &catalogue{all: make([]Resource, 0, count), byName: make(map[schema.GroupResource]int, count)}
+	for _, v := range versions {
 		local := r.local(v.GroupVersion)
 		if v.Stale && !local {
 			c.failed = append(c.failed, v.GroupVersion)
@@ -105,7 +117,7 @@ func (r *Resources) KeyPrefix(gr schema.GroupResource) string {
 
 // Find returns a resource in its preferred version; false if it is not served.
 func (r *Resources) Find(gr schema.GroupResource) (Resource, bool) {
-	c := r.known.Load()
+	c := r.latest()
 	i, ok := c.byName[gr]
 	if !ok {
 		return Resource{}, false
@@ -114,10 +126,10 @@ func (r *Resources) Find(gr schema.GroupResource) (Resource, bool) {
 }
 
 // All returns all resources, each in its preferred version.
-func (r *Resources) All() []Resource { return r.known.Load().all }
+func (r *Resources) All() []Resource { return r.latest().all }
 
 // Unavailable returns the versions whose servers are unavailable, so that their resources are unknown.
-func (r *Resources) Unavailable() []schema.GroupVersion { return r.known.Load().failed }
+func (r *Resources) Unavailable() []schema.GroupVersion { return r.latest().failed }
 
 // Local returns the resources that this process stores.
 func (r *Resources) Local() []Resource {
