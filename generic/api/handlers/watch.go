@@ -113,7 +113,10 @@ func (s *RequestScope) initialized(ctx context.Context, stream rest.EventStream,
 	if state == nil {
 		return stream
 	}
-	done := state.Initialized
+	var done func()
+	if state.Seats != nil {
+		done = state.Seats.Release
+	}
 	if s.Watches != nil && opts.SendInitialEvents != nil && *opts.SendInitialEvents {
 		report := done
 		done = func() {

@@ -3,12 +3,14 @@ package openapi
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha512"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 
+	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage/wire"
 )
 
@@ -18,8 +20,8 @@ type document struct {
 	hash    string     // upper-case hex of a SHA-512, the entity tag
 	writers *sync.Pool // of compressors
 
-	once  sync.Once // of the fields below
-	proto packed
+	lock  request.Lock // of the fields below
+	proto packed       // empty before the first request for it
 	err   error
 }
 
@@ -39,18 +41,27 @@ func newDocument(json packed, hash string, writers *sync.Pool) *document {
 
 // protobuf returns the document in protobuf. It is converted when it is first requested: that takes
 // a hundred times as long as the JSON.
-func (d *document) protobuf(convert func([]byte) ([]byte, error)) (packed, error) {
-	d.once.Do(func() {
-		text := bytes.NewBuffer(make([]byte, 0, d.json.size))
-		if d.err = d.json.writeTo(text); d.err != nil {
-			return
-		}
-		var proto []byte
-		if proto, d.err = convert(text.Bytes()); d.err == nil {
-			d.proto = pack(proto, d.writers)
-		}
-	})
+func (d *document) protobuf(ctx context.Context, convert func([]byte) ([]byte, error)) (packed, error) {
+	if err := d.lock.Lock(ctx); err != nil {
+		return packed{}, err
+	}
+	defer d.lock.Unlock()
+	if d.proto.compressed == nil && d.err == nil {
+		d.err = d.makeProtobuf(convert)
+	}
 	return d.proto, d.err
+}
+
+func (d *document) makeProtobuf(convert func([]byte) ([]byte, error)) error {
+	text := bytes.NewBuffer(make([]byte, 0, d.json.size))
+	if err := d.json.writeTo(text); err != nil {
+		return err
+	}
+	proto, err := convert(text.Bytes())
+	if err == nil {
+		d.proto = pack(proto, d.writers)
+	}
+	return err
 }
 
 func pack(text []byte, writers *sync.Pool) packed {

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"context"
 	"crypto/sha512"
 	"fmt"
 	"hash"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/api/openapi/models"
+	"triplane.dev/generic/base/request"
 )
 
 // entry is the OpenAPI v3 document of one path, built when it is asked for. Its
@@ -22,15 +24,17 @@ type entry struct {
 	services []WebService
 	writers  *sync.Pool
 
-	mu   sync.Mutex
+	lock request.Lock
 	doc  *document
 	hash string
 }
 
 // document returns the document, nil if there is none.
-func (e *entry) document() (*document, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (e *entry) document(ctx context.Context) (*document, error) {
+	if err := e.lock.Lock(ctx); err != nil {
+		return nil, err
+	}
+	defer e.lock.Unlock()
 	return e.build()
 }
 
@@ -61,19 +65,21 @@ func (e *entry) write(d *Draft) error {
 }
 
 // currentHash returns the hash of the document, building the document only where
-// there is no other way; "" if there is none.
-func (e *entry) currentHash() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// there is no other way; "" if there is none. The error is that of ctx.
+func (e *entry) currentHash(ctx context.Context) (string, error) {
+	if err := e.lock.Lock(ctx); err != nil {
+		return "", err
+	}
+	defer e.lock.Unlock()
 	if e.hash == "" {
 		e.hash = e.knownHash()
 	}
 	if e.hash == "" {
 		if d, err := e.build(); d == nil || err != nil {
-			return ""
+			return "", nil
 		}
 	}
-	return e.hash
+	return e.hash, nil
 }
 
 // knownHash is the hash that is known without the document, else "".

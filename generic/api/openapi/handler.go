@@ -1,7 +1,9 @@
 package openapi
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -23,9 +25,9 @@ const (
 // V2Handler answers /openapi/v2.
 func (s *Service) V2Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d, err := s.documentV2()
+		d, err := s.documentV2(r.Context())
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+			fail(w, r, err)
 			return
 		}
 		serve(w, r, d, protoV2, protoFromV2)
@@ -36,18 +38,18 @@ func (s *Service) V2Handler() http.Handler {
 func (s *Service) V3Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/openapi/v3" {
-			s.serveIndex(w)
+			s.serveIndex(w, r)
 			return
 		}
 		path := strings.TrimPrefix(r.URL.Path, "/openapi/v3/")
 		var d *document
 		var err error
 		if e := s.entry(path); e != nil {
-			d, err = e.document()
+			d, err = e.document(r.Context())
 		}
 		switch {
 		case err != nil:
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+			fail(w, r, err)
 		case d == nil:
 			w.WriteHeader(http.StatusNotFound)
 		default:
@@ -71,7 +73,7 @@ func (s *Service) V3Handler() http.Handler {
 
 // serveIndex lists where each document is, with its hash, so that clients can
 // keep documents without limit.
-func (s *Service) serveIndex(w http.ResponseWriter) {
+func (s *Service) serveIndex(w http.ResponseWriter, r *http.Request) {
 	type item struct {
 		ServerRelativeURL string `json:"serverRelativeURL"`
 	}
@@ -79,7 +81,11 @@ func (s *Service) serveIndex(w http.ResponseWriter) {
 		Paths map[string]item `json:"paths"`
 	}{Paths: map[string]item{}}
 	for _, e := range s.entries() {
-		hash := e.currentHash()
+		hash, err := e.currentHash(r.Context())
+		if err != nil {
+			fail(w, r, err)
+			return
+		}
 		if hash == "" {
 			continue // a broken document must not hide the others
 		}
@@ -92,6 +98,17 @@ func (s *Service) serveIndex(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(data)
+}
+
+// fail responds to a request whose document could not be built, or that must not wait any more for another request,
+// which builds it.
+func fail(w http.ResponseWriter, r *http.Request, err error) {
+	code := http.StatusInternalServerError
+	if errors.Is(err, context.Canceled) || r.Context().Err() != nil {
+		w.Header().Set("Retry-After", "1")
+		code = http.StatusServiceUnavailable
+	}
+	http.Error(w, err.Error(), code)
 }
 
 // serve writes a document as JSON or protobuf, whichever the client prefers.
@@ -124,8 +141,8 @@ func serve(w http.ResponseWriter, r *http.Request, d *document, protoType string
 	text := d.json
 	if accepted == protoType {
 		var err error
-		if text, err = d.protobuf(toProto); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+		if text, err = d.protobuf(r.Context(), toProto); err != nil {
+			fail(w, r, err)
 			return
 		}
 	}

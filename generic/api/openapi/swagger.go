@@ -1,10 +1,12 @@
 package openapi
 
 import (
-	"sync"
+	"context"
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"triplane.dev/generic/base/request"
 )
 
 // retryAfter is how long a document is kept that lacks the part of a source
@@ -14,17 +16,19 @@ const retryAfter = time.Minute
 // swagger is the one document of /openapi/v2, kept until something changes. Its
 // lock is held while it is built.
 type swagger struct {
-	mu      sync.Mutex
+	lock    request.Lock
 	doc     *document
 	changes uint64    // of the service, when it was built
 	until   time.Time // zero for no end
 }
 
 // documentV2 returns the one document of /openapi/v2.
-func (s *Service) documentV2() (*document, error) {
+func (s *Service) documentV2(ctx context.Context) (*document, error) {
 	v2 := &s.v2
-	v2.mu.Lock()
-	defer v2.mu.Unlock()
+	if err := v2.lock.Lock(ctx); err != nil {
+		return nil, err
+	}
+	defer v2.lock.Unlock()
 	s.mu.Lock()
 	changes, services := s.changes, s.webServices()
 	s.mu.Unlock()

@@ -50,8 +50,8 @@ type State struct {
 	// more than one write.
 	Kept int32
 
-	// Initialized, if set, is called once a watch has sent its initial events, to release the seats for them.
-	Initialized func()
+	// Seats are those that the request holds while it executes; nil outside the filter chain.
+	Seats Seats
 
 	// Values, if set, has further values, such as the span of a traced request.
 	Values context.Context //nolint:containedctx // it lasts as long as the request

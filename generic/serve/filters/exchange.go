@@ -51,7 +51,7 @@ func withExchange(slots *timeslice.Scheduler, stalls *stalls) filter {
 			e.Timeslice.Join(slots)
 			e.responseWriter.ResponseWriter = w
 			e.responseWriter.exchange = e
-			e.client, e.stalls = r, stalls
+			e.client, e.stalls, e.Seats = r, stalls, e
 			// Contexts derived from the exchange must not outlive the request.
 			defer e.Finish()
 			next.ServeHTTP(e.responseWriter.shaped(), r.WithContext(e))

@@ -91,7 +91,7 @@ func withInFlightLimits(o InFlightOptions, m *requestmetrics.Metrics) filter {
 				return
 			}
 			if l := limiters.of(&e.info); e.occupy(l) {
-				defer e.release()
+				defer e.Release()
 				if e.hasBody(r) {
 					defer e.releaseWhileReading(r, func() bool { return e.occupy(l) })()
 				}

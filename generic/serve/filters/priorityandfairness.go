@@ -42,7 +42,7 @@ func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOption
 				tooManyRequests(w, r, m)
 				return
 			}
-			defer e.release()
+			defer e.Release()
 			if e.hasBody(r) {
 				defer e.releaseWhileReading(r, func() bool {
 					return e.enter(control, limiters, new(flowcontrol.Ticket), r.URL.RawQuery, http.Header{})
@@ -65,9 +65,7 @@ func (e *exchange) enter(
 		return false
 	}
 	e.ticket = t
-	if e.longRunning {
-		e.Initialized = t.Leave
-	} else {
+	if !e.longRunning {
 		e.limiter = limiters.of(&e.info)
 		e.limiter.enter()
 	}

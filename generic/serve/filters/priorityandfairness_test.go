@@ -92,12 +92,12 @@ func TestWatchesAreControlledWhileTheyInitialize(t *testing.T) {
 	o.Authorization = nil
 	chain := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		state := request.StateFrom(r.Context())
-		if state.Initialized == nil || state.Info.Verb != "watch" {
+		if state.Seats == nil || state.Info.Verb != "watch" {
 			return
 		}
 		close(entered)
 		<-initialize
-		state.Initialized()
+		state.Seats.Release()
 		close(initialized)
 		<-leave
 	}), o)

@@ -45,7 +45,7 @@ func withPublicFiles(o PublicFilesOptions) filter {
 				http.Error(w, "too many requests, please try again later", http.StatusTooManyRequests)
 				return
 			}
-			defer e.release()
+			defer e.Release()
 			o.PublicFiles.ServeHTTP(w, r)
 		})
 	}

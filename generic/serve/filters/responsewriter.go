@@ -81,7 +81,7 @@ func (w *responseWriter) write(p []byte) (written int, err error) {
 
 // piece writes p, which may have to wait for the client. Until then the request retains keeps bytes.
 func (w *responseWriter) piece(p []byte, keeps int64) (int, error) {
-	stall := w.exchange.stalls.begin(w.exchange, keeps, false)
+	stall := w.exchange.stalls.begin(w.exchange, keeps, false, nil)
 	n, err := w.ResponseWriter.Write(p)
 	stall.end()
 	if len(p) >= longWrite/4 {
@@ -124,7 +124,7 @@ func (w flushWriter) Flush() {
 	if w.status == 0 {
 		w.begin(http.StatusOK)
 	}
-	stall := w.exchange.stalls.begin(w.exchange, w.keeps(0), false)
+	stall := w.exchange.stalls.begin(w.exchange, w.keeps(0), false, nil)
 	defer stall.end()
 	w.ResponseWriter.(http.Flusher).Flush()
 }

@@ -41,7 +41,7 @@ func (b *slowBody) Read(p []byte) (int, error) {
 		b.mu.Unlock()
 		return b.ReadCloser.Read(p)
 	}
-	stall := b.e.stalls.begin(b.e, stalledLeast+b.read, true)
+	stall := b.e.stalls.begin(b.e, stalledLeast+b.read, true, nil)
 	b.stall = stall
 	b.mu.Unlock()
 
@@ -64,7 +64,7 @@ func (b *slowBody) again() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.over {
-		b.e.release()
+		b.e.Release()
 	}
 	return entered
 }

@@ -32,10 +32,10 @@ const (
 	unbuffered = 2 << 10
 )
 
-// stalls tracks the requests that wait for their clients, to read a response or to send a body, in the order in
-// which they stalled. Such a request has released its seats, so it occupies only memory. The memory is bounded: above
-// the bound the request that has waited longest on the connection with the most bytes is aborted, so that a browser
-// behind the address of a flood still gets its few responses. All methods are safe for concurrent use.
+// stalls tracks the requests that wait for their clients, to read a response or to send a body, or for another request
+// (request.Lock), in the order in which they stalled. They have released their seats, so they occupy only memory, which
+// is bounded: above the bound the request that has waited longest on the connection with the most bytes is aborted, so
+// that a browser behind the address of a flood still gets its few responses. It is safe for concurrent use.
 type stalls struct {
 	pool    sync.Pool // of *stall
 	metrics *requestmetrics.Stalls
@@ -62,7 +62,7 @@ type stalledConnection struct {
 	all     list.List // of *stall, the oldest first
 }
 
-// stall is a write of a response, or a read of a body, in progress.
+// stall is a write of a response, a read of a body, or a wait for another request, in progress.
 type stall struct {
 	owner *stalls
 	timer *time.Timer
@@ -71,7 +71,8 @@ type stall struct {
 	e     *exchange  // nil after the write or read has returned
 	reads bool
 	bytes int64
-	late  bool // the timer has fired once
+	late  bool               // the timer has fired once
+	waits context.CancelFunc // ends the wait for another request; nil for reads and writes
 
 	// The fields below are guarded by owner.mu.
 	user       *stalledUser // nil unless counted
@@ -97,11 +98,11 @@ func newStalls(m *requestmetrics.Metrics, limit time.Duration) *stalls {
 	return s
 }
 
-// begin is called before a write or read that may wait for the client. Until then the request retains bytes.
-func (s *stalls) begin(e *exchange, bytes int64, reads bool) *stall {
+// begin is called before a write or read that may wait for the client, or a wait. The request retains bytes.
+func (s *stalls) begin(e *exchange, bytes int64, reads bool, waits context.CancelFunc) *stall {
 	x := s.pool.Get().(*stall)
 	x.mu.Lock()
-	x.e, x.bytes, x.reads, x.late = e, bytes, reads, false
+	x.e, x.bytes, x.reads, x.late, x.waits = e, bytes, reads, false, waits
 	x.mu.Unlock()
 	x.timer.Reset(stalledAfter)
 	return x
@@ -148,7 +149,7 @@ func (x *stall) fired() {
 	if x.reads && e.ticket != nil {
 		e.ticket.Forgo()
 	}
-	e.release()
+	e.Release()
 	var over []*stall
 	if e.boundsStalls() {
 		over = x.owner.add(x, e.stalledUserName(), e.client.RemoteAddr)
@@ -246,8 +247,22 @@ func (s *stalls) count(u *stalledUser, c *stalledConnection, bytes int64, reques
 func (x *stall) cut() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.e != nil {
+	switch {
+	case x.e == nil:
+	case x.waits != nil:
+		x.waits()
+	default:
 		x.e.cut(x.reads)
+	}
+}
+
+// Wait implements request.Seats. The request is counted as if it waited for its body.
+func (e *exchange) Wait(ctx context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	x := e.stalls.begin(e, stalledLeast, true, cancel)
+	return ctx, func() {
+		x.end()
+		cancel()
 	}
 }
 
@@ -278,9 +293,9 @@ func (e *exchange) stalledUserName() string {
 	return "address " + host
 }
 
-// release releases the seats or the place in the limiter: the request has completed, or waits for its client. It
-// may be called several times and concurrently.
-func (e *exchange) release() {
+// Release implements request.Seats. The request has completed or initialized, or waits. It also releases the place in
+// the limiter, and may be called several times and concurrently.
+func (e *exchange) Release() {
 	if !e.seated.CompareAndSwap(true, false) {
 		return
 	}

@@ -144,12 +144,12 @@ func TestFilesWaitForAPlace(t *testing.T) {
 			var e exchange
 			ok := e.occupyWithin(t.Context(), files, time.Minute)
 			if ok {
-				e.release()
+				e.Release()
 			}
 			entered <- ok
 		}()
 	}
-	first.release()
+	first.Release()
 	for range waiting {
 		if !<-entered {
 			t.Error("a request did not get the place that another left")
@@ -162,7 +162,7 @@ func (s *stalls) waits(t *testing.T, e *exchange, bytes int64) (*stall, *slowCli
 	t.Helper()
 	client := newSlowClient()
 	e.ResponseWriter = client
-	x := s.begin(e, bytes, false)
+	x := s.begin(e, bytes, false, nil)
 	eventually(t, "the timer", func() bool {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -268,7 +268,7 @@ func TestStallsRace(t *testing.T) {
 				e := from("a", "192.0.2.1")
 				client := newSlowClient()
 				e.ResponseWriter = client
-				x := s.begin(e, 100, false)
+				x := s.begin(e, 100, false, nil)
 				select {
 				case <-client.cut:
 				case <-time.After(stalledAfter + time.Duration((i*20+j)%7-3)*100*time.Microsecond):
@@ -334,6 +334,55 @@ func TestBodiesThatDoNotComeHoldNoSeats(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Requests that wait for another one hold no seats, and the oldest end when they are too many.
+func TestRequestsThatWaitForAnotherHoldNoSeats(t *testing.T) {
+	var lock request.Lock
+	o := flowOptions(1)
+	o.Authorization = nil
+	chain := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if request.InfoFrom(r.Context()).Name != "shared" {
+			return
+		}
+		if err := lock.Lock(r.Context()); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		defer lock.Unlock()
+	}), o)
+	get := func(path string) int {
+		r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+		r.Header.Set("Authorization", "Bearer alice")
+		w := httptest.NewRecorder()
+		chain.ServeHTTP(w, r)
+		return w.Code
+	}
+	if err := lock.Lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	waits := make(chan int)
+	go func() { waits <- get("/api/v1/nodes/shared") }() // with the only seat
+	eventually(t, "another request", func() bool { return get("/api/v1/nodes/other") == http.StatusOK })
+	lock.Unlock()
+	if code := <-waits; code != http.StatusOK {
+		t.Errorf("the request that waited got %d", code)
+	}
+
+	s := newStalls(nil, StalledLimit)
+	s.perUser = stalledLeast
+	e := from("a", "192.0.2.1")
+	e.stalls = s
+	first, end := e.Wait(t.Context())
+	eventually(t, "the first one is counted", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.bytes > 0
+	})
+	_, endSecond := e.Wait(t.Context())
+	<-first.Done()
+	end()
+	endSecond()
 }
 
 // A proxy may read the body after its handler has returned: no seats remain held.
