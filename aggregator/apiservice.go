@@ -28,10 +28,10 @@ func apiServiceKind() *kind.Kind[*apiregistrationv1.APIService] {
 			ValidateFirst: validateNames},
 		Names: kind.Names{Categories: []string{"api-extensions"}},
 		Write: kind.Write[apiService]{
-			Default:          defaultAPIService,
-			ValidateName:     func(string, bool) []string { return nil }, // validateNames validates it
-			PrepareForCreate: prepareAPIService,
-			Validate:         kind.Whole(validateSpec),
+			Default:      defaultAPIService,
+			ValidateName: func(string, bool) []string { return nil }, // validateNames validates it
+			Prepare:      kind.AtCreation(prepareAPIService),
+			Validate:     kind.Whole(validateSpec),
 		},
 		Show: kind.Show[apiService]{
 			Columns: []kind.Column{

@@ -46,14 +46,14 @@ func (m *Manager) declaration(url func(name string) string) *kind.Kind[*Workspac
 		Names:   kind.Names{Plural: Plural, Singular: "workspace", ShortNames: []string{"ws"}},
 		Write: kind.Write[*Workspace]{
 			ValidateName: apivalidation.NameIsDNSLabel,
-			PrepareForCreate: func(ctx context.Context, w *Workspace) {
+			Prepare: kind.AtCreation(func(ctx context.Context, w *Workspace) {
 				m.resolveTemplate(ctx, w)
 				w.Status = Status{URL: url(w.Name)}
 				if !slices.Contains(w.Finalizers, Contents) {
 					w.Finalizers = append(w.Finalizers, Contents)
 				}
 				setReady(w)
-			},
+			}),
 			Validate:                 m.validate,
 			Immutable:                []string{"spec.initial", "spec.template"},
 			CountsGeneration:         true,

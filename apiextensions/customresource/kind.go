@@ -52,9 +52,8 @@ func (d *Definition) kind(terminating func() bool) *kind.Kind[object] {
 			Plural: names.Plural, Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories,
 		},
 		Write: kind.Write[object]{
-			PrepareForCreate: d.prepareForCreate,
-			PrepareForUpdate: d.prepareForUpdate,
-			Validate:         d.validate,
+			Prepare:  d.prepareWrite,
+			Validate: d.validate,
 			Begin: func(_ context.Context, obj, old object, _ bool) (func(context.Context, bool), error) {
 				if old == nil && terminating() {
 					return nil, apierrors.NewForbidden(schema.GroupResource{Group: hub.Group, Resource: names.Plural}, obj.GetName(),

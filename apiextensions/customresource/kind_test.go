@@ -38,7 +38,7 @@ func TestGeneration(t *testing.T) {
 			}
 			obj := object(c.obj)
 			ctx := request.WithInfo(t.Context(), &request.Info{APIGroup: d.storage.gvk.Group, APIVersion: c.version})
-			d.prepareForUpdate(ctx, obj, object(c.old))
+			d.prepareWrite(ctx, obj, object(c.old))
 			if got := obj.GetGeneration() != 7; got != c.changed {
 				t.Errorf("counted %v, want %v", got, c.changed)
 			}

@@ -44,20 +44,17 @@ func (d *Definition) prepare(ctx context.Context, obj, old object, change func(o
 	return nil
 }
 
-func (d *Definition) prepareForCreate(ctx context.Context, obj object) {
+// prepareWrite resets the status of a write of the main resource, and counts the generation.
+func (d *Definition) prepareWrite(ctx context.Context, obj, old object) {
 	if d.requested(ctx).hasStatus() {
 		delete(obj.Object, "status")
 	}
-	obj.SetGeneration(1)
-}
-
-func (d *Definition) prepareForUpdate(ctx context.Context, obj, old object) {
-	if d.requested(ctx).hasStatus() {
-		if status, ok := old.Object["status"]; ok {
-			obj.Object["status"] = status
-		} else {
-			delete(obj.Object, "status")
-		}
+	if old == nil {
+		obj.SetGeneration(1)
+		return
+	}
+	if status, ok := old.Object["status"]; ok && d.requested(ctx).hasStatus() {
+		obj.Object["status"] = status
 	}
 	obj.SetGeneration(old.GetGeneration())
 	if !d.requested(ctx).same(obj, old) {

@@ -37,8 +37,7 @@ func Kind(kept Storage) *kind.Kind[Object] {
 		Write: kind.Write[Object]{
 			Default:          setDefaults,
 			CountsGeneration: true,
-			PrepareForCreate: prepareCRD,
-			PrepareForUpdate: func(ctx context.Context, crd, _ Object) { prepareCRD(ctx, crd) },
+			Prepare:          prepareCRD,
 			Validate: func(ctx context.Context, crd, old Object) field.ErrorList {
 				if old == nil {
 					return validator.Validate(ctx, crd)
@@ -89,7 +88,7 @@ func setWebhookDefaults(c *apiextensionsv1.CustomResourceConversion) {
 
 // prepareCRD completes what a client sent. An empty list of a webhook's versions is owned by its manager, but not
 // stored.
-func prepareCRD(_ context.Context, crd Object) {
+func prepareCRD(_ context.Context, crd, _ Object) {
 	if c := crd.Spec.Conversion; c != nil && c.Webhook != nil && c.Webhook.ClientConfig == nil &&
 		len(c.Webhook.ConversionReviewVersions) == 0 {
 		c.Webhook = nil

@@ -31,17 +31,17 @@ func daemonSetKind(o podspec.Options) kind.Kind[daemonSet] {
 			MetadataOnUpdate: kind.MetadataChange},
 		Names: kind.Names{ShortNames: []string{"ds"}, Categories: []string{"all"}},
 		Write: kind.Write[daemonSet]{
-			Default: defaultDaemonSet,
-			PrepareForCreate: func(_ context.Context, d daemonSet) {
-				setTemplateGeneration(d, max(templateGeneration(d), 1))
-			},
+			Default:          defaultDaemonSet,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
-			PrepareForUpdate: func(_ context.Context, d, old daemonSet) {
-				g := templateGeneration(old)
-				if check.Differs(d.Spec.Template, old.Spec.Template) {
-					g++
+			Prepare: func(_ context.Context, d, old daemonSet) {
+				switch {
+				case old == nil:
+					setTemplateGeneration(d, max(templateGeneration(d), 1))
+				case check.Differs(d.Spec.Template, old.Spec.Template):
+					setTemplateGeneration(d, templateGeneration(old)+1)
+				default:
+					setTemplateGeneration(d, templateGeneration(old))
 				}
-				setTemplateGeneration(d, g)
 			},
 			Validate: workload.Validate(o, validateDaemonSet),
 			Warnings: daemonSetWarnings,

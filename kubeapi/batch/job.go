@@ -40,9 +40,9 @@ func jobKind(o podspec.Options) kind.Kind[*batchv1.Job] {
 		Write: kind.Write[job]{
 			Default:                  defaultJob,
 			AllowUnconditionalUpdate: true, CountsGeneration: true,
-			PrepareForCreate: prepareJob,
-			Validate:         workload.Validate(o, validateJob),
-			Warnings:         jobWarnings,
+			Prepare:  kind.AtCreation(prepareJob),
+			Validate: workload.Validate(o, validateJob),
+			Warnings: jobWarnings,
 		},
 		Delete: kind.Delete[job]{Warnings: warnOfOrphans, GarbageCollection: kind.OrphanDependents},
 		Show: kind.Show[job]{

@@ -15,7 +15,7 @@ func TestWhoAsksCannotBeForged(t *testing.T) {
 	r := &csr{}
 	r.Spec.Username, r.Spec.Groups = "admin", []string{"system:masters"}
 	ctx := request.WithUser(context.Background(), &user.Info{Name: "alice", Groups: []string{"devs"}})
-	signingRequestKind(nil).Write.PrepareForCreate(ctx, r)
+	signingRequestKind(nil).Write.Prepare(ctx, r, nil)
 	if r.Spec.Username != "alice" || len(r.Spec.Groups) != 1 || r.Spec.Groups[0] != "devs" {
 		t.Errorf("got %+v", r.Spec)
 	}

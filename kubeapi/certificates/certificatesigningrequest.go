@@ -25,7 +25,7 @@ func signingRequestKind(issued *requestMetrics) kind.Kind[*csr] {
 		Names:          kind.Names{ShortNames: []string{"csr"}},
 		Write: kind.Write[*csr]{
 			ValidateName:             func(string, bool) []string { return nil },
-			PrepareForCreate:         prepareCreate,
+			Prepare:                  kind.AtCreation(prepareCreate),
 			Preserves:                []string{"spec"},
 			Validate:                 kind.OnCreate(validate, validateUpdate),
 			AllowUnconditionalUpdate: true,

@@ -20,11 +20,11 @@ func limitRangeKind() kind.Kind[*corev1.LimitRange] {
 		Write: kind.Write[limitRange]{
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 			Default: defaultLimitRange,
-			PrepareForCreate: func(_ context.Context, l limitRange) {
+			Prepare: kind.AtCreation(func(_ context.Context, l limitRange) {
 				if l.Name == "" && l.GenerateName == "" {
 					l.Name = string(uuid.NewUUID())
 				}
-			},
+			}),
 			Validate: kind.Whole(validateLimitRange),
 		},
 	}

@@ -29,10 +29,7 @@ func namespaceKind() kind.Kind[*corev1.Namespace] {
 					n.Status.Phase = corev1.NamespaceActive
 				}
 			},
-			PrepareForCreate: prepareNamespace,
-			PrepareForUpdate: func(_ context.Context, n, old namespace) {
-				n.Spec.Finalizers = old.Spec.Finalizers
-			},
+			Prepare:  prepareNamespace,
 			Validate: kind.OnCreate(validateNewNamespace),
 		},
 		Delete: kind.Delete[namespace]{
@@ -66,7 +63,11 @@ func finalizeNamespace() *kind.Subresource[*corev1.Namespace] {
 }
 
 // prepareNamespace has a new namespace hold what is in it, once it is deleted.
-func prepareNamespace(_ context.Context, n *corev1.Namespace) {
+func prepareNamespace(_ context.Context, n, old *corev1.Namespace) {
+	if old != nil {
+		n.Spec.Finalizers = old.Spec.Finalizers
+		return
+	}
 	labelWithName(n) // a generated name is known only now
 	n.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
 	if !slices.Contains(n.Spec.Finalizers, corev1.FinalizerKubernetes) {

@@ -30,11 +30,10 @@ func nodeKind(a check.Addresses) kind.Kind[*corev1.Node] {
 				podspec.RoundResources(n.Status.Allocatable)
 				defaultPodCIDRs(&n.Spec)
 			},
-			Status:           kind.StatusOnCreate,
-			PrepareForCreate: func(ctx context.Context, n node) { dropKubeletConfig(ctx, n, nil) },
-			PrepareForUpdate: dropKubeletConfig,
-			Validate:         kind.Whole(func(n node) field.ErrorList { return validateNode(n, a) }, validateNodeUpdate),
-			Warnings:         nodeWarnings,
+			Status:   kind.StatusOnCreate,
+			Prepare:  dropKubeletConfig,
+			Validate: kind.Whole(func(n node) field.ErrorList { return validateNode(n, a) }, validateNodeUpdate),
+			Warnings: nodeWarnings,
 		},
 		Show: kind.Show[node]{Columns: append(show.Columns(
 			show.Cell("Status", "The status of the node", nodeStatus),

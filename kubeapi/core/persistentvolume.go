@@ -25,7 +25,7 @@ func persistentVolumeKind(movable bool) kind.Kind[*corev1.PersistentVolume] {
 		Write: kind.Write[pv]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultVolume,
-			PrepareForCreate:         prepareVolume,
+			Prepare:                  kind.AtCreation(prepareVolume),
 			Validate: kind.OnCreate(validateVolume,
 				func(v, old pv) field.ErrorList { return validateVolumeUpdate(movable, v, old) }),
 			Warnings: func(_ context.Context, v, _ pv) []string { return podwarnings.PersistentVolume(v) },

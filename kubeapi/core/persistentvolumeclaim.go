@@ -32,13 +32,9 @@ func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 				}
 				podspec.RoundResources(c.Status.Capacity)
 			},
-			PrepareForCreate: func(_ context.Context, c pvc) {
-				c.Status = corev1.PersistentVolumeClaimStatus{} // the phase is a default, which is not stored
-				bothDataSources(&c.Spec, nil)
-			},
-			Warnings:         claimWarnings,
-			PrepareForUpdate: func(_ context.Context, c, old pvc) { bothDataSources(&c.Spec, old.Spec.DataSource) },
-			Validate:         validateClaim,
+			Prepare:  prepareClaim,
+			Warnings: claimWarnings,
+			Validate: validateClaim,
 		},
 		Delete: kind.Delete[pvc]{ReturnsObject: true},
 		Show: kind.Show[pvc]{
@@ -57,10 +53,13 @@ func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 	}
 }
 
-// bothDataSources keeps dataSource and dataSourceRef in step where only one was
-// given and it can be said in both. stored is the dataSource that there was.
-func bothDataSources(s *corev1.PersistentVolumeClaimSpec, stored *corev1.TypedLocalObjectReference) {
-	if d := s.DataSource; d != nil && s.DataSourceRef == nil && stored == nil && !oldDataSource(d) {
+// prepareClaim copies dataSource to dataSourceRef, or the reverse, where only one is set and both can express it.
+func prepareClaim(_ context.Context, c, old *corev1.PersistentVolumeClaim) {
+	if old == nil {
+		c.Status = corev1.PersistentVolumeClaimStatus{} // the phase is a default, which is not stored
+	}
+	s, added := &c.Spec, old == nil || old.Spec.DataSource == nil
+	if d := s.DataSource; d != nil && s.DataSourceRef == nil && added && !oldDataSource(d) {
 		s.DataSource = nil
 	}
 	copyDataSource(s)

@@ -18,9 +18,9 @@ func secretKind() kind.Kind[*corev1.Secret] {
 		Write: kind.Write[secret]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSecret,
-			PrepareForUpdate: func(_ context.Context, s, old secret) {
+			Prepare: func(_ context.Context, s, old secret) {
 				// A client that does not know types keeps the type.
-				if s.Type == "" {
+				if old != nil && s.Type == "" {
 					s.Type = old.Type
 				}
 			},

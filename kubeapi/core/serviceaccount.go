@@ -18,7 +18,7 @@ func enforcesMountable(s *corev1.ServiceAccount) bool {
 }
 
 // bareSecretNames leaves of an account's secrets what counts, their names.
-func bareSecretNames(_ context.Context, s *corev1.ServiceAccount) {
+func bareSecretNames(_ context.Context, s, _ *corev1.ServiceAccount) {
 	for i := range s.Secrets {
 		s.Secrets[i] = corev1.ObjectReference{Name: s.Secrets[i].Name}
 	}
@@ -31,8 +31,7 @@ func serviceAccountKind() kind.Kind[*corev1.ServiceAccount] {
 		Hub: gvk("ServiceAccount"), Namespaced: true,
 		Names: kind.Names{ShortNames: []string{"sa"}},
 		Write: kind.Write[account]{
-			PrepareForCreate:         bareSecretNames,
-			PrepareForUpdate:         func(ctx context.Context, s, _ account) { bareSecretNames(ctx, s) },
+			Prepare:                  bareSecretNames,
 			AllowUnconditionalUpdate: true,
 			Warnings: func(_ context.Context, s, old account) []string {
 				if enforcesMountable(s) && (old == nil || !enforcesMountable(old)) {

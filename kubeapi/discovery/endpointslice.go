@@ -32,8 +32,7 @@ func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 		Write: kind.Write[slice]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSlice,
-			PrepareForCreate:         prepareForCreate,
-			PrepareForUpdate:         prepareForUpdate,
+			Prepare:                  prepare,
 			Validate: kind.OnCreate(func(s slice) field.ErrorList { return validateSlice(s, nil, ips) },
 				func(s, old slice) field.ErrorList { return validateSlice(s, old.Endpoints, ips) }),
 			Fixed: []string{"addressType"},
@@ -283,12 +282,12 @@ func more(list []string, total int) string {
 	return text
 }
 
-func prepareForCreate(_ context.Context, s slice) {
-	dropTopology(s, nil)
-	s.Generation = 1
-}
-
-func prepareForUpdate(_ context.Context, s, old slice) {
+func prepare(_ context.Context, s, old slice) {
+	if old == nil {
+		dropTopology(s, nil)
+		s.Generation = 1
+		return
+	}
 	now, before := s.DeepCopy(), old.DeepCopy()
 	now.TypeMeta, now.ObjectMeta, before.ObjectMeta = old.TypeMeta, old.ObjectMeta, old.ObjectMeta
 	if check.Differs(now, before) || check.Differs(s.Labels, old.Labels) {

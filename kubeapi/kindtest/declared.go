@@ -32,7 +32,8 @@ func New[T kind.Object](t *testing.T, declared kind.Kind[T], text string) T {
 	if k.Write.Default != nil {
 		k.Write.Default(o)
 	}
-	k.PrepareForCreate(context.Background(), o)
+	var none T
+	k.Prepare(context.Background(), nil, o, none)
 	return o
 }
 
@@ -40,7 +41,8 @@ func New[T kind.Object](t *testing.T, declared kind.Kind[T], text string) T {
 func Update[T kind.Object](t *testing.T, declared kind.Kind[T], obj, old T) {
 	t.Helper()
 	k := complete(t, declared)
-	k.PrepareForUpdate(context.Background(), obj, old)
+	obj.SetGeneration(old.GetGeneration())
+	k.Prepare(context.Background(), nil, obj, old)
 }
 
 // Refused validates a new object and compares the errors, in order.

@@ -25,7 +25,7 @@ func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 		Write: kind.Write[rule]{
 			Default:          defaultTaintRule,
 			CountsGeneration: true,
-			PrepareForUpdate: renewTimeAdded,
+			Prepare:          renewTimeAdded,
 			Validate:         check.Markers("Spec", resourcev1.Validate_DeviceTaintRuleSpec, kind.Whole(validateTaintRule)),
 		},
 		Delete: kind.Delete[rule]{ReturnsObject: true, StatusIn: []string{gv.Version}},
@@ -53,6 +53,9 @@ func validateTaintRuleStatus(r *resourcev1.DeviceTaintRule) field.ErrorList {
 // renewTimeAdded sets the time of a taint whose effect has changed, unless the client gives another time than
 // the taint had.
 func renewTimeAdded(_ context.Context, r, stored *resourcev1.DeviceTaintRule) {
+	if stored == nil {
+		return
+	}
 	t, old := &r.Spec.Taint, &stored.Spec.Taint
 	if t.Effect != old.Effect && t.TimeAdded.Equal(old.TimeAdded) {
 		t.TimeAdded = ptr.To(metav1.Now())

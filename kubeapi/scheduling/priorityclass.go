@@ -52,7 +52,7 @@ func priorityClassKind() kind.Kind[*schedulingv1.PriorityClass] {
 			Default: func(c class) {
 				defaults.Set(&c.PreemptionPolicy, corev1.PreemptLowerPriority)
 			},
-			PrepareForCreate:         func(_ context.Context, c class) { c.Generation = 1 },
+			Prepare:                  kind.AtCreation(func(_ context.Context, c class) { c.Generation = 1 }),
 			Validate:                 kind.OnCreate(validate, validateValue),
 			Immutable:                []string{"preemptionPolicy"},
 			AllowUnconditionalUpdate: true,

@@ -101,12 +101,10 @@ type Write[T Object] struct {
 	// Changed, where set, reports whether an update raises metadata.generation, whatever the spec.
 	Changed func(obj, old T) bool
 
-	// PrepareForCreate drops what else a client may not set at creation, and sets what the server decides.
-	// PrepareForUpdate does so in updates; the preserved fields are those of old, and the generation is counted
-	// afterwards.
-	PrepareForCreate func(ctx context.Context, obj T)
-	PrepareForUpdate func(ctx context.Context, obj, old T)
-	// DropDisabledLast drops the fields of disabled features after PrepareForUpdate rather than before: what is
+	// Prepare resets what else a client may not write, and sets what the server decides. old is nil at creation. In
+	// updates the preserved fields are those of old, and the generation is counted afterwards.
+	Prepare func(ctx context.Context, obj, old T)
+	// DropDisabledLast drops the fields of disabled features after Prepare rather than before, in updates: what is
 	// dropped counts as a change of the object (ResourceSlices).
 	DropDisabledLast bool
 	// Validate validates a new object (old is nil) or a change. Metadata is validated by Store beforehand. Whole makes

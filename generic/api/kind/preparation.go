@@ -144,11 +144,18 @@ func (c *Kind[T]) fill(p *plan[T], counts bool, preserves, resets []string) erro
 	return nil
 }
 
-// create drops what a new object has no right to.
-func (p *plan[T]) create(obj T) {
-	if p == nil {
-		return
+// begin drops what a new object may not have, or copies from old what an update does not write.
+func (p *plan[T]) begin(obj, old T) {
+	switch {
+	case p == nil:
+	case isNew(old):
+		p.create(obj)
+	default:
+		p.preserve(obj, old)
 	}
+}
+
+func (p *plan[T]) create(obj T) {
 	if p.drop != nil {
 		reflect.ValueOf(obj).Elem().FieldByIndex(p.drop).SetZero()
 	}
@@ -157,11 +164,7 @@ func (p *plan[T]) create(obj T) {
 	}
 }
 
-// preserve copies from old what an update does not write.
 func (p *plan[T]) preserve(obj, old T) {
-	if p == nil {
-		return
-	}
 	if len(p.preserves) > 0 {
 		to, from := reflect.ValueOf(obj).Elem(), reflect.ValueOf(old).Elem()
 		for _, index := range p.preserves {
@@ -190,30 +193,16 @@ func preserveClientMetadata(obj, old metav1.Object) {
 
 // count raises the generation where the update changes what it counts.
 func (p *plan[T]) count(obj, old T) {
-	if p != nil && p.changed != nil && p.changed(obj, old) {
+	if p != nil && p.changed != nil && !isNew(old) && p.changed(obj, old) {
 		obj.SetGeneration(old.GetGeneration() + 1)
 	}
 }
 
-// PrepareForCreate makes a new object ready for validation. The declaration is a completed one.
-func (k *Kind[T]) PrepareForCreate(ctx context.Context, obj T) {
-	k.plan.create(obj)
-	if k.Write.PrepareForCreate != nil {
-		k.Write.PrepareForCreate(ctx, obj)
-	}
-}
-
-// PrepareForUpdate makes an object that replaces old ready for validation. The declaration is a completed one.
-func (k *Kind[T]) PrepareForUpdate(ctx context.Context, obj, old T) {
-	obj.SetGeneration(old.GetGeneration())
-	prepare(ctx, k.plan, k.Write.PrepareForUpdate, obj, old)
-}
-
-// Prepares reports whether an update by the rules of sub, nil for those of the main resource, changes what the client
+// Prepares reports whether a write by the rules of sub, nil for those of the main resource, changes what the client
 // sent. It fails for a subresource that preserves fields without being one of the completed declaration.
 func (k *Kind[T]) Prepares(sub *Subresource[T]) (bool, error) {
 	if sub == nil {
-		return k.plan != nil || k.Write.PrepareForUpdate != nil, nil
+		return k.plan != nil || k.Write.Prepare != nil, nil
 	}
 	if sub.plan == nil && sub.names() {
 		return false, fmt.Errorf("registry: a subresource of %s preserves fields, but is not one of its declaration", k.Hub)
@@ -221,26 +210,27 @@ func (k *Kind[T]) Prepares(sub *Subresource[T]) (bool, error) {
 	return sub.plan != nil || sub.Prepare != nil, nil
 }
 
-// PreparesCreate reports whether a creation changes what the client sent.
-func (k *Kind[T]) PreparesCreate() bool { return k.plan != nil || k.Write.PrepareForCreate != nil }
-
-// Prepare makes an object that replaces old ready for validation, by the rules of sub, nil for those of the main
-// resource. The object has its generation already.
+// Prepare makes an object ready for validation, by the rules of sub, nil for those of the main resource. old is nil for
+// a new object; an object that replaces old has its generation already. The declaration is a completed one.
 func (k *Kind[T]) Prepare(ctx context.Context, sub *Subresource[T], obj, old T) {
-	if sub == nil {
-		prepare(ctx, k.plan, k.Write.PrepareForUpdate, obj, old)
-		return
+	p, declared := k.plan, k.Write.Prepare
+	if sub != nil {
+		p, declared = sub.plan, sub.Prepare
 	}
-	prepare(ctx, sub.plan, sub.Prepare, obj, old)
-}
-
-// Prepare runs a declared function between what a plan preserves and what it counts.
-func prepare[T Object](ctx context.Context, p *plan[T], declared func(ctx context.Context, obj, old T), obj, old T) {
-	p.preserve(obj, old)
+	p.begin(obj, old)
 	if declared != nil {
 		declared(ctx, obj, old)
 	}
 	p.count(obj, old)
+}
+
+// AtCreation makes a Write.Prepare of a function that prepares new objects.
+func AtCreation[T Object](prepare func(ctx context.Context, obj T)) func(ctx context.Context, obj, old T) {
+	return func(ctx context.Context, obj, old T) {
+		if isNew(old) {
+			prepare(ctx, obj)
+		}
+	}
 }
 
 // ResetFieldsIn returns the declared reset fields or, without any, what updates preserve and Resets name, in each of

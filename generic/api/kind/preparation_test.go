@@ -105,8 +105,8 @@ func TestPreservedParts(t *testing.T) {
 			k.Write, k.Status = c.main, c.status
 			k = completed(t, k)
 			created, updated := objectBy("client"), objectBy("client")
-			k.PrepareForCreate(context.Background(), created)
-			k.PrepareForUpdate(context.Background(), updated, objectBy("server"))
+			k.Prepare(context.Background(), nil, created, nil)
+			k.Prepare(context.Background(), nil, updated, objectBy("server"))
 			const meta = " labels annotations finalizers generateName version managers"
 			if got, want := parts(created), c.created+meta; got != want {
 				t.Errorf("created: %q, want %q", got, want)
@@ -160,9 +160,10 @@ func TestGeneration(t *testing.T) {
 		k.Write = Write[*appsv1.Deployment]{CountsGeneration: c.counts, Changed: c.changed}
 		k = completed(t, k)
 		first, spec, other := old.DeepCopy(), spec.DeepCopy(), annotations.DeepCopy()
-		k.PrepareForCreate(context.Background(), first)
-		k.PrepareForUpdate(context.Background(), spec, old)
-		k.PrepareForUpdate(context.Background(), other, old)
+		k.Prepare(context.Background(), nil, first, nil)
+		spec.Generation = old.Generation // as an update has set it
+		k.Prepare(context.Background(), nil, spec, old)
+		k.Prepare(context.Background(), nil, other, old)
 		if first.Generation != c.first || spec.Generation != c.spec || other.Generation != c.other {
 			t.Errorf("%s: generation %d when created, %d with another spec, %d with other annotations", name,
 				first.Generation, spec.Generation, other.Generation)
@@ -185,7 +186,7 @@ func TestDeclaredFieldsExist(t *testing.T) {
 	}
 }
 
-func BenchmarkPrepareForUpdate(b *testing.B) {
+func BenchmarkPrepare(b *testing.B) {
 	k, err := deploymentKind().Complete(runtime.NewScheme())
 	if err != nil {
 		b.Fatal(err)
@@ -193,6 +194,6 @@ func BenchmarkPrepareForUpdate(b *testing.B) {
 	old, obj := objectBy("server"), objectBy("server")
 	b.ReportAllocs()
 	for b.Loop() {
-		k.PrepareForUpdate(context.Background(), obj, old)
+		k.Prepare(context.Background(), nil, obj, old)
 	}
 }

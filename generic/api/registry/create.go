@@ -202,15 +202,15 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 // prepareForCreate resets what a client may not set at creation.
 func (s *Store[T]) prepareForCreate(ctx context.Context, obj T) error {
 	drop := s.options.DropDisabled
-	if drop == nil && !s.kind.PreparesCreate() {
-		return nil
+	if prepares, err := s.kind.Prepares(nil); err != nil || drop == nil && !prepares {
+		return err
 	}
 	var none T
 	return s.form.Prepare(ctx, obj, none, func(obj, _ T) {
 		if drop != nil {
 			drop(obj, nil)
 		}
-		s.kind.PrepareForCreate(ctx, obj)
+		s.kind.Prepare(ctx, nil, obj, none)
 	})
 }
 

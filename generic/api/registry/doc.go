@@ -19,8 +19,8 @@
 // otherwise all starts again from what is there. An error that follows from a
 // stale state is never returned: the state is read from the backend first.
 //
-//	Create: system metadata → namespace → PrepareForCreate → metadata → Begin → Validate → admission → write
-//	Update: preconditions → UpdatedObject → version → PrepareForUpdate → metadata → Begin → Validate → admission → write
+//	Create: system metadata → namespace → Prepare → metadata → Begin → Validate → admission → write
+//	Update: preconditions → UpdatedObject → version → Prepare → metadata → Begin → Validate → admission → write
 //	Delete: options, preconditions → grace period → admission → finalizers → mark, or remove
 //
 // An update that changes nothing writes nothing. One that takes the last

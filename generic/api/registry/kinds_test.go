@@ -80,7 +80,9 @@ func podKind() *kind.Kind[*corev1.Pod] {
 		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true,
 		New:   func() *corev1.Pod { return &corev1.Pod{} },
 		Names: kind.Names{Plural: "pods", Singular: "pod"},
-		Write: kind.Write[*corev1.Pod]{PrepareForCreate: func(_ context.Context, p *corev1.Pod) { p.Generation = 1 }},
+		Write: kind.Write[*corev1.Pod]{
+			Prepare: kind.AtCreation(func(_ context.Context, p *corev1.Pod) { p.Generation = 1 }),
+		},
 		Delete: kind.Delete[*corev1.Pod]{
 			ReturnsObject: true,
 			CheckGraceful: func(_ context.Context, _ *corev1.Pod, o *metav1.DeleteOptions) bool {

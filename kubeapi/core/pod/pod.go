@@ -29,8 +29,7 @@ func Kind(o podspec.Options) kind.Kind[pod] {
 				firstIP(&p.Status)
 				podspec.RoundStatusResources(&p.Status)
 			},
-			PrepareForCreate: func(ctx context.Context, p pod) { prepareForCreate(ctx, o, p) },
-			PrepareForUpdate: prepareForUpdate,
+			Prepare: func(ctx context.Context, p, old pod) { prepare(ctx, o, p, old) },
 			Validate: kind.OnCreate(func(p pod) field.ErrorList { return validateNew(o, p) },
 				func(p, old pod) field.ErrorList { return validateUpdate(o, p, old) }),
 			Warnings: warnings,

@@ -14,9 +14,16 @@ import (
 	"triplane.dev/kubeapi/podspec/podwarnings"
 )
 
-// prepareForCreate sets what the server decides of a new pod.
-func prepareForCreate(ctx context.Context, o podspec.Options, p pod) {
+// prepare sets what the server decides of a new pod. It preserves the resources of the whole pod if an update does not
+// have them, as that of a client that does not know the field.
+func prepare(ctx context.Context, o podspec.Options, p, old pod) {
 	shortestForNegative(p)
+	if old != nil {
+		if p.Spec.Resources == nil {
+			p.Spec.Resources = old.Spec.Resources.DeepCopy()
+		}
+		return
+	}
 	podspec.DefaultPodLevelResources(&p.Spec)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
@@ -34,15 +41,6 @@ func prepareForCreate(ctx context.Context, o podspec.Options, p pod) {
 }
 
 // shortestForNegative makes a negative grace period the shortest one that is not a forced deletion.
-// prepareForUpdate preserves the resources of the whole pod if an update does not have them, as that of a client
-// that does not know the field.
-func prepareForUpdate(_ context.Context, p, old pod) {
-	shortestForNegative(p)
-	if p.Spec.Resources == nil {
-		p.Spec.Resources = old.Spec.Resources.DeepCopy()
-	}
-}
-
 func shortestForNegative(p pod) {
 	if g := p.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 {
 		p.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1)

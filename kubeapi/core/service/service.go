@@ -38,12 +38,11 @@ func Kind(a *Allocation) kind.Kind[service] {
 		Write: kind.Write[service]{
 			ValidateName:        a.options.name(),
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
-			Default:          setDefaults,
-			PrepareForCreate: prepareForCreate,
-			PrepareForUpdate: prepareForUpdate,
-			Begin:            a.begin,
-			Validate:         a.options.validate,
-			Warnings:         warnings,
+			Default:  setDefaults,
+			Prepare:  prepare,
+			Begin:    a.begin,
+			Validate: a.options.validate,
+			Warnings: warnings,
 		},
 		Delete: kind.Delete[service]{ReturnsObject: true, After: a.afterDelete},
 		Show: kind.Show[service]{
@@ -62,16 +61,13 @@ func Kind(a *Allocation) kind.Kind[service] {
 	}
 }
 
-func prepareForCreate(_ context.Context, s service) {
-	oneAndList(s, nil)
-	forgetInternalTraffic(s)
-}
-
-func prepareForUpdate(_ context.Context, s, old service) {
+func prepare(_ context.Context, s, old service) {
 	oneAndList(s, old)
-	forgetByType(s, old)
-	keepAllocated(s, old)
-	trimToSingle(s, old)
+	if old != nil {
+		forgetByType(s, old)
+		keepAllocated(s, old)
+		trimToSingle(s, old)
+	}
 	forgetInternalTraffic(s)
 }
 
