@@ -22,7 +22,6 @@ func apiServiceKind() *kind.Kind[*apiregistrationv1.APIService] {
 	type apiService = *apiregistrationv1.APIService
 	gv := apiregistrationv1.SchemeGroupVersion
 	return &kind.Kind[apiService]{
-		Hub:    gv.WithKind("APIService"),
 		Prefix: gv.Group + "/apiservices",
 		Representation: kind.Typed[apiService]{JSON: true, AnyFinalizer: true,
 			ValidateFirst: validateNames},

@@ -15,8 +15,6 @@ import (
 	"triplane.dev/kubeapi/group"
 )
 
-var v1 = admissionv1.SchemeGroupVersion
-
 // Group builds admissionregistration.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, admissionv1.GroupName, "v1", "v1beta1", "v1alpha1")
@@ -48,7 +46,7 @@ const reservedName = "names ending with \"" + manifest.Suffix + "\" " +
 
 // configuration is what all kinds of the group have in common. allowed, where set, returns errors about a valid
 // object, whose old is nil at creation.
-func configuration[T kind.Object](called string, r rules, validate func(context.Context, T) field.ErrorList,
+func configuration[T kind.Object](r rules, validate func(context.Context, T) field.ErrorList,
 	allowed func(ctx context.Context, o, old T) field.ErrorList) kind.Kind[T] {
 	var none T
 	name := field.NewPath("metadata", "name")
@@ -64,7 +62,6 @@ func configuration[T kind.Object](called string, r rules, validate func(context.
 		return allowed(ctx, o, old)
 	}
 	return kind.Kind[T]{
-		Hub:            v1.WithKind(called),
 		Representation: kept(kind.Typed[T]{}),
 		Names:          kind.Names{Categories: []string{"api-extensions"}},
 		Write: kind.Write[T]{

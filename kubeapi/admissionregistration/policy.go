@@ -17,7 +17,7 @@ const (
 
 func validatingPolicyKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPolicy] {
 	type policy = *admissionv1.ValidatingAdmissionPolicy
-	k := configuration("ValidatingAdmissionPolicy", r, validatePolicy, r.params.validatingPolicy)
+	k := configuration(r, validatePolicy, r.params.validatingPolicy)
 	k.Representation = kept(kind.Typed[policy]{
 		Versions: kind.SameFields[policy](beta1),
 		Former:   kind.SameFields[policy](alpha1),
@@ -46,7 +46,7 @@ func paramKind(k *admissionv1.ParamKind) string {
 
 func mutatingPolicyKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicy] {
 	type policy = *admissionv1.MutatingAdmissionPolicy
-	k := configuration("MutatingAdmissionPolicy", r, validateMutatingPolicy, r.params.mutatingPolicy)
+	k := configuration(r, validateMutatingPolicy, r.params.mutatingPolicy)
 	k.Representation = inVersions[policy]()
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)

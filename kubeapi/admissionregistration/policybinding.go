@@ -14,7 +14,7 @@ import (
 
 func validatingBindingKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.ValidatingAdmissionPolicyBinding
-	k := configuration("ValidatingAdmissionPolicyBinding", r,
+	k := configuration(r,
 		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
@@ -31,7 +31,7 @@ func validatingBindingKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPo
 
 func mutatingBindingKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.MutatingAdmissionPolicyBinding
-	k := configuration("MutatingAdmissionPolicyBinding", r,
+	k := configuration(r,
 		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)

@@ -24,7 +24,7 @@ func validatingWebhookKind(r rules) kind.Kind[*admissionv1.ValidatingWebhookConf
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
 		},
 	}
-	k := webhookKind("ValidatingWebhookConfiguration", r, hooks)
+	k := webhookKind(r, hooks)
 	k.Representation = kept(kind.Typed[*conf]{Former: formerValidating()})
 	return k
 }
@@ -40,7 +40,7 @@ func mutatingWebhookKind(r rules) kind.Kind[*admissionv1.MutatingWebhookConfigur
 			defaults.Set(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
 		},
 	}
-	k := webhookKind("MutatingWebhookConfiguration", r, hooks)
+	k := webhookKind(r, hooks)
 	k.Representation = kept(kind.Typed[*conf]{Former: formerMutating()})
 	return k
 }
@@ -53,8 +53,8 @@ type webhooksOf[T kind.Object, W any] struct {
 }
 
 // webhookKind is what the configurations of validating and mutating webhooks have in common.
-func webhookKind[T kind.Object, W any](called string, r rules, hooks webhooksOf[T, W]) kind.Kind[T] {
-	k := configuration(called, r,
+func webhookKind[T kind.Object, W any](r rules, hooks webhooksOf[T, W]) kind.Kind[T] {
+	k := configuration(r,
 		func(ctx context.Context, c T) field.ErrorList {
 			views := make([]webhook, len(hooks.all(c)))
 			for i := range views {

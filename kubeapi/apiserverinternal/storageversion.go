@@ -16,9 +16,7 @@ import (
 
 func storageVersionKind() kind.Kind[*internalv1alpha1.StorageVersion] {
 	type version = *internalv1alpha1.StorageVersion
-	gv := internalv1alpha1.SchemeGroupVersion
 	return kind.Kind[version]{
-		Hub:   gv.WithKind("StorageVersion"),
 		Write: kind.Write[version]{ValidateName: resourceName},
 		Show: kind.Show[version]{Columns: show.Columns(
 			show.FieldOr("CommonEncodingVersion", "status.commonEncodingVersion", show.Unset),

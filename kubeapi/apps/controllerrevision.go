@@ -20,7 +20,7 @@ import (
 func controllerRevisionKind() kind.Kind[*appsv1.ControllerRevision] {
 	type revision = *appsv1.ControllerRevision
 	return kind.Kind[revision]{
-		Hub: gvk("ControllerRevision"), Namespaced: true,
+		Namespaced:     true,
 		Representation: kind.Typed[revision]{Former: kind.SameFields[revision](appsBeta2, appsBeta1)},
 		Write: kind.Write[revision]{
 			Validate:                 validateRevision,

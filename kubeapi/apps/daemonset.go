@@ -26,10 +26,9 @@ type daemonSet = *appsv1.DaemonSet
 // daemonSetKind declares the DaemonSet; o says what its pods may be.
 func daemonSetKind(o podspec.Options) kind.Kind[daemonSet] {
 	return kind.Kind[daemonSet]{
-		Hub: gvk("DaemonSet"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"ds"}, Categories: []string{"all"}},
 		Representation: kind.Typed[daemonSet]{Former: formerDaemonSets(), Readable: readableGeneration,
 			MetadataOnUpdate: kind.MetadataChange},
-		Names: kind.Names{ShortNames: []string{"ds"}, Categories: []string{"all"}},
 		Write: kind.Write[daemonSet]{
 			Default:          defaultDaemonSet,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,

@@ -24,10 +24,9 @@ import (
 func deploymentKind(o podspec.Options) kind.Kind[*appsv1.Deployment] {
 	type deployment = *appsv1.Deployment
 	return kind.Kind[deployment]{
-		Hub: gvk("Deployment"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"deploy"}, Categories: []string{"all"}},
 		Representation: kind.Typed[deployment]{Former: formerDeployments(),
 			MetadataOnUpdate: kind.MetadataChange, Bookmark: func(d deployment) { d.Spec.Replicas = new(int32) }},
-		Names: kind.Names{ShortNames: []string{"deploy"}, Categories: []string{"all"}},
 		Write: kind.Write[deployment]{
 			Default:          defaultDeployment,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,

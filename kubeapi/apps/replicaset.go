@@ -18,10 +18,9 @@ import (
 func replicaSetKind(o podspec.Options) kind.Kind[*appsv1.ReplicaSet] {
 	type replicaSet = *appsv1.ReplicaSet
 	return kind.Kind[replicaSet]{
-		Hub: gvk("ReplicaSet"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"rs"}, Categories: []string{"all"}},
 		Representation: kind.Typed[replicaSet]{Former: formerReplicaSets(),
 			MetadataOnUpdate: kind.MetadataChange, Bookmark: func(r replicaSet) { r.Spec.Replicas = new(int32) }},
-		Names: kind.Names{ShortNames: []string{"rs"}, Categories: []string{"all"}},
 		Write: kind.Write[replicaSet]{
 			Default: func(r replicaSet) {
 				podspec.Default(&r.Spec.Template)

@@ -34,14 +34,13 @@ func statefulSetKind(o podspec.Options, gates statefulSetGates) kind.Kind[*appsv
 	type statefulSet = *appsv1.StatefulSet
 	o.AnyHostname = true // its pods are named after the set
 	return kind.Kind[statefulSet]{
-		Hub: gvk("StatefulSet"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"sts"}, Categories: []string{"all"}},
 		Representation: kind.Typed[statefulSet]{
 			Former:           formerStatefulSets(),
 			MetadataOnUpdate: kind.MetadataChange,
 			Bookmark:         func(s statefulSet) { s.Spec.Replicas = new(int32) },
 			// Claim templates show their kind, which storage does not keep.
 		},
-		Names: kind.Names{ShortNames: []string{"sts"}, Categories: []string{"all"}},
 		Write: kind.Write[statefulSet]{
 			Default:      func(s statefulSet) { defaultStatefulSet(s, gates.parallel) },
 			ValidateName: validation.NameIsDNSLabel,

@@ -21,16 +21,14 @@ type autoscaler = autoscalingv2.HorizontalPodAutoscaler
 
 // autoscalerKind declares autoscalers, whose minReplicas are at least least; counted says that they have generations.
 func autoscalerKind(least int32, counted bool) kind.Kind[*autoscaler] {
-	v1, v2 := autoscalingv1.SchemeGroupVersion, autoscalingv2.SchemeGroupVersion
-	former := kind.VersionOf(v1, toV2, toV1)
+	former := kind.VersionOf(autoscalingv1.SchemeGroupVersion, toV2, toV1)
 	former.Default, former.OwnDefaults = defaultV1, true
 	return kind.Kind[*autoscaler]{
-		Hub: v2.WithKind("HorizontalPodAutoscaler"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"hpa"}, Categories: []string{"all"}},
 		Representation: kind.Typed[*autoscaler]{
 			MetadataOnUpdate: kind.MetadataChange, LateDefaults: true,
 			Versions: []kind.Version[*autoscaler]{former},
 		},
-		Names: kind.Names{ShortNames: []string{"hpa"}, Categories: []string{"all"}},
 		Write: kind.Write[*autoscaler]{
 			Default:          defaultAutoscaler,
 			CountsGeneration: counted,

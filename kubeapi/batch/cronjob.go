@@ -30,10 +30,9 @@ const zoneInSchedule = "cannot use TZ or CRON_TZ in schedule, use timeZone field
 func cronJobKind(o podspec.Options) kind.Kind[*batchv1.CronJob] {
 	type cronJob = *batchv1.CronJob
 	return kind.Kind[cronJob]{
-		Hub: gvk("CronJob"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"cj"}, Categories: []string{"all"}},
 		Representation: kind.Typed[cronJob]{Former: kind.SameFields[cronJob]("v1beta1"),
 			MetadataOnUpdate: kind.MetadataChange, MetadataOnStatus: kind.MetadataOnce},
-		Names: kind.Names{ShortNames: []string{"cj"}, Categories: []string{"all"}},
 		Write: kind.Write[cronJob]{
 			Default:          defaultCronJob,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,

@@ -32,11 +32,10 @@ const (
 func jobKind(o podspec.Options) kind.Kind[*batchv1.Job] {
 	type job = *batchv1.Job
 	return kind.Kind[job]{
-		Hub: gvk("Job"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{Categories: []string{"all"}},
 		// kube-apiserver generates labels of the template after it has set defaults, and stores the job without its own.
 		Representation: kind.Typed[job]{MetadataOnUpdate: kind.MetadataChange, LateDefaults: true,
 			OnRead: kind.OnRead[job]{Fields: []string{"metadata.labels"}}},
-		Names: kind.Names{Categories: []string{"all"}},
 		Write: kind.Write[job]{
 			Default:                  defaultJob,
 			AllowUnconditionalUpdate: true, CountsGeneration: true,

@@ -20,7 +20,6 @@ import (
 func signingRequestKind(issued *requestMetrics) kind.Kind[*csr] {
 	spec := certificatesv1beta1.CertificateSigningRequestSpec{}
 	return kind.Kind[*csr]{
-		Hub:            v1.WithKind("CertificateSigningRequest"),
 		Representation: kind.Typed[*csr]{Former: formerRequests(), MetadataOnStatus: kind.MetadataWhole},
 		Names:          kind.Names{ShortNames: []string{"csr"}},
 		Write: kind.Write[*csr]{

@@ -24,7 +24,6 @@ const (
 func trustBundleKind() kind.Kind[*certificatesv1.ClusterTrustBundle] {
 	type bundle = *certificatesv1.ClusterTrustBundle
 	return kind.Kind[bundle]{
-		Hub:            certificatesv1.SchemeGroupVersion.WithKind("ClusterTrustBundle"),
 		Representation: kind.Typed[bundle]{Versions: kind.SameFields[bundle](beta1, "v1alpha1")},
 		Write: kind.Write[bundle]{
 			ValidateName: func(string, bool) []string { return nil }, // depends on the signer

@@ -24,9 +24,8 @@ const (
 type podRequest = certificatesv1beta1.PodCertificateRequest
 
 func podRequestKind() kind.Kind[*podRequest] {
-	gv := certificatesv1beta1.SchemeGroupVersion
 	return kind.Kind[*podRequest]{
-		Hub: gv.WithKind("PodCertificateRequest"), Namespaced: true,
+		Namespaced: true,
 		// v1 lacks the fields that the stub replaces.
 		Representation: kind.Typed[*podRequest]{MetadataOnUpdate: kind.MetadataChange, Versions: []kind.Version[*podRequest]{
 			kind.SimilarFields(v1, nil, func(*podRequest, *certificatesv1.PodCertificateRequest) error { return nil }),

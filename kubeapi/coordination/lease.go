@@ -14,7 +14,7 @@ import (
 func leaseKind() kind.Kind[*coordinationv1.Lease] {
 	type lease = *coordinationv1.Lease
 	return kind.Kind[lease]{
-		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Namespaced: true,
+		Namespaced: true,
 		Representation: kind.Typed[lease]{Former: kind.SameFields[lease]("v1beta1"),
 			MetadataOnUpdate: kind.MetadataChange, AnyFinalizer: true},
 		Write: kind.Write[lease]{

@@ -14,7 +14,7 @@ import (
 func candidateKind() kind.Kind[*coordinationv1beta1.LeaseCandidate] {
 	type candidate = *coordinationv1beta1.LeaseCandidate
 	return kind.Kind[candidate]{
-		Hub: coordinationv1beta1.SchemeGroupVersion.WithKind("LeaseCandidate"), Namespaced: true,
+		Namespaced:     true,
 		Representation: kind.Typed[candidate]{AnyFinalizer: true, Versions: kind.SameFields[candidate]("v1alpha2")},
 		Write: kind.Write[candidate]{
 			AllowCreateOnUpdate: true,

@@ -12,10 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-var v1 = schema.GroupVersion{Version: "v1"}
-
-func gvk(name string) schema.GroupVersionKind { return v1.WithKind(name) }
-
 func groupResource(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
 
 // immutableFlag validates the immutable field of config maps and secrets, and what

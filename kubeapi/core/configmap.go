@@ -17,8 +17,7 @@ import (
 func configMapKind() kind.Kind[*corev1.ConfigMap] {
 	type configMap = *corev1.ConfigMap
 	return kind.Kind[configMap]{
-		Hub: gvk("ConfigMap"), Namespaced: true,
-		Names: kind.Names{ShortNames: []string{"cm"}},
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"cm"}},
 		Write: kind.Write[configMap]{
 			AllowUnconditionalUpdate: true,
 			Validate:                 validateConfigMap,

@@ -20,9 +20,8 @@ import (
 func endpointsKind(a check.Addresses) kind.Kind[*corev1.Endpoints] {
 	type endpoints = *corev1.Endpoints
 	return kind.Kind[endpoints]{
-		Hub: gvk("Endpoints"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"ep"}},
 		Prefix: "services/endpoints",
-		Names:  kind.Names{ShortNames: []string{"ep"}},
 		Write: kind.Write[endpoints]{
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 			Default: func(e endpoints) {

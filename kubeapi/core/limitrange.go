@@ -14,9 +14,8 @@ import (
 func limitRangeKind() kind.Kind[*corev1.LimitRange] {
 	type limitRange = *corev1.LimitRange
 	return kind.Kind[limitRange]{
-		Hub: gvk("LimitRange"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"limits"}},
 		Representation: kind.Typed[limitRange]{MetadataOnUpdate: kind.MetadataCreate},
-		Names:          kind.Names{ShortNames: []string{"limits"}},
 		Write: kind.Write[limitRange]{
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 			Default: defaultLimitRange,

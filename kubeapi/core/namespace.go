@@ -18,7 +18,6 @@ import (
 func namespaceKind() kind.Kind[*corev1.Namespace] {
 	type namespace = *corev1.Namespace
 	return kind.Kind[namespace]{
-		Hub:   gvk("Namespace"),
 		Names: kind.Names{ShortNames: []string{"ns"}},
 		Write: kind.Write[namespace]{
 			ValidateName:             validation.NameIsDNSLabel,

@@ -18,8 +18,8 @@ import (
 func nodeKind(a check.Addresses) kind.Kind[*corev1.Node] {
 	type node = *corev1.Node
 	return kind.Kind[node]{
-		Hub: gvk("Node"), Prefix: "minions",
-		Names: kind.Names{ShortNames: []string{"no"}},
+		Prefix: "minions",
+		Names:  kind.Names{ShortNames: []string{"no"}},
 		Write: kind.Write[node]{
 			AllowUnconditionalUpdate: true,
 			Default: func(n node) {

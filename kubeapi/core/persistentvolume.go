@@ -19,7 +19,6 @@ import (
 func persistentVolumeKind(movable bool) kind.Kind[*corev1.PersistentVolume] {
 	type pv = *corev1.PersistentVolume
 	return kind.Kind[pv]{
-		Hub:            gvk("PersistentVolume"),
 		Representation: kind.Typed[pv]{MetadataOnUpdate: kind.MetadataTwice},
 		Names:          kind.Names{ShortNames: []string{"pv"}},
 		Write: kind.Write[pv]{

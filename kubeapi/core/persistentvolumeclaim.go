@@ -19,10 +19,9 @@ import (
 func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 	type pvc = *corev1.PersistentVolumeClaim
 	return kind.Kind[pvc]{
-		Hub: gvk("PersistentVolumeClaim"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"pvc"}},
 		Representation: kind.Typed[pvc]{LateDefaults: true,
 			OnRead: kind.OnRead[pvc]{Complete: func(c pvc) { copyDataSource(&c.Spec) }}},
-		Names: kind.Names{ShortNames: []string{"pvc"}},
 		Write: kind.Write[pvc]{
 			AllowUnconditionalUpdate: true,
 			Default: func(c pvc) {

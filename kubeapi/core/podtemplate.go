@@ -19,7 +19,7 @@ import (
 func podTemplateKind(o podspec.Options) kind.Kind[*corev1.PodTemplate] {
 	type template = *corev1.PodTemplate
 	return kind.Kind[template]{
-		Hub: gvk("PodTemplate"), Namespaced: true,
+		Namespaced:     true,
 		Representation: kind.Typed[template]{MetadataOnUpdate: kind.MetadataChange},
 		Write: kind.Write[template]{
 			AllowUnconditionalUpdate: true, CountsGeneration: true,

@@ -22,10 +22,10 @@ import (
 func replicationControllerKind(o podspec.Options) kind.Kind[*corev1.ReplicationController] {
 	type rc = *corev1.ReplicationController
 	return kind.Kind[rc]{
-		Hub: gvk("ReplicationController"), Namespaced: true, Prefix: "controllers",
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"rc"}, Categories: []string{"all"}},
+		Prefix: "controllers",
 		Representation: kind.Typed[rc]{MetadataOnUpdate: kind.MetadataChange,
 			OnRead: kind.OnRead[rc]{Fields: []string{"metadata.labels"}}}, // which come from the template
-		Names: kind.Names{ShortNames: []string{"rc"}, Categories: []string{"all"}},
 		Write: kind.Write[rc]{
 			ValidateName:             check.SubdomainName,
 			AllowUnconditionalUpdate: true, CountsGeneration: true,

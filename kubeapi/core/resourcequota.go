@@ -19,9 +19,8 @@ import (
 func resourceQuotaKind() kind.Kind[*corev1.ResourceQuota] {
 	type quota = *corev1.ResourceQuota
 	return kind.Kind[quota]{
-		Hub: gvk("ResourceQuota"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"quota"}},
 		Representation: kind.Typed[quota]{MetadataOnUpdate: kind.MetadataChange},
-		Names:          kind.Names{ShortNames: []string{"quota"}},
 		Write: kind.Write[quota]{
 			AllowUnconditionalUpdate: true,
 			Default: func(q quota) {

@@ -14,7 +14,7 @@ import (
 func secretKind() kind.Kind[*corev1.Secret] {
 	type secret = *corev1.Secret
 	return kind.Kind[secret]{
-		Hub: gvk("Secret"), Namespaced: true,
+		Namespaced: true,
 		Write: kind.Write[secret]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSecret,

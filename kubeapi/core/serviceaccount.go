@@ -28,8 +28,7 @@ func bareSecretNames(_ context.Context, s, _ *corev1.ServiceAccount) {
 func serviceAccountKind() kind.Kind[*corev1.ServiceAccount] {
 	type account = *corev1.ServiceAccount
 	return kind.Kind[account]{
-		Hub: gvk("ServiceAccount"), Namespaced: true,
-		Names: kind.Names{ShortNames: []string{"sa"}},
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"sa"}},
 		Write: kind.Write[account]{
 			Prepare:                  bareSecretNames,
 			AllowUnconditionalUpdate: true,

@@ -26,7 +26,7 @@ type slice = *discoveryv1.EndpointSlice
 // endpointSliceKind declares slices; ips validates IPv4 addresses. Those of IPv6 were always strict.
 func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 	return kind.Kind[slice]{
-		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Namespaced: true,
+		Namespaced: true,
 		Representation: kind.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(),
 			MetadataOnUpdate: kind.MetadataCreate},
 		Write: kind.Write[slice]{

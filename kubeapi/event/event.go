@@ -18,11 +18,10 @@ import (
 func Kind(ttl time.Duration) kind.Kind[*corev1.Event] {
 	type event = *corev1.Event
 	return kind.Kind[event]{
-		Hub: corev1.SchemeGroupVersion.WithKind("Event"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"ev"}},
 		Representation: Kept(),
 		TTL:            func(event) time.Duration { return ttl },
 		Uncached:       true,
-		Names:          kind.Names{ShortNames: []string{"ev"}},
 		Write: kind.Write[event]{
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 			Validate: kind.Whole(func(e event) field.ErrorList { return Validate(e, "reportingComponent") }),

@@ -21,7 +21,6 @@ const maxPrecedence = 10000
 func flowSchemaKind() kind.Kind[*flowv1.FlowSchema] {
 	type flow = *flowv1.FlowSchema
 	return kind.Kind[flow]{
-		Hub: v1.WithKind("FlowSchema"),
 		Representation: kind.Typed[flow]{Former: kind.SameFields[flow]("v1beta3", "v1beta2",
 			"v1beta1"), MetadataOnUpdate: kind.MetadataCreate,
 			MetadataOnStatus: kind.MetadataOnce},

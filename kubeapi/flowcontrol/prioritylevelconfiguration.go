@@ -25,7 +25,6 @@ const (
 func priorityLevelKind() kind.Kind[*flowv1.PriorityLevelConfiguration] {
 	type level = flowv1.PriorityLevelConfiguration
 	return kind.Kind[*level]{
-		Hub: v1.WithKind("PriorityLevelConfiguration"),
 		Representation: kind.Typed[*level]{Former: formerLevels(), MetadataOnUpdate: kind.MetadataCreate,
 			MetadataOnStatus: kind.MetadataOnce},
 		Write: kind.Write[*level]{

@@ -28,7 +28,7 @@ func Add[T kind.Object](b *Builder, declared kind.Kind[T]) *registry.Store[T] {
 	if b.err != nil {
 		return nil
 	}
-	k := declared.Named()
+	k := declared.Named(b.deps.Scheme)
 	served := b.deps.available(b.Versions(), k.Names.Plural, k.Hub.Kind)
 	store, err := server.AddKind(b.GroupBuilder, k, served)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
 	"triplane.dev/generic/api/kind"
@@ -14,7 +14,7 @@ import (
 
 func complete[T kind.Object](t *testing.T, declared kind.Kind[T]) kind.Kind[T] {
 	t.Helper()
-	k, err := declared.Complete(runtime.NewScheme())
+	k, err := declared.Complete(scheme.Scheme)
 	if err != nil {
 		t.Fatal(err)
 	}

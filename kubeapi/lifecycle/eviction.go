@@ -19,7 +19,7 @@ import (
 func evictionKind() kind.Kind[*lifecyclev1alpha1.Eviction] {
 	type eviction = *lifecyclev1alpha1.Eviction
 	return kind.Kind[eviction]{
-		Hub: lifecyclev1alpha1.SchemeGroupVersion.WithKind("Eviction"), Namespaced: true,
+		Namespaced: true,
 		Write: kind.Write[eviction]{
 			CountsGeneration: true,
 			Validate:         kind.OnCreate(validateEviction),

@@ -17,7 +17,7 @@ import (
 func evictionRequestKind() kind.Kind[*lifecyclev1alpha1.EvictionRequest] {
 	type request = *lifecyclev1alpha1.EvictionRequest
 	return kind.Kind[request]{
-		Hub: lifecyclev1alpha1.SchemeGroupVersion.WithKind("EvictionRequest"), Namespaced: true,
+		Namespaced: true,
 		Write: kind.Write[request]{
 			CountsGeneration: true,
 			Validate: kind.OnCreate(func(r request) field.ErrorList { return validateRequest(&r.Spec, nil) },

@@ -7,8 +7,6 @@ import (
 	"triplane.dev/kubeapi/group"
 )
 
-var v1 = networkingv1.SchemeGroupVersion
-
 // Group builds networking.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, networkingv1.GroupName, "v1", "v1beta1")

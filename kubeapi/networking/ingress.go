@@ -23,10 +23,8 @@ const classAnnotation = "kubernetes.io/ingress.class"
 func ingressKind(a check.Addresses) kind.Kind[*networkingv1.Ingress] {
 	type ingress = *networkingv1.Ingress
 	return kind.Kind[ingress]{
-		Hub:        v1.WithKind("Ingress"),
-		Namespaced: true, Prefix: "ingress",
+		Namespaced: true, Prefix: "ingress", Names: kind.Names{ShortNames: []string{"ing"}},
 		Representation: kind.Typed[ingress]{Former: formerIngresses()},
-		Names:          kind.Names{ShortNames: []string{"ing"}},
 		Write: kind.Write[ingress]{
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: validateIngress,

@@ -18,7 +18,6 @@ const maxController = 250
 func ingressClassKind() kind.Kind[*networkingv1.IngressClass] {
 	type class = *networkingv1.IngressClass
 	return kind.Kind[class]{
-		Hub:            v1.WithKind("IngressClass"),
 		Representation: kind.Typed[class]{Former: kind.SameFields[class]("v1beta1")},
 		Write: kind.Write[class]{
 			Default:          defaultClass,

@@ -16,7 +16,6 @@ import (
 func ipAddressKind() kind.Kind[*networkingv1.IPAddress] {
 	type address = *networkingv1.IPAddress
 	return kind.Kind[address]{
-		Hub:            v1.WithKind("IPAddress"),
 		Representation: kind.Typed[address]{Versions: kind.SameFields[address]("v1beta1")},
 		Names:          kind.Names{ShortNames: []string{"ip"}},
 		Write: kind.Write[address]{

@@ -27,10 +27,9 @@ func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLoca
 func networkPolicyKind(a check.Addresses) kind.Kind[*networkingv1.NetworkPolicy] {
 	type policy = *networkingv1.NetworkPolicy
 	return kind.Kind[policy]{
-		Hub: v1.WithKind("NetworkPolicy"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"netpol"}},
 		Representation: kind.Typed[policy]{Former: kind.SameFields[policy]("extensions/v1beta1"),
 			MetadataOnUpdate: kind.MetadataChange},
-		Names: kind.Names{ShortNames: []string{"netpol"}},
 		Write: kind.Write[policy]{
 			Default:          defaultPolicy,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,

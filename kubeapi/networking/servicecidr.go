@@ -27,7 +27,6 @@ func serviceCIDRKind(keepsStatus bool) kind.Kind[*networkingv1.ServiceCIDR] {
 		status = kind.StatusAlways
 	}
 	return kind.Kind[cidr]{
-		Hub:            v1.WithKind("ServiceCIDR"),
 		Representation: kind.Typed[cidr]{Versions: kind.SameFields[cidr]("v1beta1"), MetadataOnUpdate: kind.MetadataChange},
 		Write: kind.Write[cidr]{
 			Status:                   status,

@@ -24,7 +24,6 @@ import (
 func runtimeClassKind(compared bool) kind.Kind[*nodev1.RuntimeClass] {
 	type class = *nodev1.RuntimeClass
 	return kind.Kind[class]{
-		Hub:            nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
 		Representation: kind.Typed[class]{Former: formerClasses(), AnyFinalizer: true},
 		Write: kind.Write[class]{
 			Validate: func(_ context.Context, c, old class) field.ErrorList {

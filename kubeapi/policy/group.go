@@ -7,8 +7,6 @@ import (
 	"triplane.dev/kubeapi/group"
 )
 
-var v1 = policyv1.SchemeGroupVersion
-
 // Group builds policy/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, policyv1.GroupName, "v1")

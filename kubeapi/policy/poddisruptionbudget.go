@@ -15,10 +15,9 @@ import (
 func disruptionBudgetKind() kind.Kind[*policyv1.PodDisruptionBudget] {
 	type budget = *policyv1.PodDisruptionBudget
 	return kind.Kind[budget]{
-		Hub: v1.WithKind("PodDisruptionBudget"), Namespaced: true,
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"pdb"}},
 		Representation: kind.Typed[budget]{Former: formerBudgets(),
 			MetadataOnUpdate: kind.MetadataOnce, MetadataOnStatus: kind.MetadataOnce},
-		Names: kind.Names{ShortNames: []string{"pdb"}},
 		Write: kind.Write[budget]{
 			CountsGeneration: true,
 			Validate: func(_ context.Context, b, old budget) field.ErrorList {

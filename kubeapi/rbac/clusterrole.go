@@ -23,7 +23,6 @@ func clusterRoleKind(g *guard) kind.Kind[*rbacv1.ClusterRole] {
 		},
 	}
 	return kind.Kind[role]{
-		Hub:            v1.WithKind("ClusterRole"),
 		Representation: kind.Typed[role]{Former: formerClusterRoles()},
 		Write: kind.Write[role]{
 			ValidateName:        check.PathSegmentName,

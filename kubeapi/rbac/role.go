@@ -17,7 +17,7 @@ func roleKind(g *guard) kind.Kind[*rbacv1.Role] {
 		same:  func(r, old role) bool { return !check.Differs(r.Rules, old.Rules) },
 	}
 	return kind.Kind[role]{
-		Hub: v1.WithKind("Role"), Namespaced: true,
+		Namespaced:     true,
 		Representation: kind.Typed[role]{Former: formerRoles()},
 		Write: kind.Write[role]{
 			ValidateName:        check.PathSegmentName,

@@ -2,7 +2,6 @@ package rbac
 
 import (
 	"context"
-	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
@@ -18,14 +17,14 @@ import (
 type binding = *rbacv1.RoleBinding
 
 func roleBindingKind(g *guard) kind.Kind[binding] {
-	k := bindingKind(g, "RoleBinding", func(b binding) binding { return b }, "Role", "ClusterRole")
+	k := bindingKind(g, "rolebindings", func(b binding) binding { return b }, "Role", "ClusterRole")
 	k.Namespaced, k.Representation = true, kind.Typed[binding]{Former: formerBindings()}
 	k.Show.Columns = bindingColumns(show.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding")
 	return k
 }
 
 func clusterRoleBindingKind(g *guard) kind.Kind[*rbacv1.ClusterRoleBinding] {
-	k := bindingKind(g, "ClusterRoleBinding", func(b *rbacv1.ClusterRoleBinding) binding { return binding(b) },
+	k := bindingKind(g, "clusterrolebindings", func(b *rbacv1.ClusterRoleBinding) binding { return binding(b) },
 		"ClusterRole")
 	k.Representation = kind.Typed[*rbacv1.ClusterRoleBinding]{Former: formerClusterBindings()}
 	k.Show.Columns = bindingColumns(show.Doc(rbacv1beta1.ClusterRoleBinding{}, "roleRef"), "clusterRoleBinding")
@@ -34,8 +33,8 @@ func clusterRoleBindingKind(g *guard) kind.Kind[*rbacv1.ClusterRoleBinding] {
 
 // bindingKind is what both kinds of bindings have in common. as returns a binding as one in a namespace, which has the
 // same fields; roles are the kinds of roles that it may name.
-func bindingKind[T bound](g *guard, called string, as func(T) binding, roles ...string) kind.Kind[T] {
-	plural, namespaced := strings.ToLower(called)+"s", len(roles) > 1
+func bindingKind[T bound](g *guard, plural string, as func(T) binding, roles ...string) kind.Kind[T] {
+	namespaced := len(roles) > 1
 	grants := grants[T]{
 		grant: func(ctx context.Context, obj, _ T) error {
 			b := as(obj)
@@ -49,7 +48,6 @@ func bindingKind[T bound](g *guard, called string, as func(T) binding, roles ...
 		},
 	}
 	return kind.Kind[T]{
-		Hub: v1.WithKind(called),
 		Write: kind.Write[T]{
 			ValidateName: check.PathSegmentName,
 			Default:      func(b T) { defaultBinding(&as(b).RoleRef, as(b).Subjects) },

@@ -11,7 +11,6 @@ import (
 func deviceClassKind() kind.Kind[*resourcev1.DeviceClass] {
 	type class = *resourcev1.DeviceClass
 	return kind.Kind[class]{
-		Hub:            v1.WithKind("DeviceClass"),
 		Representation: kind.Typed[class]{Versions: kind.SameFields[class](beta2, beta1)},
 		Write: kind.Write[class]{
 			ValidateName:     check.SubdomainName,

@@ -17,9 +17,7 @@ import (
 func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 	type rule = *resourcev1.DeviceTaintRule
 	const alpha3 = "v1alpha3"
-	gv := resourcev1.SchemeGroupVersion
 	return kind.Kind[rule]{
-		Hub: gv.WithKind("DeviceTaintRule"),
 		Representation: kind.Typed[rule]{MetadataOnUpdate: kind.MetadataChange,
 			Versions: kind.SameFields[rule](beta2, alpha3)},
 		Write: kind.Write[rule]{
@@ -28,7 +26,7 @@ func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 			Prepare:          renewTimeAdded,
 			Validate:         check.Markers("Spec", resourcev1.Validate_DeviceTaintRuleSpec, kind.Whole(validateTaintRule)),
 		},
-		Delete: kind.Delete[rule]{ReturnsObject: true, StatusIn: []string{gv.Version}},
+		Delete: kind.Delete[rule]{ReturnsObject: true, StatusIn: []string{v1.Version}},
 		Show: kind.Show[rule]{Columns: show.Columns(show.Field("Key", "spec.taint.key"),
 			show.Field("Value", "spec.taint.value"),
 			show.Field("Effect", "spec.taint.effect"), show.Field("TimeAdded", "spec.taint.timeAdded"))},

@@ -21,9 +21,7 @@ const maxPoolCondition = 10
 
 func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 	type request = *resourcev1alpha3.ResourcePoolStatusRequest
-	gv := resourcev1alpha3.SchemeGroupVersion
 	return kind.Kind[request]{
-		Hub:    gv.WithKind("ResourcePoolStatusRequest"),
 		Delete: kind.Delete[request]{ReturnsObject: true},
 		Write: kind.Write[request]{
 			Default: func(r request) {

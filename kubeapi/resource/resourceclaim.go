@@ -21,7 +21,7 @@ type claim = *resourcev1.ResourceClaim
 
 func resourceClaimKind(stores *group.Stores, access *statusAccess) kind.Kind[claim] {
 	return kind.Kind[claim]{
-		Hub: v1.WithKind("ResourceClaim"), Namespaced: true,
+		Namespaced:     true,
 		Representation: kind.Typed[claim]{Versions: claimVersions()},
 		Write: kind.Write[claim]{
 			Default: defaultWholeClaim,

@@ -16,7 +16,7 @@ type template = *resourcev1.ResourceClaimTemplate
 
 func claimTemplateKind(stores *group.Stores) kind.Kind[template] {
 	return kind.Kind[template]{
-		Hub: v1.WithKind("ResourceClaimTemplate"), Namespaced: true,
+		Namespaced:     true,
 		Representation: kind.Typed[template]{Versions: templateVersions()},
 		Write: kind.Write[template]{
 			Default: func(t template) { defaultClaim(&t.Spec.Spec) },

@@ -11,7 +11,6 @@ import (
 func resourceSliceKind() kind.Kind[*resourcev1.ResourceSlice] {
 	type slice = *resourcev1.ResourceSlice
 	return kind.Kind[slice]{
-		Hub:            v1.WithKind("ResourceSlice"),
 		Representation: kind.Typed[slice]{Versions: sliceVersions(), MetadataOnUpdate: kind.MetadataChange},
 		Write: kind.Write[slice]{
 			Default:          defaultSlice,

@@ -14,7 +14,7 @@ import (
 func compositePodGroupKind() kind.Kind[*schedulingv1alpha3.CompositePodGroup] {
 	type group = *schedulingv1alpha3.CompositePodGroup
 	return kind.Kind[group]{
-		Hub: schedulingv1alpha3.SchemeGroupVersion.WithKind("CompositePodGroup"), Namespaced: true,
+		Namespaced: true,
 		Write: kind.Write[group]{
 			Default: func(g group) {
 				defaults.Set(&g.Spec.DisruptionMode,

@@ -22,7 +22,7 @@ const beta1 = "v1beta1"
 func podGroupKind() kind.Kind[*schedulingv1alpha3.PodGroup] {
 	type group = *schedulingv1alpha3.PodGroup
 	return kind.Kind[group]{
-		Hub: schedulingv1alpha3.SchemeGroupVersion.WithKind("PodGroup"), Namespaced: true,
+		Namespaced:     true,
 		Representation: kind.Typed[group]{Versions: kind.SameFields[group](beta1)},
 		Write: kind.Write[group]{
 			Default: func(g group) {

@@ -45,7 +45,6 @@ func SystemClasses() []*schedulingv1.PriorityClass {
 func priorityClassKind() kind.Kind[*schedulingv1.PriorityClass] {
 	type class = *schedulingv1.PriorityClass
 	return kind.Kind[class]{
-		Hub:            schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
 		Representation: kind.Typed[class]{Former: kind.SameFields[class]("v1beta1"), MetadataOnUpdate: kind.MetadataChange},
 		Names:          kind.Names{ShortNames: []string{"pc"}},
 		Write: kind.Write[class]{

@@ -17,7 +17,7 @@ const gateWorkload = "GenericWorkload"
 func workloadKind() kind.Kind[*schedulingv1alpha3.Workload] {
 	type workload = *schedulingv1alpha3.Workload
 	return kind.Kind[workload]{
-		Hub: schedulingv1alpha3.SchemeGroupVersion.WithKind("Workload"), Namespaced: true,
+		Namespaced:     true,
 		Representation: kind.Typed[workload]{Versions: kind.SameFields[workload](beta1)},
 		Write: kind.Write[workload]{
 			Validate: check.Markers("Spec", schedulingv1alpha3.Validate_WorkloadSpec, kind.Whole(validateWorkload)),

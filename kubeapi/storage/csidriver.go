@@ -24,7 +24,6 @@ const (
 func csiDriverKind(limits bool) kind.Kind[*storagev1.CSIDriver] {
 	type driver = *storagev1.CSIDriver
 	return kind.Kind[driver]{
-		Hub:            v1.WithKind("CSIDriver"),
 		Representation: kind.Typed[driver]{Former: kind.SameFields[driver]("v1beta1"), MetadataOnUpdate: kind.MetadataChange},
 		Write: kind.Write[driver]{
 			Default: func(d driver) {

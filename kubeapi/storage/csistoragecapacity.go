@@ -15,7 +15,7 @@ import (
 func csiStorageCapacityKind() kind.Kind[*storagev1.CSIStorageCapacity] {
 	type capacity = *storagev1.CSIStorageCapacity
 	return kind.Kind[capacity]{
-		Hub: v1.WithKind("CSIStorageCapacity"), Namespaced: true,
+		Namespaced:     true,
 		Representation: kind.Typed[capacity]{Former: kind.SameFields[capacity]("v1beta1", "v1alpha1")},
 		Write: kind.Write[capacity]{
 			Validate:  validateCapacity,

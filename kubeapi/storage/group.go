@@ -8,8 +8,6 @@ import (
 	"triplane.dev/kubeapi/group"
 )
 
-var v1 = storagev1.SchemeGroupVersion
-
 // Group builds storage.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, storagev1.GroupName, "v1", "v1beta1")

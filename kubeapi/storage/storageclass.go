@@ -21,7 +21,6 @@ import (
 func storageClassKind() kind.Kind[*storagev1.StorageClass] {
 	type class = *storagev1.StorageClass
 	return kind.Kind[class]{
-		Hub:            v1.WithKind("StorageClass"),
 		Representation: kind.Typed[class]{Former: kind.SameFields[class]("v1beta1")},
 		Names:          kind.Names{ShortNames: []string{"sc"}},
 		Write: kind.Write[class]{

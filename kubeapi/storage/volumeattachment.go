@@ -22,7 +22,6 @@ const (
 func volumeAttachmentKind() kind.Kind[*storagev1.VolumeAttachment] {
 	type attachment = *storagev1.VolumeAttachment
 	return kind.Kind[attachment]{
-		Hub: v1.WithKind("VolumeAttachment"),
 		Representation: kind.Typed[attachment]{Former: kind.SameFields[attachment]("v1beta1", "v1alpha1"),
 			MetadataOnUpdate: kind.MetadataCreate, MetadataOnStatus: kind.MetadataCreate},
 		Write: kind.Write[attachment]{

@@ -15,7 +15,6 @@ import (
 func volumeAttributesClassKind() kind.Kind[*storagev1.VolumeAttributesClass] {
 	type class = *storagev1.VolumeAttributesClass
 	return kind.Kind[class]{
-		Hub:            v1.WithKind("VolumeAttributesClass"),
 		Representation: kind.Typed[class]{Versions: kind.SameFields[class]("v1beta1")},
 		Names:          kind.Names{ShortNames: []string{"vac"}},
 		Write: kind.Write[class]{

@@ -19,12 +19,8 @@ var resourceVersion = regexp.MustCompile(`^[1-9][0-9]*$`)
 
 func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 	type migration = *migrationv1.StorageVersionMigration
-	gv := migrationv1.SchemeGroupVersion
 	return kind.Kind[migration]{
-		Hub: gv.WithKind("StorageVersionMigration"),
-		Representation: kind.Typed[migration]{
-			Versions: kind.SameFields[migration]("v1beta1"),
-		},
+		Representation: kind.Typed[migration]{Versions: kind.SameFields[migration]("v1beta1")},
 		Write: kind.Write[migration]{
 			Validate:  kind.Whole(validateResource),
 			Immutable: []string{"spec"},

@@ -13,8 +13,8 @@
 //
 // # Names
 //
-// A declaration does not repeat what its Go type and the kind of the hub say: the plural, singular and list of the
-// resource, the group and kind of other versions, the documentation of columns.
+// A declaration does not repeat what its Go type and the scheme say: the kind of the hub, the plural, singular and list
+// of the resource, the group and kind of other versions, the documentation of columns.
 //
 // # Representations
 //

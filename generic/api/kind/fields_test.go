@@ -14,6 +14,7 @@ import (
 	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -67,12 +68,28 @@ func TestFieldsThatKindsLack(t *testing.T) {
 		"columns without cells": func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Name: "A"}} },
 		"no field spec.a":       func(k *Kind[*appsv1.Deployment]) { k.Select.Fields = Fields[*appsv1.Deployment]("spec.a") },
 		"no field spec.b":       func(k *Kind[*appsv1.Deployment]) { k.Write.Fixed = []string{"spec.b"} },
+		"does not have one kind of the Go type *v1.Deployment": func(k *Kind[*appsv1.Deployment]) {
+			k.Hub = schema.GroupVersionKind{}
+		},
 	} {
 		k := deploymentKind()
 		change(k)
 		if _, err := k.Complete(runtime.NewScheme()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+func TestHubOfTheScheme(t *testing.T) {
+	scheme, gvk := runtime.NewScheme(), corev1.SchemeGroupVersion.WithKind("Endpoints")
+	scheme.AddKnownTypeWithName(gvk, &corev1.Endpoints{})
+	k, err := (&Kind[*corev1.Endpoints]{}).Complete(scheme)
+	if err != nil || k.Hub != gvk || k.Names.Plural != "endpoints" {
+		t.Errorf("%v, %v, %v", k.Hub, k.Names, err)
+	}
+	scheme.AddKnownTypeWithName(gvk.GroupKind().WithVersion("v2"), &corev1.Endpoints{})
+	if _, err := (&Kind[*corev1.Endpoints]{}).Complete(scheme); err == nil {
+		t.Error("the hub is one of two kinds of the Go type")
 	}
 }
 

@@ -30,7 +30,8 @@ type Object interface {
 // What holds for every kind is not declared here but done by Store: object metadata rules, generateName, UIDs and
 // times, finalizers, preconditions, graceful deletion's bookkeeping, managed fields of system-set fields.
 type Kind[T Object] struct {
-	// Hub is the kind in its storage version, e.g. apps/v1 Deployment. Its group and Names.Plural name the resource.
+	// Hub is the kind in its storage version, e.g. apps/v1 Deployment; empty means that of T in the scheme. Its group
+	// and Names.Plural name the resource.
 	Hub        schema.GroupVersionKind
 	Names      Names
 	Namespaced bool
@@ -195,10 +196,15 @@ type Subresource[T Object] struct {
 	plan *plan[T] // of a completed declaration
 }
 
-// Named returns a copy of the declaration with the names that it leaves to the kind of the hub: the plural and singular
-// of the resource, and the group and kind of its other versions.
-func (k *Kind[T]) Named() *Kind[T] {
+// Named returns a copy of the declaration with the names that it leaves open. The scheme has the hub of the Go type.
+// The hub's kind makes the plural and singular of the resource, and names its other versions.
+func (k *Kind[T]) Named(scheme *runtime.Scheme) *Kind[T] {
 	c := *k
+	if t := reflect.TypeFor[T](); c.Hub.Empty() && t.Kind() == reflect.Pointer {
+		if hubs, _, err := scheme.ObjectKinds(newOf[T]()); err == nil && len(hubs) == 1 {
+			c.Hub = hubs[0]
+		}
+	}
 	resources, resource := meta.UnsafeGuessKindToResource(c.Hub)
 	c.Names.Plural = cmp.Or(c.Names.Plural, resources.Resource)
 	c.Names.Singular = cmp.Or(c.Names.Singular, resource.Resource)
@@ -215,7 +221,10 @@ func (k *Kind[T]) Named() *Kind[T] {
 // Complete returns a copy of the declaration with the constructors and names that it leaves open. The list is of the
 // scheme; there is none where the scheme does not have it. It fails where T lacks a field that the declaration names.
 func (k *Kind[T]) Complete(scheme *runtime.Scheme) (*Kind[T], error) {
-	c := *k.Named()
+	c := *k.Named(scheme)
+	if c.Hub.Empty() {
+		return nil, fmt.Errorf("registry: the scheme does not have one kind of the Go type %s", reflect.TypeFor[T]())
+	}
 	if c.New == nil && reflect.TypeFor[T]().Kind() != reflect.Pointer {
 		return nil, fmt.Errorf("registry: kind %s needs New", c.Hub)
 	}

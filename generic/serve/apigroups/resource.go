@@ -29,7 +29,7 @@ func NewResource[V any, T interface {
 	*V
 	kind.Object
 }](declared kind.Kind[T]) Resource {
-	k := declared.Named()
+	k := declared.Named(runtime.NewScheme())
 	r := Resource{name: k.Names.Plural}
 	r.register = func(b *groupBuilder) error {
 		if k.New == nil {

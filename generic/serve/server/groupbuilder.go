@@ -43,7 +43,7 @@ func (b *GroupBuilder) Put(version, name string, r *rest.Resource) {
 // AddKind makes the store of a kind and serves it, with its declared subresources, in some of the group's versions.
 // Versions of another group are served by that group.
 func AddKind[T kind.Object](b *GroupBuilder, k *kind.Kind[T], versions []schema.GroupVersion) (*registry.Store[T], error) {
-	k = k.Named()
+	k = k.Named(b.info.Scheme)
 	group := b.info.PrioritizedVersions[0].Group
 	resource := schema.GroupResource{Group: group, Resource: k.Names.Plural}
 	options, err := b.storages.GetRESTOptions(resource)

@@ -17,8 +17,7 @@ type pod = *corev1.Pod
 // Kind declares the Pod; o says what its spec may be.
 func Kind(o podspec.Options) kind.Kind[pod] {
 	return kind.Kind[pod]{
-		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true,
-		Names: kind.Names{ShortNames: []string{"po"}, Categories: []string{"all"}},
+		Namespaced: true, Names: kind.Names{ShortNames: []string{"po"}, Categories: []string{"all"}},
 		Write: kind.Write[pod]{
 			AllowUnconditionalUpdate: true, CountsGeneration: true,
 			Default: func(p pod) {

@@ -31,7 +31,6 @@ type options struct {
 // ports, comes from a.
 func Kind(a *Allocation) kind.Kind[service] {
 	return kind.Kind[service]{
-		Hub:            corev1.SchemeGroupVersion.WithKind("Service"),
 		Representation: kind.Typed[service]{MetadataOnUpdate: kind.MetadataChange, OnRead: a.onRead()},
 		Namespaced:     true, Prefix: "services/specs",
 		Names: kind.Names{ShortNames: []string{"svc"}, Categories: []string{"all"}},
