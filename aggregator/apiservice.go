@@ -32,14 +32,14 @@ func apiServiceKind() *kind.Kind[*apiregistrationv1.APIService] {
 			Prepare:      kind.AtCreation(prepareAPIService),
 			Validate:     kind.Whole(validateSpec),
 		},
+		Columns: []kind.Column{
+			kind.NameColumn(),
+			{Name: "Service", Type: "string",
+				Description: "The reference to the service that hosts this API endpoint."},
+			{Name: "Available", Type: "string", Description: "Whether this service is available."},
+			kind.AgeColumn(),
+		},
 		Show: kind.Show[apiService]{
-			Columns: []kind.Column{
-				kind.NameColumn(),
-				{Name: "Service", Type: "string",
-					Description: "The reference to the service that hosts this API endpoint."},
-				{Name: "Available", Type: "string", Description: "Whether this service is available."},
-				kind.AgeColumn(),
-			},
 			Cells: func(s apiService, _ func(metav1.Time) string) []any {
 				return []any{serviceCell(s), availableCell(s)}
 			},

@@ -75,7 +75,7 @@ func TestSetAvailableKeepsTransition(t *testing.T) {
 }
 
 func TestStatusIsNoTable(t *testing.T) {
-	if k := apiServiceKind(); !k.Status.NoTable || k.Show.Columns == nil {
+	if k := apiServiceKind(); !k.Status.NoTable || k.Columns == nil {
 		t.Error("an APIService is shown as a table, its status is not")
 	}
 }

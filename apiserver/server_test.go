@@ -196,7 +196,7 @@ func TestMistakesAreErrors(t *testing.T) {
 			k.Representation = apiserver.Typed[*Tree]{StorageVersion: forest.WithKind("Bush")}
 		})}},
 		"has columns without cells": {Resources: []apiserver.Resource{edit(func(k *apiserver.Kind[*Tree]) {
-			k.Show.Columns = []apiserver.Column{{Name: "Rings"}}
+			k.Columns = []apiserver.Column{{Name: "Rings"}}
 		})}},
 		"created with NewResource": {Resources: []apiserver.Resource{{}}},
 	} {

@@ -59,9 +59,9 @@ func (m *Manager) declaration(url func(name string) string) *kind.Kind[*Workspac
 			CountsGeneration:         true,
 			AllowUnconditionalUpdate: true,
 		},
+		Columns: []kind.Column{kind.NameColumn(), {Name: "Ready", Type: "string"}, {Name: "Reason", Type: "string"},
+			{Name: "URL", Type: "string"}, kind.AgeColumn()},
 		Show: kind.Show[*Workspace]{
-			Columns: []kind.Column{kind.NameColumn(), {Name: "Ready", Type: "string"}, {Name: "Reason", Type: "string"},
-				{Name: "URL", Type: "string"}, kind.AgeColumn()},
 			Cells: func(w *Workspace, since func(metav1.Time) string) []any {
 				status, reason := Readiness(w)
 				return []any{w.Name, status, reason, w.Status.URL, since(w.CreationTimestamp)}

@@ -46,9 +46,10 @@ func Kind(kept Storage) *kind.Kind[Object] {
 			},
 			Warnings: crdWarnings,
 		},
-		Delete: kind.Delete[Object]{Mark: markDeletion, UnmetPrecondition: "precondition failed"},
-		Show:   kind.Show[Object]{Columns: crdColumns(), Cells: crdCells},
-		Status: &kind.Subresource[Object]{Validate: validator.ValidateStatusUpdate},
+		Delete:  kind.Delete[Object]{Mark: markDeletion, UnmetPrecondition: "precondition failed"},
+		Columns: crdColumns(),
+		Show:    kind.Show[Object]{Cells: crdCells},
+		Status:  &kind.Subresource[Object]{Validate: validator.ValidateStatusUpdate},
 	}
 }
 

@@ -26,7 +26,7 @@ func validatingPolicyKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPol
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)
 	}
-	k.Show.Columns = show.Columns(show.Field("Validations", "spec.validations",
+	k.Columns = show.Columns(show.Field("Validations", "spec.validations",
 		"Validations indicates the number of validation rules defined in this configuration"),
 		show.Cell("ParamKind", paramKindDoc, func(p policy) string { return paramKind(p.Spec.ParamKind) }))
 
@@ -52,7 +52,7 @@ func mutatingPolicyKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicy]
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)
 	}
-	k.Show.Columns = show.Columns(show.Field("Mutations", "spec.mutations",
+	k.Columns = show.Columns(show.Field("Mutations", "spec.mutations",
 		"Mutation indicates the number of mutations rules defined in this configuration"),
 		show.Cell("ParamKind", paramKindDoc, func(p policy) string { return paramKind(p.Spec.ParamKind) }))
 

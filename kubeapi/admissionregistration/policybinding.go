@@ -24,7 +24,7 @@ func validatingBindingKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPo
 		Former:   kind.SameFields[binding](alpha1),
 	})
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
-	k.Show.Columns = bindingColumns(func(b binding) string { return paramRef(b.Spec.ParamRef) })
+	k.Columns = bindingColumns(func(b binding) string { return paramRef(b.Spec.ParamRef) })
 
 	return k
 }
@@ -38,7 +38,7 @@ func mutatingBindingKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicy
 		}, r.params.mutatingBinding)
 	k.Representation = inVersions[binding]()
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
-	k.Show.Columns = bindingColumns(func(b binding) string { return paramRef(b.Spec.ParamRef) })
+	k.Columns = bindingColumns(func(b binding) string { return paramRef(b.Spec.ParamRef) })
 
 	return k
 }

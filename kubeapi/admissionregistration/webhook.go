@@ -79,7 +79,7 @@ func webhookKind[T kind.Object, W any](r rules, hooks webhooksOf[T, W]) kind.Kin
 	}
 	// Unlike elsewhere in the API, an empty list or CA bundle differs from an absent one.
 	k.Write.Changed = func(c, old T) bool { return !reflect.DeepEqual(hooks.all(c), hooks.all(old)) }
-	k.Show.Columns = show.Columns(show.Field("Webhooks", "webhooks",
+	k.Columns = show.Columns(show.Field("Webhooks", "webhooks",
 		"Webhooks indicates the number of webhooks registered in this configuration"))
 
 	return k

@@ -18,9 +18,9 @@ func storageVersionKind() kind.Kind[*internalv1alpha1.StorageVersion] {
 	type version = *internalv1alpha1.StorageVersion
 	return kind.Kind[version]{
 		Write: kind.Write[version]{ValidateName: resourceName},
-		Show: kind.Show[version]{Columns: show.Columns(
+		Columns: show.Columns(
 			show.FieldOr("CommonEncodingVersion", "status.commonEncodingVersion", show.Unset),
-			show.Cell("StorageVersions", ".status.storageVersions", servers))},
+			show.Cell("StorageVersions", ".status.storageVersions", servers)),
 		Status: &kind.Subresource[version]{Validate: kind.Whole(validateStatus), Resets: []string{"metadata"}},
 	}
 }

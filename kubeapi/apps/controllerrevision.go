@@ -26,9 +26,9 @@ func controllerRevisionKind() kind.Kind[*appsv1.ControllerRevision] {
 			Validate:                 validateRevision,
 			AllowUnconditionalUpdate: true,
 		},
-		Show: kind.Show[revision]{Columns: show.Columns(
+		Columns: show.Columns(
 			show.Cell("Controller", "Controller of the object", controllerName),
-			show.AsText(show.Field("Revision", "revision")))},
+			show.AsText(show.Field("Revision", "revision"))),
 	}
 }
 

@@ -45,13 +45,13 @@ func daemonSetKind(o podspec.Options) kind.Kind[daemonSet] {
 			Validate: workload.Validate(o, validateDaemonSet),
 			Warnings: daemonSetWarnings,
 		},
-		Show: kind.Show[daemonSet]{Columns: workload.Columns[daemonSet]([]kind.Column{
+		Columns: workload.Columns(
 			show.Field("Desired", "status.desiredNumberScheduled"),
 			show.Field("Current", "status.currentNumberScheduled"),
 			show.Field("Ready", "status.numberReady"), show.Field("Up-to-date", "status.updatedNumberScheduled"),
 			show.Field("Available", "status.numberAvailable"),
 			show.Field("Node Selector", "spec.template.spec.nodeSelector"),
-		}, show.Field("Selector", "spec.selector"))},
+			show.Wide(show.Field("Selector", "spec.selector"))),
 		Status: &kind.Subresource[daemonSet]{
 			Prepare: func(_ context.Context, d, old daemonSet) {
 				setTemplateGeneration(d, templateGeneration(old))

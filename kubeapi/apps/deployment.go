@@ -37,11 +37,11 @@ func deploymentKind(o podspec.Options) kind.Kind[*appsv1.Deployment] {
 			Immutable: []string{"spec.selector"},
 			Warnings:  workload.Warnings[deployment],
 		},
-		Show: kind.Show[deployment]{Columns: workload.Columns[deployment]([]kind.Column{
+		Columns: workload.Columns(
 			show.Cell("Ready", "Number of the pod with ready state", deploymentReady),
 			show.AsText(show.Field("Up-to-date", "status.updatedReplicas")),
 			show.AsText(show.Field("Available", "status.availableReplicas")),
-		}, show.Cell("Selector", ".spec.selector", deploymentSelector))},
+			show.Wide(show.Cell("Selector", ".spec.selector", deploymentSelector))),
 		Status: &kind.Subresource[deployment]{Preserves: []string{"metadata.labels"},
 			Validate: validateDeploymentStatus},
 		Scale: kind.ScaleOf[deployment](),

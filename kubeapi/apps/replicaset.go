@@ -31,10 +31,10 @@ func replicaSetKind(o podspec.Options) kind.Kind[*appsv1.ReplicaSet] {
 			Immutable: []string{"spec.selector"},
 			Warnings:  workload.Warnings[replicaSet],
 		},
-		Show: kind.Show[replicaSet]{Columns: workload.Columns[replicaSet]([]kind.Column{
+		Columns: workload.Columns(
 			show.Field("Desired", "spec.replicas"), show.Field("Current", "status.replicas"),
 			show.Field("Ready", "status.readyReplicas"),
-		}, show.Field("Selector", "spec.selector"))},
+			show.Wide(show.Field("Selector", "spec.selector"))),
 		Status: &kind.Subresource[replicaSet]{Validate: validateReplicaSetStatus},
 		Scale:  kind.ScaleOf[replicaSet](),
 	}

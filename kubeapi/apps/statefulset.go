@@ -50,8 +50,8 @@ func statefulSetKind(o podspec.Options, gates statefulSetGates) kind.Kind[*appsv
 			Validate: workload.Validate(o, gates.validate),
 			Warnings: statefulSetWarnings,
 		},
-		Show: kind.Show[statefulSet]{Columns: workload.Columns[statefulSet]([]kind.Column{
-			show.Cell("Ready", "Number of the pod with ready state", statefulSetReady)})},
+		Columns: workload.Columns(
+			show.Cell("Ready", "Number of the pod with ready state", statefulSetReady)),
 		Status: &kind.Subresource[statefulSet]{Validate: validateStatefulSetStatus},
 		Scale:  kind.ScaleOf[statefulSet](),
 	}

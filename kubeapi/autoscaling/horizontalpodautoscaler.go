@@ -36,12 +36,12 @@ func autoscalerKind(least int32, counted bool) kind.Kind[*autoscaler] {
 
 			AllowUnconditionalUpdate: true,
 		},
-		Show: kind.Show[*autoscaler]{Columns: show.Columns(
+		Columns: show.Columns(
 			show.Cell("Reference", ".spec.scaleTargetRef", reference),
 			show.Cell("Targets", ".spec.metrics", targets),
 			show.Cell("MinPods", ".spec.minReplicas", minimum),
 			show.AsText(show.Field("MaxPods", "spec.maxReplicas")),
-			show.AsText(show.Field("Replicas", "status.currentReplicas")))},
+			show.AsText(show.Field("Replicas", "status.currentReplicas"))),
 		Status: &kind.Subresource[*autoscaler]{Validate: kind.Whole(validateStatus)},
 	}
 }

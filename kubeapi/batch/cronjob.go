@@ -39,14 +39,12 @@ func cronJobKind(o podspec.Options) kind.Kind[*batchv1.CronJob] {
 			Validate: workload.Validate(o, validateCronJob),
 			Warnings: cronJobWarnings,
 		},
-		Show: kind.Show[cronJob]{
-			Columns: workload.Columns[cronJob]([]kind.Column{show.Field("Schedule", "spec.schedule"),
-				show.FieldOr("Timezone", "spec.timeZone", show.None),
-				{Name: "Suspend", Type: "boolean", Description: ".spec.suspend", Cell: suspended},
-				show.Field("Active", "status.active"),
-				show.FieldOr("Last Schedule", "status.lastScheduleTime", show.None),
-			}, show.Field("Selector", "spec.jobTemplate.spec.selector")),
-		},
+		Columns: workload.Columns(show.Field("Schedule", "spec.schedule"),
+			show.FieldOr("Timezone", "spec.timeZone", show.None),
+			kind.Column{Name: "Suspend", Type: "boolean", Description: ".spec.suspend", Cell: suspended},
+			show.Field("Active", "status.active"),
+			show.FieldOr("Last Schedule", "status.lastScheduleTime", show.None),
+			show.Wide(show.Field("Selector", "spec.jobTemplate.spec.selector"))),
 		Status: &kind.Subresource[cronJob]{},
 	}
 }

@@ -44,12 +44,11 @@ func jobKind(o podspec.Options) kind.Kind[*batchv1.Job] {
 			Warnings: jobWarnings,
 		},
 		Delete: kind.Delete[job]{Warnings: warnOfOrphans, GarbageCollection: kind.OrphanDependents},
-		Show: kind.Show[job]{
-			Columns: workload.Columns[job]([]kind.Column{show.Cell("Status", "Status of the job.", jobState),
-				show.Cell("Completions", ".status.succeeded", jobCompletions),
-				show.Text("Duration", "Time required to complete the job.")}, show.Field("Selector", "spec.selector")),
-			Cells: jobDuration,
-		},
+		Columns: workload.Columns(show.Cell("Status", "Status of the job.", jobState),
+			show.Cell("Completions", ".status.succeeded", jobCompletions),
+			show.Text("Duration", "Time required to complete the job."),
+			show.Wide(show.Field("Selector", "spec.selector"))),
+		Show: kind.Show[job]{Cells: jobDuration},
 		Select: kind.Select[job]{
 			Fields:  []kind.SelectableField[job]{{Path: "status.successful", Reads: []string{"status.succeeded"}}},
 			Unknown: "field label %q not supported for Job",

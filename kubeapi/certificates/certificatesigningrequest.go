@@ -29,13 +29,11 @@ func signingRequestKind(issued *requestMetrics) kind.Kind[*csr] {
 			Validate:                 kind.OnCreate(validate, validateUpdate),
 			AllowUnconditionalUpdate: true,
 		},
-		Show: kind.Show[*csr]{
-			Columns: []kind.Column{show.Name(), show.Age(),
-				show.FieldOr("SignerName", "spec.signerName", show.None, show.Doc(spec, "signerName")),
-				show.Field("Requestor", "spec.username", show.Doc(spec, "request")),
-				show.Cell("RequestedDuration", ".spec.expirationSeconds", requestedDuration),
-				show.Cell("Condition", show.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions"), state)},
-		},
+		Columns: []kind.Column{show.Name(), show.Age(),
+			show.FieldOr("SignerName", "spec.signerName", show.None, show.Doc(spec, "signerName")),
+			show.Field("Requestor", "spec.username", show.Doc(spec, "request")),
+			show.Cell("RequestedDuration", ".spec.expirationSeconds", requestedDuration),
+			show.Cell("Condition", show.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions"), state)},
 		Select: kind.Select[*csr]{Fields: kind.Fields[*csr]("spec.signerName")},
 		Status: &kind.Subresource[*csr]{
 			Prepare:  prepareStatus,

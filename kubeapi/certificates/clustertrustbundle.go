@@ -30,8 +30,8 @@ func trustBundleKind() kind.Kind[*certificatesv1.ClusterTrustBundle] {
 			Validate:     kind.Whole(validateBundle),
 			Immutable:    []string{"spec.signerName"},
 		},
-		Show: kind.Show[bundle]{Columns: []kind.Column{show.Name(),
-			show.FieldOr("SignerName", "spec.signerName", show.None)}},
+		Columns: []kind.Column{show.Name(),
+			show.FieldOr("SignerName", "spec.signerName", show.None)},
 		Select: kind.Select[bundle]{Fields: kind.Fields[bundle]("spec.signerName")},
 	}
 }

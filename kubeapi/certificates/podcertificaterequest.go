@@ -35,13 +35,13 @@ func podRequestKind() kind.Kind[*podRequest] {
 			Validate:  kind.OnCreate(validatePodRequest),
 			Immutable: []string{"spec"},
 		},
-		Show: kind.Show[*podRequest]{Columns: []kind.Column{
+		Columns: []kind.Column{
 			show.Name(), show.Field("PodName", "spec.podName"),
 			show.Field("ServiceAccountName", "spec.serviceAccountName"),
 			show.Field("NodeName", "spec.nodeName"), show.Field("SignerName", "spec.signerName"),
 			show.Cell("State", "Is the request Pending, Issued, Denied, or Failed?", podRequestState),
 			show.Field("UnverifiedUserAnnotations", "spec.unverifiedUserAnnotations"),
-		}},
+		},
 		Select: kind.Select[*podRequest]{AnyNamespace: true,
 			Fields: kind.Fields[*podRequest]("spec.signerName", "spec.podName", "spec.nodeName")},
 		Status: &kind.Subresource[*podRequest]{Metadata: kind.ClientMetadata, Validate: validatePodRequestStatus},

@@ -21,7 +21,7 @@ func leaseKind() kind.Kind[*coordinationv1.Lease] {
 			AllowCreateOnUpdate: true,
 			Validate:            kind.Whole(validateLease),
 		},
-		Show: kind.Show[lease]{Columns: show.Columns(show.Field("Holder", "spec.holderIdentity"))},
+		Columns: show.Columns(show.Field("Holder", "spec.holderIdentity")),
 	}
 }
 

@@ -22,9 +22,9 @@ func candidateKind() kind.Kind[*coordinationv1beta1.LeaseCandidate] {
 			Validate:            kind.Whole(validateCandidate),
 			Immutable:           []string{"spec.leaseName"},
 		},
-		Show: kind.Show[candidate]{Columns: show.Columns(
+		Columns: show.Columns(
 			show.Field("LeaseName", "spec.leaseName"), show.Field("BinaryVersion", "spec.binaryVersion"),
-			show.Field("EmulationVersion", "spec.emulationVersion"))},
+			show.Field("EmulationVersion", "spec.emulationVersion")),
 		Select: kind.Select[candidate]{Fields: kind.Fields[candidate]("spec.leaseName")},
 	}
 }

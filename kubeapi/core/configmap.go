@@ -22,7 +22,7 @@ func configMapKind() kind.Kind[*corev1.ConfigMap] {
 			AllowUnconditionalUpdate: true,
 			Validate:                 validateConfigMap,
 		},
-		Show: kind.Show[configMap]{Columns: show.Columns(show.AsText(show.Cell("Data", ".data", countData)))},
+		Columns: show.Columns(show.AsText(show.Cell("Data", ".data", countData))),
 	}
 }
 

@@ -36,7 +36,7 @@ func endpointsKind(a check.Addresses) kind.Kind[*corev1.Endpoints] {
 			Validate: kind.Whole(func(e endpoints) field.ErrorList { return validateEndpoints(e, a) }),
 			Warnings: endpointsWarnings,
 		},
-		Show:        kind.Show[endpoints]{Columns: show.Columns(show.Cell("Endpoints", ".subsets", endpointsCell))},
+		Columns:     show.Columns(show.Cell("Endpoints", ".subsets", endpointsCell)),
 		Deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 	}
 }

@@ -40,8 +40,7 @@ func namespaceKind() kind.Kind[*corev1.Namespace] {
 			MarkPropagates: true,
 			Hold:           func(n namespace) bool { return len(n.Spec.Finalizers) > 0 },
 		},
-		Show: kind.Show[namespace]{
-			Columns: show.Columns(show.Field("Status", "status.phase", "The status of the namespace"))},
+		Columns:      show.Columns(show.Field("Status", "status.phase", "The status of the namespace")),
 		Select:       kind.Select[namespace]{Fields: kind.Fields[namespace]("status.phase")},
 		Without:      []string{"deletecollection"},
 		Status:       &kind.Subresource[namespace]{Validate: kind.Whole(namespacePhase)},

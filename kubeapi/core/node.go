@@ -35,7 +35,7 @@ func nodeKind(a check.Addresses) kind.Kind[*corev1.Node] {
 			Validate: kind.Whole(func(n node) field.ErrorList { return validateNode(n, a) }, validateNodeUpdate),
 			Warnings: nodeWarnings,
 		},
-		Show: kind.Show[node]{Columns: append(show.Columns(
+		Columns: append(show.Columns(
 			show.Cell("Status", "The status of the node", nodeStatus),
 			show.Cell("Roles", "The roles of the node", nodeRoles)),
 			show.Field("Version", "status.nodeInfo.kubeletVersion"),
@@ -44,7 +44,6 @@ func nodeKind(a check.Addresses) kind.Kind[*corev1.Node] {
 			show.Wide(show.FieldOr("OS-Image", "status.nodeInfo.osImage", unknown)),
 			show.Wide(show.Cell("Kernel-Version", ".status.nodeInfo.kernelVersion", nodeKernel)),
 			show.Wide(show.FieldOr("Container-Runtime", "status.nodeInfo.containerRuntimeVersion", unknown))),
-		},
 		// What can be allocated is the capacity unless the kubelet reports it.
 		Representation: kind.Typed[node]{OnRead: kind.OnRead[node]{Fields: []string{"status.allocatable"}}},
 		Select:         kind.Select[node]{Fields: kind.Fields[node]("spec.unschedulable")},

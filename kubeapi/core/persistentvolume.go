@@ -30,20 +30,18 @@ func persistentVolumeKind(movable bool) kind.Kind[*corev1.PersistentVolume] {
 			Warnings: func(_ context.Context, v, _ pv) []string { return podwarnings.PersistentVolume(v) },
 		},
 		Delete: kind.Delete[pv]{ReturnsObject: true},
-		Show: kind.Show[pv]{
-			Columns: append(show.Columns(
-				show.Text("Capacity", ".spec.capacity"),
-				show.Text("Access Modes", ".spec.accessModes"),
-				show.Field("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
-				show.Text("Status", ".status.phase"),
-				show.Text("Claim", ".spec.claimRef"),
-				show.Text("StorageClass", "StorageClass of the pv"),
-				show.FieldOr("VolumeAttributesClass", "spec.volumeAttributesClassName", show.Unset,
-					"VolumeAttributesClass of the pv"),
-				show.Field("Reason", "status.reason")),
-				show.Wide(show.FieldOr("VolumeMode", "spec.volumeMode", show.Unset))),
-			Cells: volumeCells,
-		},
+		Columns: show.Columns(
+			show.Text("Capacity", ".spec.capacity"),
+			show.Text("Access Modes", ".spec.accessModes"),
+			show.Field("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
+			show.Text("Status", ".status.phase"),
+			show.Text("Claim", ".spec.claimRef"),
+			show.Text("StorageClass", "StorageClass of the pv"),
+			show.FieldOr("VolumeAttributesClass", "spec.volumeAttributesClassName", show.Unset,
+				"VolumeAttributesClass of the pv"),
+			show.Field("Reason", "status.reason"),
+			show.Wide(show.FieldOr("VolumeMode", "spec.volumeMode", show.Unset))),
+		Show:   kind.Show[pv]{Cells: volumeCells},
 		Status: &kind.Subresource[pv]{Prepare: keepTransition},
 	}
 }

@@ -36,18 +36,16 @@ func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 			Validate: validateClaim,
 		},
 		Delete: kind.Delete[pvc]{ReturnsObject: true},
-		Show: kind.Show[pvc]{
-			Columns: append(show.Columns(
-				show.Text("Status", ".status.phase"),
-				show.Field("Volume", "spec.volumeName"),
-				show.Text("Capacity", ".status.capacity"),
-				show.Text("Access Modes", ".status.accessModes"),
-				show.Text("StorageClass", "StorageClass of the pvc"),
-				show.FieldOr("VolumeAttributesClass", "spec.volumeAttributesClassName", show.Unset,
-					"VolumeAttributesClass of the pvc")),
-				show.Wide(show.FieldOr("VolumeMode", "spec.volumeMode", show.Unset))),
-			Cells: claimCells,
-		},
+		Columns: show.Columns(
+			show.Text("Status", ".status.phase"),
+			show.Field("Volume", "spec.volumeName"),
+			show.Text("Capacity", ".status.capacity"),
+			show.Text("Access Modes", ".status.accessModes"),
+			show.Text("StorageClass", "StorageClass of the pvc"),
+			show.FieldOr("VolumeAttributesClass", "spec.volumeAttributesClassName", show.Unset,
+				"VolumeAttributesClass of the pvc"),
+			show.Wide(show.FieldOr("VolumeMode", "spec.volumeMode", show.Unset))),
+		Show:   kind.Show[pvc]{Cells: claimCells},
 		Status: &kind.Subresource[pvc]{Validate: kind.Whole(validateClaimStatus)},
 	}
 }

@@ -29,8 +29,8 @@ func podTemplateKind(o podspec.Options) kind.Kind[*corev1.PodTemplate] {
 			Warnings: podTemplateWarnings,
 		},
 		Delete: kind.Delete[template]{ReturnsObject: true},
-		Show: kind.Show[template]{Columns: slices.Concat([]kind.Column{show.Name()}, workload.Containers[template](),
-			[]kind.Column{show.Field("Pod Labels", "template.metadata.labels", "The labels for the pod template.")})},
+		Columns: slices.Concat([]kind.Column{show.Name()}, workload.Containers(),
+			[]kind.Column{show.Field("Pod Labels", "template.metadata.labels", "The labels for the pod template.")}),
 	}
 }
 

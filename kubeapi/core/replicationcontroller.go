@@ -34,10 +34,10 @@ func replicationControllerKind(o podspec.Options) kind.Kind[*corev1.ReplicationC
 			Warnings: rcWarnings,
 		},
 		Delete: kind.Delete[rc]{GarbageCollection: kind.OrphanDependents},
-		Show: kind.Show[rc]{Columns: workload.Columns[rc]([]kind.Column{
+		Columns: workload.Columns(
 			show.Field("Desired", "spec.replicas"), show.Field("Current", "status.replicas"),
 			show.Field("Ready", "status.readyReplicas"),
-		}, show.Field("Selector", "spec.selector"))},
+			show.Wide(show.Field("Selector", "spec.selector"))),
 		Select: kind.Select[rc]{Fields: kind.Fields[rc]("status.replicas")},
 		Status: &kind.Subresource[rc]{Validate: rcStatus},
 		Scale:  kind.ScaleOf[rc](),

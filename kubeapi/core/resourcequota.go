@@ -32,13 +32,11 @@ func resourceQuotaKind() kind.Kind[*corev1.ResourceQuota] {
 			Warnings: quotaWarnings,
 		},
 		Delete: kind.Delete[quota]{ReturnsObject: true},
-		Show: kind.Show[quota]{
-			Columns: show.Columns(
-				show.Text("Request", "Request represents a minimum amount of cpu/memory that a container may consume."),
-				show.Text("Limit",
-					"Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.")),
-			Cells: quotaCells,
-		},
+		Columns: show.Columns(
+			show.Text("Request", "Request represents a minimum amount of cpu/memory that a container may consume."),
+			show.Text("Limit",
+				"Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.")),
+		Show:   kind.Show[quota]{Cells: quotaCells},
 		Status: &kind.Subresource[quota]{Validate: kind.Whole(quotaStatus)},
 	}
 }

@@ -27,9 +27,8 @@ func secretKind() kind.Kind[*corev1.Secret] {
 			Validate: validateSecret,
 			Warnings: secretWarnings,
 		},
-		Show: kind.Show[secret]{
-			Columns: show.Columns(show.Field("Type", "type"), show.AsText(show.Field("Data", "data")))},
-		Select: kind.Select[secret]{Fields: kind.Fields[secret]("type")},
+		Columns: show.Columns(show.Field("Type", "type"), show.AsText(show.Field("Data", "data"))),
+		Select:  kind.Select[secret]{Fields: kind.Fields[secret]("type")},
 	}
 }
 

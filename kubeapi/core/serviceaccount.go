@@ -40,7 +40,7 @@ func serviceAccountKind() kind.Kind[*corev1.ServiceAccount] {
 				return nil
 			},
 		},
-		Delete: kind.Delete[account]{ReturnsObject: true},
-		Show:   kind.Show[account]{Columns: show.Columns()},
+		Delete:  kind.Delete[account]{ReturnsObject: true},
+		Columns: show.Columns(),
 	}
 }

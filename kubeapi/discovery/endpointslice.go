@@ -46,8 +46,8 @@ func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 				return nil
 			},
 		},
-		Show: kind.Show[slice]{Columns: show.Columns(show.Field("AddressType", "addressType"),
-			show.Cell("Ports", ".ports", portsCell), show.Cell("Endpoints", ".endpoints", endpointsCell))},
+		Columns: show.Columns(show.Field("AddressType", "addressType"),
+			show.Cell("Ports", ".ports", portsCell), show.Cell("Endpoints", ".endpoints", endpointsCell)),
 	}
 }
 

@@ -21,14 +21,14 @@ func Kind(ttl time.Duration) kind.Kind[*corev1.Event] {
 		Namespaced: true, Names: kind.Names{ShortNames: []string{"ev"}},
 		Representation: Kept(),
 		TTL:            func(event) time.Duration { return ttl },
-		Uncached:       true,
 		Write: kind.Write[event]{
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 			Validate: kind.Whole(func(e event) field.ErrorList { return Validate(e, "reportingComponent") }),
 		},
-		Delete: kind.Delete[event]{GarbageCollection: kind.Unsupported},
-		Show:   kind.Show[event]{Columns: columns(), Cells: cells},
-		Select: kind.Select[event]{Fields: selectableFields()},
+		Delete:  kind.Delete[event]{GarbageCollection: kind.Unsupported},
+		Columns: columns(),
+		Show:    kind.Show[event]{Cells: cells},
+		Select:  kind.Select[event]{Fields: selectableFields()},
 	}
 }
 

@@ -29,12 +29,12 @@ func flowSchemaKind() kind.Kind[*flowv1.FlowSchema] {
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: kind.Whole(validateFlow),
 		},
+		Columns: append(show.Columns(show.Field("PriorityLevel", "spec.priorityLevelConfiguration.name"),
+			show.AsText(show.Field("MatchingPrecedence", "spec.matchingPrecedence")),
+			show.FieldOr("DistinguisherMethod", "spec.distinguisherMethod.type", show.None,
+				".spec.distinguisherMethod")),
+			show.Cell("MissingPL", "references a broken or non-existent PriorityLevelConfiguration", missingLevel)),
 		Show: kind.Show[flow]{
-			Columns: append(show.Columns(show.Field("PriorityLevel", "spec.priorityLevelConfiguration.name"),
-				show.AsText(show.Field("MatchingPrecedence", "spec.matchingPrecedence")),
-				show.FieldOr("DistinguisherMethod", "spec.distinguisherMethod.type", show.None,
-					".spec.distinguisherMethod")),
-				show.Cell("MissingPL", "references a broken or non-existent PriorityLevelConfiguration", missingLevel)),
 			Compare: func(a, b flow) int {
 				return cmp.Or(cmp.Compare(a.Spec.MatchingPrecedence, b.Spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
 			},

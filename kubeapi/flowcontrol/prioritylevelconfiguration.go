@@ -32,11 +32,9 @@ func priorityLevelKind() kind.Kind[*flowv1.PriorityLevelConfiguration] {
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: kind.Whole(validateLevel),
 		},
-		Show: kind.Show[*level]{
-			Columns: show.Columns(show.Field("Type", "spec.type"),
-				show.FieldOr("NominalConcurrencyShares", "spec.limited.nominalConcurrencyShares", show.None),
-				limited("Queues", "queues"), limited("HandSize", "handSize"), limited("QueueLengthLimit", "queueLengthLimit")),
-		},
+		Columns: show.Columns(show.Field("Type", "spec.type"),
+			show.FieldOr("NominalConcurrencyShares", "spec.limited.nominalConcurrencyShares", show.None),
+			limited("Queues", "queues"), limited("HandSize", "handSize"), limited("QueueLengthLimit", "queueLengthLimit")),
 		Status: &kind.Subresource[*level]{Metadata: kind.WholeMetadata, Validate: kind.Whole(validateLevelStatus)},
 	}
 }

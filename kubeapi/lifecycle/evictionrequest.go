@@ -23,11 +23,11 @@ func evictionRequestKind() kind.Kind[*lifecyclev1alpha1.EvictionRequest] {
 			Validate: kind.OnCreate(func(r request) field.ErrorList { return validateRequest(&r.Spec, nil) },
 				func(r, old request) field.ErrorList { return validateRequest(&r.Spec, &old.Spec) }),
 		},
-		Show: kind.Show[request]{Columns: show.Columns(
+		Columns: show.Columns(
 			show.Field("Target", "spec.target.pod.name", ".spec.target"),
 			show.Cell("Target Type", ".spec.target", targetType),
 			show.Cell("Status", ".status.conditions", requestState),
-			show.Field("Requester", "spec.requester"), show.Field("Intent", "spec.intent"))},
+			show.Field("Requester", "spec.requester"), show.Field("Intent", "spec.intent")),
 		Status: &kind.Subresource[request]{
 			Metadata: kind.ClientMetadata,
 			Validate: func(_ context.Context, r, old request) field.ErrorList {

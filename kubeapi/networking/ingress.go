@@ -30,14 +30,12 @@ func ingressKind(a check.Addresses) kind.Kind[*networkingv1.Ingress] {
 			Validate: validateIngress,
 			Warnings: ingressWarnings,
 		},
-		Show: kind.Show[ingress]{
-			Columns: show.Columns(
-				show.FieldOr("Class", "spec.ingressClassName", show.None,
-					"The name of the IngressClass resource that should be used for additional configuration"),
-				show.Cell("Hosts", "Hosts that incoming requests are matched against before the ingress rule", ingressHosts),
-				show.Cell("Address", "Address is a list containing ingress points for the load-balancer", ingressAddresses),
-				show.Cell("Ports", "Ports of TLS configurations that open", ingressPorts)),
-		},
+		Columns: show.Columns(
+			show.FieldOr("Class", "spec.ingressClassName", show.None,
+				"The name of the IngressClass resource that should be used for additional configuration"),
+			show.Cell("Hosts", "Hosts that incoming requests are matched against before the ingress rule", ingressHosts),
+			show.Cell("Address", "Address is a list containing ingress points for the load-balancer", ingressAddresses),
+			show.Cell("Ports", "Ports of TLS configurations that open", ingressPorts)),
 		Status: &kind.Subresource[ingress]{
 			Validate: func(_ context.Context, i, old ingress) field.ErrorList {
 				return validateLoadBalancer(&i.Status.LoadBalancer, &old.Status.LoadBalancer, a,

@@ -24,9 +24,9 @@ func ingressClassKind() kind.Kind[*networkingv1.IngressClass] {
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: validateClass,
 		},
-		Show: kind.Show[class]{Columns: show.Columns(
+		Columns: show.Columns(
 			show.Field("Controller", "spec.controller", "Controller that is responsible for handling this class"),
-			show.Cell("Parameters", "A reference to a resource with additional parameters", classParameters))},
+			show.Cell("Parameters", "A reference to a resource with additional parameters", classParameters)),
 	}
 }
 

@@ -26,8 +26,8 @@ func ipAddressKind() kind.Kind[*networkingv1.IPAddress] {
 			Fixed:                    []string{"spec.parentRef"},
 			AllowUnconditionalUpdate: true,
 		},
+		Columns: []kind.Column{show.Name(), show.Text("ParentRef", ".spec.parentRef")},
 		Show: kind.Show[address]{
-			Columns: []kind.Column{show.Name(), show.Text("ParentRef", ".spec.parentRef")},
 			Cells: func(a address, since func(metav1.Time) string) []any {
 				return []any{a.Name, parentText(a.Spec.ParentRef), since(a.CreationTimestamp)}
 			},

@@ -41,7 +41,7 @@ func networkPolicyKind(a check.Addresses) kind.Kind[*networkingv1.NetworkPolicy]
 				}),
 			Warnings: policyWarnings,
 		},
-		Show: kind.Show[policy]{Columns: show.Columns(show.Field("Pod-Selector", "spec.podSelector"))},
+		Columns: show.Columns(show.Field("Pod-Selector", "spec.podSelector")),
 	}
 }
 

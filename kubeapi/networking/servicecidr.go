@@ -33,8 +33,8 @@ func serviceCIDRKind(keepsStatus bool) kind.Kind[*networkingv1.ServiceCIDR] {
 			Validate:                 kind.OnCreate(validateServiceCIDR, validateServiceCIDRUpdate),
 			AllowUnconditionalUpdate: true,
 		},
-		Show:   kind.Show[cidr]{Columns: show.Columns(show.Field("CIDRs", "spec.cidrs"))},
-		Status: &kind.Subresource[cidr]{Metadata: kind.ClientMetadata},
+		Columns: show.Columns(show.Field("CIDRs", "spec.cidrs")),
+		Status:  &kind.Subresource[cidr]{Metadata: kind.ClientMetadata},
 	}
 }
 

@@ -36,7 +36,7 @@ func runtimeClassKind(compared bool) kind.Kind[*nodev1.RuntimeClass] {
 			},
 			AllowCreateOnUpdate: true,
 		},
-		Show: kind.Show[class]{Columns: show.Columns(show.Cell("Handler", "", handler))},
+		Columns: show.Columns(show.Cell("Handler", "", handler)),
 	}
 }
 

@@ -25,12 +25,12 @@ func disruptionBudgetKind() kind.Kind[*policyv1.PodDisruptionBudget] {
 					metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
 			},
 		},
-		Show: kind.Show[budget]{Columns: show.Columns(
+		Columns: show.Columns(
 			show.FieldOr("Min Available", "spec.minAvailable", "N/A", "The minimum number of pods that must be available."),
 			show.FieldOr("Max Unavailable", "spec.maxUnavailable", "N/A",
 				"The maximum number of pods that may be unavailable."),
 			show.Field("Allowed Disruptions", "status.disruptionsAllowed",
-				"Calculated number of pods that may be disrupted at this time."))},
+				"Calculated number of pods that may be disrupted at this time.")),
 		Status: &kind.Subresource[budget]{Validate: kind.Whole(validateStatus)},
 	}
 }

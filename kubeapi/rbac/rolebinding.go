@@ -19,7 +19,7 @@ type binding = *rbacv1.RoleBinding
 func roleBindingKind(g *guard) kind.Kind[binding] {
 	k := bindingKind(g, "rolebindings", func(b binding) binding { return b }, "Role", "ClusterRole")
 	k.Namespaced, k.Representation = true, kind.Typed[binding]{Former: formerBindings()}
-	k.Show.Columns = bindingColumns(show.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding")
+	k.Columns = bindingColumns(show.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding")
 	return k
 }
 
@@ -27,7 +27,7 @@ func clusterRoleBindingKind(g *guard) kind.Kind[*rbacv1.ClusterRoleBinding] {
 	k := bindingKind(g, "clusterrolebindings", func(b *rbacv1.ClusterRoleBinding) binding { return binding(b) },
 		"ClusterRole")
 	k.Representation = kind.Typed[*rbacv1.ClusterRoleBinding]{Former: formerClusterBindings()}
-	k.Show.Columns = bindingColumns(show.Doc(rbacv1beta1.ClusterRoleBinding{}, "roleRef"), "clusterRoleBinding")
+	k.Columns = bindingColumns(show.Doc(rbacv1beta1.ClusterRoleBinding{}, "roleRef"), "clusterRoleBinding")
 	return k
 }
 
@@ -66,7 +66,7 @@ func bindingKind[T bound](g *guard, plural string, as func(T) binding, roles ...
 }
 
 func bindingColumns(roleDoc, binding string) []kind.Column {
-	return append(show.Columns(show.Text("Role", roleDoc)), show.Wide(show.Text("Users", "Users in the "+binding)),
+	return show.Columns(show.Text("Role", roleDoc), show.Wide(show.Text("Users", "Users in the "+binding)),
 		show.Wide(show.Text("Groups", "Groups in the "+binding)),
 		show.Wide(show.Text("ServiceAccounts", "ServiceAccounts in the "+binding)))
 }

@@ -17,7 +17,7 @@ func deviceClassKind() kind.Kind[*resourcev1.DeviceClass] {
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: check.Markers("Spec", resourcev1.Validate_DeviceClassSpec, kind.Whole(validateClass)),
 		},
-		Delete: kind.Delete[class]{ReturnsObject: true},
-		Show:   kind.Show[class]{Columns: show.Columns()},
+		Delete:  kind.Delete[class]{ReturnsObject: true},
+		Columns: show.Columns(),
 	}
 }

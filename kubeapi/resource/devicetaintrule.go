@@ -27,9 +27,9 @@ func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 			Validate:         check.Markers("Spec", resourcev1.Validate_DeviceTaintRuleSpec, kind.Whole(validateTaintRule)),
 		},
 		Delete: kind.Delete[rule]{ReturnsObject: true, StatusIn: []string{v1.Version}},
-		Show: kind.Show[rule]{Columns: show.Columns(show.Field("Key", "spec.taint.key"),
+		Columns: show.Columns(show.Field("Key", "spec.taint.key"),
 			show.Field("Value", "spec.taint.value"),
-			show.Field("Effect", "spec.taint.effect"), show.Field("TimeAdded", "spec.taint.timeAdded"))},
+			show.Field("Effect", "spec.taint.effect"), show.Field("TimeAdded", "spec.taint.timeAdded")),
 		Status: &kind.Subresource[rule]{Metadata: kind.ClientMetadata, Validate: kind.Whole(validateTaintRuleStatus)},
 	}
 }

@@ -30,20 +30,18 @@ func poolRequestKind() kind.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 			Validate: kind.OnCreate(validatePoolRequest),
 			Fixed:    []string{"spec"},
 		},
-		Show: kind.Show[request]{
-			Columns: []kind.Column{
-				show.Name(), show.Text("Driver", "The driver to query pools for."),
-				show.Text("Total", "Total number of devices across all pools."),
-				show.Text("Available", "Number of available devices across all pools."),
-				show.Text("Allocated", "Number of allocated devices across all pools."),
-				show.Text("Unavailable", "Number of unavailable devices across all pools."),
-				show.Text("Errors", "Number of pools with validation errors."),
-				{Name: "Pools", Type: "integer", Description: "Total number of matching pools."},
-				show.Text("Status", "Processing status."),
-				show.Text("Completed", "Time since the observation completed."),
-			},
-			Cells: poolStatusCells,
+		Columns: []kind.Column{
+			show.Name(), show.Text("Driver", "The driver to query pools for."),
+			show.Text("Total", "Total number of devices across all pools."),
+			show.Text("Available", "Number of available devices across all pools."),
+			show.Text("Allocated", "Number of allocated devices across all pools."),
+			show.Text("Unavailable", "Number of unavailable devices across all pools."),
+			show.Text("Errors", "Number of pools with validation errors."),
+			{Name: "Pools", Type: "integer", Description: "Total number of matching pools."},
+			show.Text("Status", "Processing status."),
+			show.Text("Completed", "Time since the observation completed."),
 		},
+		Show:   kind.Show[request]{Cells: poolStatusCells},
 		Status: &kind.Subresource[request]{Metadata: kind.ClientMetadata, Validate: validatePoolStatus},
 	}
 }

@@ -38,8 +38,8 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) kind.Kind[cla
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: kind.Delete[claim]{ReturnsObject: true},
-		Show: kind.Show[claim]{Columns: show.Columns(
-			show.Cell("State", "A summary of the current state (allocated, pending, reserved, etc.).", claimState))},
+		Columns: show.Columns(
+			show.Cell("State", "A summary of the current state (allocated, pending, reserved, etc.).", claimState)),
 		Status: &kind.Subresource[claim]{
 			Metadata: kind.ClientMetadata,
 			Prepare:  forgetDeallocated,

@@ -31,8 +31,8 @@ func claimTemplateKind(stores *group.Stores) kind.Kind[template] {
 				}),
 			AllowUnconditionalUpdate: true,
 		},
-		Delete: kind.Delete[template]{ReturnsObject: true},
-		Show:   kind.Show[template]{Columns: show.Columns()},
+		Delete:  kind.Delete[template]{ReturnsObject: true},
+		Columns: show.Columns(),
 	}
 }
 

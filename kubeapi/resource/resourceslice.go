@@ -18,8 +18,8 @@ func resourceSliceKind() kind.Kind[*resourcev1.ResourceSlice] {
 			Validate: check.Markers("Spec", resourcev1.Validate_ResourceSliceSpec, validateSlice),
 		},
 		Delete: kind.Delete[slice]{ReturnsObject: true},
-		Show: kind.Show[slice]{Columns: show.Columns(show.Field("Node", "spec.nodeName"),
-			show.Field("Driver", "spec.driver"), show.Field("Pool", "spec.pool.name"))},
+		Columns: show.Columns(show.Field("Node", "spec.nodeName"),
+			show.Field("Driver", "spec.driver"), show.Field("Pool", "spec.pool.name")),
 		Select: kind.Select[slice]{
 			Fields:  kind.Fields[slice]("spec.nodeName", "spec.driver"),
 			Unknown: "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s",

@@ -24,9 +24,9 @@ func compositePodGroupKind() kind.Kind[*schedulingv1alpha3.CompositePodGroup] {
 			Validate: check.Markers[schedulingv1alpha3.CompositePodGroup]("Spec",
 				schedulingv1alpha3.Validate_CompositePodGroupSpec, nil),
 		},
-		Show: kind.Show[group]{Columns: show.Columns(
+		Columns: show.Columns(
 			show.Cell("Policy", ".spec.schedulingPolicy", compositePolicy),
-			show.FieldOr("Workload", "spec.workloadRef.workloadName", show.None, workloadColumn))},
+			show.FieldOr("Workload", "spec.workloadRef.workloadName", show.None, workloadColumn)),
 		Status: &kind.Subresource[group]{Metadata: kind.ClientMetadata, NoTable: true,
 			Validate: check.Markers("Status",
 				schedulingv1alpha3.Validate_CompositePodGroupStatus, kind.Whole(validateCompositeStatus))},

@@ -32,10 +32,10 @@ func podGroupKind() kind.Kind[*schedulingv1alpha3.PodGroup] {
 			},
 			Validate: check.Markers("Spec", schedulingv1alpha3.Validate_PodGroupSpec, kind.Whole(validatePodGroup)),
 		},
-		Show: kind.Show[group]{Columns: show.Columns(
+		Columns: show.Columns(
 			show.Cell("Policy", ".spec.schedulingPolicy", podGroupPolicy),
 			show.FieldOr("Workload", "spec.workloadRef.workloadName", show.None, workloadColumn),
-			show.Cell("Status", "Status of the PodGroup", podGroupState))},
+			show.Cell("Status", "Status of the PodGroup", podGroupState)),
 		Status: &kind.Subresource[group]{Metadata: kind.ClientMetadata, NoTable: true,
 			Validate: check.Markers("Status",
 				schedulingv1alpha3.Validate_PodGroupStatus, kind.Whole(validatePodGroupStatus))},

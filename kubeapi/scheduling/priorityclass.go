@@ -57,8 +57,8 @@ func priorityClassKind() kind.Kind[*schedulingv1.PriorityClass] {
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: kind.Delete[class]{Protected: protected},
-		Show: kind.Show[class]{Columns: append(show.Columns(show.Field("Value", "value"),
-			show.Field("Global-Default", "globalDefault")), show.Field("PreemptionPolicy", "preemptionPolicy"))},
+		Columns: append(show.Columns(show.Field("Value", "value"),
+			show.Field("Global-Default", "globalDefault")), show.Field("PreemptionPolicy", "preemptionPolicy")),
 	}
 }
 

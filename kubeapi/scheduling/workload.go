@@ -22,7 +22,7 @@ func workloadKind() kind.Kind[*schedulingv1alpha3.Workload] {
 		Write: kind.Write[workload]{
 			Validate: check.Markers("Spec", schedulingv1alpha3.Validate_WorkloadSpec, kind.Whole(validateWorkload)),
 		},
-		Show: kind.Show[workload]{Columns: show.Columns()},
+		Columns: show.Columns(),
 	}
 }
 

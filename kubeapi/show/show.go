@@ -1,6 +1,8 @@
 package show
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,9 +22,11 @@ func Name() kind.Column { return kind.NameColumn() }
 // Age is the column of the time since the object was created.
 func Age() kind.Column { return kind.AgeColumn() }
 
-// Columns are columns between those of the name and the age.
-func Columns(between ...kind.Column) []kind.Column {
-	return append(append([]kind.Column{Name()}, between...), Age())
+// Columns are columns between those of the name and the age. Wide ones follow the age.
+func Columns(own ...kind.Column) []kind.Column {
+	columns := slices.Concat([]kind.Column{Name()}, own, []kind.Column{Age()})
+	slices.SortStableFunc(columns, func(a, b kind.Column) int { return cmp.Compare(a.Priority, b.Priority) })
+	return columns
 }
 
 // Field is the column of a field, with its documentation unless there is another description (kind.Column).

@@ -37,14 +37,12 @@ func csiDriverKind(limits bool) kind.Kind[*storagev1.CSIDriver] {
 			Warnings: csiDriverWarnings,
 		},
 		Delete: kind.Delete[driver]{ReturnsObject: true},
-		Show: kind.Show[driver]{
-			Columns: show.Columns(show.Cell("AttachRequired", ".spec.attachRequired", attachRequired),
-				show.Field("PodInfoOnMount", "spec.podInfoOnMount"),
-				show.Field("StorageCapacity", "spec.storageCapacity"),
-				show.Cell("TokenRequests", ".spec.tokenRequests", tokenAudiences),
-				show.Field("RequiresRepublish", "spec.requiresRepublish"),
-				show.FieldOr("Modes", "spec.volumeLifecycleModes", show.None)),
-		},
+		Columns: show.Columns(show.Cell("AttachRequired", ".spec.attachRequired", attachRequired),
+			show.Field("PodInfoOnMount", "spec.podInfoOnMount"),
+			show.Field("StorageCapacity", "spec.storageCapacity"),
+			show.Cell("TokenRequests", ".spec.tokenRequests", tokenAudiences),
+			show.Field("RequiresRepublish", "spec.requiresRepublish"),
+			show.FieldOr("Modes", "spec.volumeLifecycleModes", show.None)),
 	}
 }
 

@@ -22,9 +22,9 @@ func csiNodeKind() kind.Kind[*storagev1.CSINode] {
 			Validate: kind.Whole(validateCSINode, validateDriversUpdate),
 		},
 		Delete: kind.Delete[node]{ReturnsObject: true},
-		Show: kind.Show[node]{Columns: show.Columns(
+		Columns: show.Columns(
 			show.Field("Drivers", "spec.drivers",
-				"Drivers indicates the number of CSI drivers registered on the node"))},
+				"Drivers indicates the number of CSI drivers registered on the node")),
 		Status: &kind.Subresource[node]{Metadata: kind.ClientMetadata, Validate: kind.Whole(validateBackends)},
 	}
 }

@@ -30,12 +30,12 @@ func storageClassKind() kind.Kind[*storagev1.StorageClass] {
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: kind.Delete[class]{ReturnsObject: true},
-		Show: kind.Show[class]{Columns: []kind.Column{
+		Columns: []kind.Column{
 			nameColumn("storageclass.kubernetes.io", "storageclass.beta.kubernetes.io"),
 			show.Field("Provisioner", "provisioner"), show.Field("ReclaimPolicy", "reclaimPolicy"),
 			show.Field("VolumeBindingMode", "volumeBindingMode"),
 			show.AsText(show.Field("AllowVolumeExpansion", "allowVolumeExpansion")), show.Age(),
-		}},
+		},
 	}
 }
 

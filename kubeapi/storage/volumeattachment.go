@@ -30,10 +30,10 @@ func volumeAttachmentKind() kind.Kind[*storagev1.VolumeAttachment] {
 			Fixed:    []string{"spec"},
 		},
 		Delete: kind.Delete[attachment]{ReturnsObject: true},
-		Show: kind.Show[attachment]{Columns: show.Columns(
+		Columns: show.Columns(
 			kind.Column{Name: "Attacher", Format: "name", Field: "spec.attacher"},
 			show.Field("PV", "spec.source.persistentVolumeName"), show.Field("Node", "spec.nodeName"),
-			show.Field("Attached", "status.attached"))},
+			show.Field("Attached", "status.attached")),
 		Status: &kind.Subresource[attachment]{Metadata: kind.ClientMetadata, Validate: validateAttachment},
 	}
 }

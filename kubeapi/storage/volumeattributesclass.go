@@ -22,8 +22,8 @@ func volumeAttributesClassKind() kind.Kind[*storagev1.VolumeAttributesClass] {
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: kind.Delete[class]{ReturnsObject: true},
-		Show: kind.Show[class]{Columns: []kind.Column{
-			nameColumn("volumeattributesclass.kubernetes.io"), show.Field("DriverName", "driverName"), show.Age()}},
+		Columns: []kind.Column{
+			nameColumn("volumeattributesclass.kubernetes.io"), show.Field("DriverName", "driverName"), show.Age()},
 	}
 }
 

@@ -25,9 +25,9 @@ func migrationKind() kind.Kind[*migrationv1.StorageVersionMigration] {
 			Validate:  kind.Whole(validateResource),
 			Immutable: []string{"spec"},
 		},
-		Show: kind.Show[migration]{Columns: []kind.Column{{Name: "Name", Field: "metadata.name"},
+		Columns: []kind.Column{{Name: "Name", Field: "metadata.name"},
 			show.Cell("Resource", "GroupResource to migrate", migrated),
-			show.Cell("Status", "Status of the migration", state)}},
+			show.Cell("Status", "Status of the migration", state)},
 		Status: &kind.Subresource[migration]{Metadata: kind.ClientMetadata, Validate: validateStatus},
 	}
 }

@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,12 +10,12 @@ import (
 )
 
 // Containers are the columns of the containers in the template of an object.
-func Containers[T kind.Object]() []kind.Column {
+func Containers() []kind.Column {
 	return []kind.Column{
-		show.Cell("Containers", "Names of each container in the template.", func(obj T) string {
+		show.Cell("Containers", "Names of each container in the template.", func(obj kind.Object) string {
 			return joined(obj, func(c *corev1.Container) string { return c.Name })
 		}),
-		show.Cell("Images", "Images referenced by each container in the template.", func(obj T) string {
+		show.Cell("Images", "Images referenced by each container in the template.", func(obj kind.Object) string {
 			return joined(obj, func(c *corev1.Container) string { return c.Image })
 		}),
 	}
@@ -34,11 +33,11 @@ func joined(obj any, text func(*corev1.Container) string) string {
 	return strings.Join(all, ",")
 }
 
-// Columns are the columns of the name, of a kind, and of the age, followed by wide ones: of containers, and others.
-func Columns[T kind.Object](own []kind.Column, wide ...kind.Column) []kind.Column {
-	columns := show.Columns(own...)
-	for _, c := range slices.Concat(Containers[T](), wide) {
-		columns = append(columns, show.Wide(c))
+// Columns are those of show.Columns. Those of containers precede the wide ones.
+func Columns(own ...kind.Column) []kind.Column {
+	var containers []kind.Column
+	for _, c := range Containers() {
+		containers = append(containers, show.Wide(c))
 	}
-	return columns
+	return show.Columns(append(containers, own...)...)
 }

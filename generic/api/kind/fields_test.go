@@ -24,25 +24,23 @@ func since(t metav1.Time) string { return "since " + t.UTC().Format(time.Kitchen
 
 func TestColumnsOfFields(t *testing.T) {
 	k := deploymentKind()
-	k.Show = Show[*appsv1.Deployment]{
-		Columns: []Column{NameColumn(), {Name: "Replicas", Field: "spec.replicas"}, {Name: "Paused", Field: "spec.paused"},
-			{Name: "Selector", Field: "spec.selector"}, {Name: "Own"}, {Name: "Text", Field: "spec.strategy.type", Type: "any"},
-			{Name: "Conditions", Field: "status.conditions", Description: "How many."},
-			{Name: "Nodes", Field: "spec.template.spec.nodeSelector"}, {Name: "Created", Field: "metadata.creationTimestamp"}},
-		Cells: func(d *appsv1.Deployment, _ func(metav1.Time) string) []any { return []any{d.Namespace} },
-	}
+	k.Columns = []Column{NameColumn(), {Name: "Replicas", Field: "spec.replicas"}, {Name: "Paused", Field: "spec.paused"},
+		{Name: "Selector", Field: "spec.selector"}, {Name: "Own"}, {Name: "Text", Field: "spec.strategy.type", Type: "any"},
+		{Name: "Conditions", Field: "status.conditions", Description: "How many."},
+		{Name: "Nodes", Field: "spec.template.spec.nodeSelector"}, {Name: "Created", Field: "metadata.creationTimestamp"}}
+	k.Show.Cells = func(d *appsv1.Deployment, _ func(metav1.Time) string) []any { return []any{d.Namespace} }
 	c := completed(t, k)
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}}
-	if got, want := c.Show.TableCells(d, since), []any{"d", int64(0), false, "<none>", "ns", "", int64(0), "<none>",
+	if got, want := c.TableCells(d, since), []any{"d", int64(0), false, "<none>", "ns", "", int64(0), "<none>",
 		"since 12:00AM"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	d.Spec.Replicas, d.Spec.Selector = ptr.To[int32](3), &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 	d.Status.Conditions = make([]appsv1.DeploymentCondition, 2)
-	if got := c.Show.TableCells(d, since); got[1] != int64(3) || got[3] != "a=b" || got[6] != int64(2) {
+	if got := c.TableCells(d, since); got[1] != int64(3) || got[3] != "a=b" || got[6] != int64(2) {
 		t.Errorf("%v", got)
 	}
-	columns := c.Show.TableColumns()
+	columns := c.TableColumns()
 	var types []string
 	for i := range columns {
 		types = append(types, columns[i].Type)
@@ -60,12 +58,12 @@ func TestColumnsOfFields(t *testing.T) {
 
 func TestFieldsThatKindsLack(t *testing.T) {
 	for want, change := range map[string]func(*Kind[*appsv1.Deployment]){
-		"no field spec.none that a column": func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Field: "spec.none"}} },
-		"no field spec.strategy that a":    func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Field: "spec.strategy"}} },
+		"no field spec.none that a column": func(k *Kind[*appsv1.Deployment]) { k.Columns = []Column{{Field: "spec.none"}} },
+		"no field spec.strategy that a":    func(k *Kind[*appsv1.Deployment]) { k.Columns = []Column{{Field: "spec.strategy"}} },
 		"no documentation of a field x": func(k *Kind[*appsv1.Deployment]) {
-			k.Show.Columns = []Column{{Field: "kind", Description: ".x"}}
+			k.Columns = []Column{{Field: "kind", Description: ".x"}}
 		},
-		"columns without cells": func(k *Kind[*appsv1.Deployment]) { k.Show.Columns = []Column{{Name: "A"}} },
+		"columns without cells": func(k *Kind[*appsv1.Deployment]) { k.Columns = []Column{{Name: "A"}} },
 		"no field spec.a":       func(k *Kind[*appsv1.Deployment]) { k.Select.Fields = Fields[*appsv1.Deployment]("spec.a") },
 		"no field spec.b":       func(k *Kind[*appsv1.Deployment]) { k.Write.Fixed = []string{"spec.b"} },
 		"does not have one kind of the Go type *v1.Deployment": func(k *Kind[*appsv1.Deployment]) {
@@ -184,35 +182,34 @@ func TestUnsetAndDescribedColumns(t *testing.T) {
 		{Name: "Host", Field: "spec.hostname", Unset: "<none>", Description: ".spec.containers.name"},
 		{Name: "Groups", Field: "spec.os.name", Unset: "<none>"},
 	}
-	c := completed(t, &Kind[*corev1.Pod]{Hub: corev1.SchemeGroupVersion.WithKind("Pod"),
-		Show: Show[*corev1.Pod]{Columns: columns}})
+	c := completed(t, &Kind[*corev1.Pod]{Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Columns: columns})
 	p := &corev1.Pod{}
-	if got := c.Show.TableCells(p, since); !slices.Equal(got, []any{"<none>", "<unset>", "<none>", "<none>"}) {
+	if got := c.TableCells(p, since); !slices.Equal(got, []any{"<none>", "<unset>", "<none>", "<none>"}) {
 		t.Errorf("%v", got)
 	}
 	p.Spec = corev1.PodSpec{NodeName: "n", Priority: ptr.To[int32](0), OS: &corev1.PodOS{Name: "linux"}}
-	if got := c.Show.TableCells(p, since); !slices.Equal(got, []any{"n", int64(0), "<none>", "linux"}) {
+	if got := c.TableCells(p, since); !slices.Equal(got, []any{"n", int64(0), "<none>", "linux"}) {
 		t.Errorf("%v", got)
 	}
-	if got := c.Show.TableColumns()[2].Description; got != (corev1.Container{}).SwaggerDoc()["name"] {
+	if got := c.TableColumns()[2].Description; got != (corev1.Container{}).SwaggerDoc()["name"] {
 		t.Errorf("description %q", got)
 	}
 	b := completed(t, &Kind[*policyv1.PodDisruptionBudget]{
-		Hub:  policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
-		Show: Show[*policyv1.PodDisruptionBudget]{Columns: []Column{{Field: "spec.minAvailable", Unset: "N/A"}}}})
+		Hub:     policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+		Columns: []Column{{Field: "spec.minAvailable", Unset: "N/A"}}})
 	min := intstr.FromString("50%")
 	budget := &policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &min}}
-	if got := b.Show.TableCells(budget, since); got[0] != "50%" {
+	if got := b.TableCells(budget, since); got[0] != "50%" {
 		t.Errorf("%v", got)
 	}
 	v := completed(t, &Kind[*corev1.PersistentVolume]{Hub: corev1.SchemeGroupVersion.WithKind("PersistentVolume"),
-		Show: Show[*corev1.PersistentVolume]{Columns: []Column{{Field: "spec.accessModes", Unset: "<none>"}}}})
+		Columns: []Column{{Field: "spec.accessModes", Unset: "<none>"}}})
 	volume := &corev1.PersistentVolume{}
-	if got := v.Show.TableCells(volume, since); got[0] != "<none>" {
+	if got := v.TableCells(volume, since); got[0] != "<none>" {
 		t.Errorf("%v", got)
 	}
 	volume.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{"A", "B"}
-	if got := v.Show.TableCells(volume, since); got[0] != "A,B" {
+	if got := v.TableCells(volume, since); got[0] != "A,B" {
 		t.Errorf("%v", got)
 	}
 }

@@ -38,10 +38,8 @@ type Kind[T Object] struct {
 	// Prefix is the key below the etcd prefix, without slashes at its ends; ""
 	// means Names.Plural. Services are at "services/specs".
 	Prefix string
-	// TTL of the object's key (events); 0 does not expire.
+	// TTL of the object's key (events); 0 does not expire. Kinds with a TTL are uncached, as RESTOptions.Uncached has it.
 	TTL func(T) time.Duration
-	// Uncached is RESTOptions.Uncached of this kind, whatever the server's (events).
-	Uncached bool
 
 	// New returns an empty object, NewList an empty typed list of the hub version. Nil means those of T, and of the
 	// Go type that the scheme has for the hub's kind with "List" behind its name.
@@ -53,8 +51,10 @@ type Kind[T Object] struct {
 
 	Write  Write[T]
 	Delete Delete[T]
-	Show   Show[T]
 	Select Select[T]
+	// Columns of the table; nil means Name and Created At. Show is what else there is to rows.
+	Columns []Column
+	Show    Show[T]
 
 	// Status, where set, adds the subresource "status".
 	Status *Subresource[T]
@@ -238,7 +238,7 @@ func (k *Kind[T]) Complete(scheme *runtime.Scheme) (*Kind[T], error) {
 			return obj
 		}
 	}
-	if err := c.Show.complete(c.Hub); err != nil {
+	if err := c.completeColumns(); err != nil {
 		return nil, err
 	}
 	return &c, c.plans()

@@ -9,14 +9,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Show is how objects are shown as rows of a table.
+// Show is how objects are shown as rows of a table, beside Kind.Columns.
 type Show[T Object] struct {
-	// Columns of the table; nil means Name and Created At.
-	Columns []Column
 	// Cells returns the cells of a row: of each column, or of each that has neither Field nor Cell. Ages are left to
 	// since, whose result may be a part of a cell's text: rows are encoded once and
 	// kept with the object, and an age is of the moment a row is written.
@@ -57,17 +54,17 @@ func AgeColumn() Column {
 		}}
 }
 
-// complete finds the fields that columns show.
-func (s *Show[T]) complete(hub schema.GroupVersionKind) error {
-	s.Columns = slices.Clone(s.Columns)
-	for i := range s.Columns {
-		c := &s.Columns[i]
-		if c.Cell == nil && c.Field == "" && s.Cells == nil {
-			return fmt.Errorf("registry: kind %s has columns without cells", hub)
+// completeColumns finds the fields that columns show.
+func (k *Kind[T]) completeColumns() error {
+	k.Columns = slices.Clone(k.Columns)
+	for i := range k.Columns {
+		c := &k.Columns[i]
+		if c.Cell == nil && c.Field == "" && k.Show.Cells == nil {
+			return fmt.Errorf("registry: kind %s has columns without cells", k.Hub)
 		}
 		if path, ok := strings.CutPrefix(c.Description, "."); ok {
 			if c.Description = docOf(reflect.TypeFor[T](), path); c.Description == "" {
-				return fmt.Errorf("registry: kind %s has no documentation of a field %s", hub, path)
+				return fmt.Errorf("registry: kind %s has no documentation of a field %s", k.Hub, path)
 			}
 		}
 		if c.Cell != nil || c.Field == "" {
@@ -75,7 +72,7 @@ func (s *Show[T]) complete(hub schema.GroupVersionKind) error {
 		}
 		f, ok := findField(reflect.TypeFor[T](), c.Field)
 		if f.unset = c.Unset; !ok || f.columnType() == "" {
-			return fmt.Errorf("registry: kind %s has no field %s that a column can show", hub, c.Field)
+			return fmt.Errorf("registry: kind %s has no field %s that a column can show", k.Hub, c.Field)
 		}
 		c.Cell, c.Type, c.Description = f.cell, cmp.Or(c.Type, f.columnType()), cmp.Or(c.Description, f.doc)
 	}
@@ -93,12 +90,12 @@ var defaultColumns = []metav1.TableColumnDefinition{
 }
 
 // TableColumns returns the columns of the kind, or those of kinds that declare none.
-func (s *Show[T]) TableColumns() []metav1.TableColumnDefinition {
-	if s.Columns == nil {
+func (k *Kind[T]) TableColumns() []metav1.TableColumnDefinition {
+	if k.Columns == nil {
 		return defaultColumns
 	}
-	out := make([]metav1.TableColumnDefinition, len(s.Columns))
-	for i, c := range s.Columns {
+	out := make([]metav1.TableColumnDefinition, len(k.Columns))
+	for i, c := range k.Columns {
 		out[i] = metav1.TableColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description,
 			Priority: c.Priority}
 	}
@@ -106,19 +103,19 @@ func (s *Show[T]) TableColumns() []metav1.TableColumnDefinition {
 }
 
 // TableCells returns the cells of a row, whose ages since renders.
-func (s *Show[T]) TableCells(obj T, since func(metav1.Time) string) []any {
-	if s.Columns == nil {
+func (k *Kind[T]) TableCells(obj T, since func(metav1.Time) string) []any {
+	if k.Columns == nil {
 		return defaultCells(obj)
 	}
 	var own []any
-	if s.Cells != nil {
-		if own = s.Cells(obj, since); len(own) >= len(s.Columns) {
+	if k.Show.Cells != nil {
+		if own = k.Show.Cells(obj, since); len(own) >= len(k.Columns) {
 			return own
 		}
 	}
-	cells := make([]any, len(s.Columns))
-	for i := range s.Columns {
-		if c := &s.Columns[i]; c.Cell != nil {
+	cells := make([]any, len(k.Columns))
+	for i := range k.Columns {
+		if c := &k.Columns[i]; c.Cell != nil {
 			cells[i] = c.Cell(obj, since)
 		} else if len(own) > 0 {
 			cells[i], own = own[0], own[1:]

@@ -48,8 +48,8 @@ func (s *Store[T]) checkStored(obj T) error {
 			}
 		}
 	}
-	if cells := s.kind.Show.TableCells(obj, kind.AgeNow); len(cells) < len(s.kind.Show.Columns) {
-		return fmt.Errorf("%d cells for %d columns", len(cells), len(s.kind.Show.Columns))
+	if cells := s.kind.TableCells(obj, kind.AgeNow); len(cells) < len(s.kind.Columns) {
+		return fmt.Errorf("%d cells for %d columns", len(cells), len(s.kind.Columns))
 	}
 	return nil
 }

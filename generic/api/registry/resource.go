@@ -62,7 +62,7 @@ func (s *Store[T]) Resource() *rest.Resource {
 	r.ResetFields, r.FieldLabel = k.ResetFieldsIn(s.codecs, nil), k.FieldLabel
 	r.Get, r.List, r.Watch, r.Create, r.Update = s.Get, s.List, s.Watch, s.Create, s.Update
 	r.Delete, r.DeleteCollection = s.Delete, s.DeleteCollection
-	r.Row, r.RowColumns = s.row, s.kind.Show.TableColumns
+	r.Row, r.RowColumns = s.row, s.kind.TableColumns
 	for _, verb := range k.Without {
 		switch verb {
 		case "create":

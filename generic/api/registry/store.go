@@ -39,7 +39,7 @@ func NewStore[T kind.Object](kind *kind.Kind[T], scheme *runtime.Scheme, opts RE
 	if err != nil {
 		return nil, err
 	}
-	opts.Uncached = opts.Uncached || kind.Uncached
+	opts.Uncached = opts.Uncached || kind.TTL != nil
 	s := &Store[T]{kind: kind, form: form, options: opts, shared: lru.New(sharedObjects)}
 	s.prefix = opts.Prefix + "/" + cmp.Or(opts.ResourcePrefix, kind.Prefix, kind.Names.Plural) + "/"
 	s.codecs = s.form.Codecs()

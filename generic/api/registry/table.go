@@ -21,7 +21,7 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object,
 	opts *metav1.TableOptions) (*metav1.Table, error) {
 	table := &metav1.Table{}
 	if opts == nil || !opts.NoHeaders {
-		table.ColumnDefinitions = s.kind.Show.TableColumns()
+		table.ColumnDefinitions = s.kind.TableColumns()
 	}
 	add := func(obj runtime.Object) error {
 		row, err := s.line(obj)
@@ -62,7 +62,7 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object,
 
 // rows begins a table; an empty one of a kind without declared columns is null.
 func (s *Store[T]) rows(n int) []metav1.TableRow {
-	if n == 0 && s.kind.Show.Columns == nil {
+	if n == 0 && s.kind.Columns == nil {
 		return nil
 	}
 	return make([]metav1.TableRow, 0, n)
@@ -91,7 +91,7 @@ func (s *Store[T]) line(object runtime.Object) (metav1.TableRow, error) {
 	if !ok {
 		return metav1.TableRow{}, kind.NotOfKind(object, s.kind.Hub)
 	}
-	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}, Cells: s.kind.Show.TableCells(obj, kind.AgeNow)}
+	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}, Cells: s.kind.TableCells(obj, kind.AgeNow)}
 	if s.kind.Show.RowConditions != nil {
 		row.Conditions = s.kind.Show.RowConditions(obj)
 	}
@@ -127,5 +127,5 @@ func (s *Store[T]) encodeRow(r *storage.Record) ([]byte, error) {
 	if s.kind.Show.RowConditions != nil {
 		conditions = s.kind.Show.RowConditions(obj)
 	}
-	return wire.EncodeRow(s.kind.Show.TableCells(obj, ages.Since), conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
+	return wire.EncodeRow(s.kind.TableCells(obj, ages.Since), conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
 }

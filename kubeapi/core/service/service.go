@@ -44,14 +44,12 @@ func Kind(a *Allocation) kind.Kind[service] {
 			Warnings: warnings,
 		},
 		Delete: kind.Delete[service]{ReturnsObject: true, After: a.afterDelete},
-		Show: kind.Show[service]{
-			Columns: append(show.Columns(
-				show.Field("Type", "spec.type"), show.Text("Cluster-IP", ".spec.clusterIP"),
-				show.Text("External-IP", ".spec.externalIPs"),
-				show.Text("Port(s)", ".spec.ports")),
-				show.Wide(show.Field("Selector", "spec.selector"))),
-			Cells: cells,
-		},
+		Columns: show.Columns(
+			show.Field("Type", "spec.type"), show.Text("Cluster-IP", ".spec.clusterIP"),
+			show.Text("External-IP", ".spec.externalIPs"),
+			show.Text("Port(s)", ".spec.ports"),
+			show.Wide(show.Field("Selector", "spec.selector"))),
+		Show:   kind.Show[service]{Cells: cells},
 		Select: kind.Select[service]{Fields: kind.Fields[service]("spec.clusterIP", "spec.type")},
 		Status: &kind.Subresource[service]{
 			Validate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(a.options, s) },
