@@ -15,35 +15,25 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 )
 
 // apiServiceKind declares apiregistration.k8s.io/v1 APIService.
 func apiServiceKind() *kind.Kind[*apiregistrationv1.APIService] {
 	type apiService = *apiregistrationv1.APIService
-	gv := apiregistrationv1.SchemeGroupVersion
 	return &kind.Kind[apiService]{
-		Prefix: gv.Group + "/apiservices",
-		Representation: kind.Typed[apiService]{JSON: true, AnyFinalizer: true,
-			ValidateFirst: validateNames},
-		Names: kind.Names{Categories: []string{"api-extensions"}},
+		Prefix:         apiregistrationv1.GroupName + "/apiservices",
+		Representation: kind.Typed[apiService]{JSON: true, AnyFinalizer: true, ValidateFirst: validateNames},
+		Names:          kind.Names{Categories: []string{"api-extensions"}},
 		Write: kind.Write[apiService]{
 			Default:      defaultAPIService,
 			ValidateName: func(string, bool) []string { return nil }, // validateNames validates it
 			Prepare:      kind.AtCreation(prepareAPIService),
 			Validate:     kind.Whole(validateSpec),
 		},
-		Columns: []kind.Column{
-			kind.NameColumn(),
-			{Name: "Service", Type: "string",
-				Description: "The reference to the service that hosts this API endpoint."},
-			{Name: "Available", Type: "string", Description: "Whether this service is available."},
-			kind.AgeColumn(),
-		},
-		Show: kind.Show[apiService]{
-			Cells: func(s apiService, _ func(metav1.Time) string) []any {
-				return []any{serviceCell(s), availableCell(s)}
-			},
-		},
+		Columns: show.Columns(
+			show.Cell("Service", "The reference to the service that hosts this API endpoint.", serviceCell),
+			show.Cell("Available", "Whether this service is available.", availableCell)),
 		Status: &kind.Subresource[apiService]{
 			Preserves: []string{"metadata.labels", "metadata.annotations", "metadata.finalizers",
 				"metadata.ownerReferences"},

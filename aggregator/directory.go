@@ -120,13 +120,13 @@ func (d *directory) publish(gv schema.GroupVersion) {
 	}
 	v, ok := d.version(gv)
 	if d.peers != nil {
-		show(d.own, gv, v, ok)
+		setServed(d.own, gv, v, ok)
 		v = d.withPeers(gv, v)
 	}
-	show(d.public, gv, v, ok)
+	setServed(d.public, gv, v, ok)
 }
 
-func show(in *discovery.Groups, gv schema.GroupVersion, v discovery.Version, ok bool) {
+func setServed(in *discovery.Groups, gv schema.GroupVersion, v discovery.Version, ok bool) {
 	if ok {
 		in.Set(v)
 	} else {

@@ -173,7 +173,7 @@ func (s *Server) CRDsKnown() <-chan struct{} { return s.whole }
 
 func (s *Server) installDefinitions(config *server.Config, t *Types) error {
 	scheme := t.scheme
-	kind := customresourcedefinition.Kind(customresourcedefinition.Storage{})
+	kind := customresourcedefinition.Kind(customresourcedefinition.Storage{}).Named(scheme)
 	opts, err := config.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: kind.Hub.Group,
 		Resource: kind.Names.Plural})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/generic/serve/server"
 )
 
@@ -40,10 +41,8 @@ func (m *Manager) Install(s *server.GenericAPIServer, scheme *runtime.Scheme,
 // declaration declares workspaces.triplane.dev/v1alpha1 Workspace. url returns the URL of a workspace for clients.
 func (m *Manager) declaration(url func(name string) string) *kind.Kind[*Workspace] {
 	return &kind.Kind[*Workspace]{
-		Hub:     GroupVersion.WithKind("Workspace"),
-		Prefix:  GroupVersion.Group + "/" + Plural,
-		NewList: func() runtime.Object { return &List{} },
-		Names:   kind.Names{Plural: Plural, Singular: "workspace", ShortNames: []string{"ws"}},
+		Prefix: GroupVersion.Group + "/" + Plural,
+		Names:  kind.Names{ShortNames: []string{"ws"}},
 		Write: kind.Write[*Workspace]{
 			ValidateName: apivalidation.NameIsDNSLabel,
 			Prepare: kind.AtCreation(func(ctx context.Context, w *Workspace) {
@@ -59,14 +58,11 @@ func (m *Manager) declaration(url func(name string) string) *kind.Kind[*Workspac
 			CountsGeneration:         true,
 			AllowUnconditionalUpdate: true,
 		},
-		Columns: []kind.Column{kind.NameColumn(), {Name: "Ready", Type: "string"}, {Name: "Reason", Type: "string"},
-			{Name: "URL", Type: "string"}, kind.AgeColumn()},
-		Show: kind.Show[*Workspace]{
-			Cells: func(w *Workspace, since func(metav1.Time) string) []any {
-				status, reason := Readiness(w)
-				return []any{w.Name, status, reason, w.Status.URL, since(w.CreationTimestamp)}
-			},
-		},
+		Columns: show.Columns(show.Text("Ready", ""), show.Text("Reason", ""), show.Text("URL", "")),
+		Show: kind.Show[*Workspace]{Cells: func(w *Workspace, _ func(metav1.Time) string) []any {
+			status, reason := Readiness(w)
+			return []any{status, reason, w.Status.URL}
+		}},
 		Status: &kind.Subresource[*Workspace]{Metadata: kind.ClientMetadata},
 	}
 }

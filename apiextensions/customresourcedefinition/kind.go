@@ -27,13 +27,9 @@ var GVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"
 func Kind(kept Storage) *kind.Kind[Object] {
 	validator := &validation.Validator{Rules: cel.Check, DefaultRules: cel.ValidateDefault}
 	return &kind.Kind[Object]{
-		Hub:            GVK,
 		Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
 		Representation: kind.Typed[Object]{AnyFinalizer: true, MetadataOnUpdate: kind.MetadataChange, Storage: kept},
-		Names: kind.Names{
-			Plural: "customresourcedefinitions", ShortNames: []string{"crd", "crds"},
-			Categories: []string{"api-extensions"},
-		},
+		Names:          kind.Names{ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"}},
 		Write: kind.Write[Object]{
 			Default:          setDefaults,
 			CountsGeneration: true,

@@ -4,8 +4,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/defaults"
-	"triplane.dev/kubeapi/show"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 func controllerRevisionKind() kind.Kind[*appsv1.ControllerRevision] {
@@ -28,7 +28,7 @@ func controllerRevisionKind() kind.Kind[*appsv1.ControllerRevision] {
 		},
 		Columns: show.Columns(
 			show.Cell("Controller", "Controller of the object", controllerName),
-			show.AsText(show.Field("Revision", "revision"))),
+			show.AsText(show.Path("revision"))),
 	}
 }
 

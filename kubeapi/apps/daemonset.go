@@ -12,12 +12,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/podspec/podvalidation"
 	"triplane.dev/kubeapi/podspec/podwarnings"
-	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
 
@@ -50,8 +50,7 @@ func daemonSetKind(o podspec.Options) kind.Kind[daemonSet] {
 			show.Field("Current", "status.currentNumberScheduled"),
 			show.Field("Ready", "status.numberReady"), show.Field("Up-to-date", "status.updatedNumberScheduled"),
 			show.Field("Available", "status.numberAvailable"),
-			show.Field("Node Selector", "spec.template.spec.nodeSelector"),
-			show.Wide(show.Field("Selector", "spec.selector"))),
+			show.Field("Node Selector", "spec.template.spec.nodeSelector"), show.Wide(show.Path("spec.selector"))),
 		Status: &kind.Subresource[daemonSet]{
 			Prepare: func(_ context.Context, d, old daemonSet) {
 				setTemplateGeneration(d, templateGeneration(old))

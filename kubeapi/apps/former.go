@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"cmp"
 	"maps"
 	"strconv"
 
@@ -52,9 +53,7 @@ func formerDaemonSets() []kind.Version[*appsv1.DaemonSet] {
 				annotate(d, appsv1.DeprecatedTemplateGeneration, g)
 			}
 			selectTemplate(&d.Spec.Selector, &d.Spec.Template)
-			if d.Spec.UpdateStrategy.Type == "" {
-				d.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
-			}
+			d.Spec.UpdateStrategy.Type = cmp.Or(d.Spec.UpdateStrategy.Type, appsv1.OnDeleteDaemonSetStrategyType)
 			return nil
 		}, nil))
 }
@@ -69,9 +68,7 @@ func formerStatefulSets() []kind.Version[*appsv1.StatefulSet] {
 	out := kind.SameFields[*appsv1.StatefulSet](appsBeta2, appsBeta1)
 	out[1].Default = kind.DefaultOf(func(s *appsv1.StatefulSet) {
 		selectTemplate(&s.Spec.Selector, &s.Spec.Template)
-		if s.Spec.UpdateStrategy.Type == "" {
-			s.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
-		}
+		s.Spec.UpdateStrategy.Type = cmp.Or(s.Spec.UpdateStrategy.Type, appsv1.OnDeleteStatefulSetStrategyType)
 	})
 	return out
 }

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
-	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
 
@@ -33,8 +33,7 @@ func replicaSetKind(o podspec.Options) kind.Kind[*appsv1.ReplicaSet] {
 		},
 		Columns: workload.Columns(
 			show.Field("Desired", "spec.replicas"), show.Field("Current", "status.replicas"),
-			show.Field("Ready", "status.readyReplicas"),
-			show.Wide(show.Field("Selector", "spec.selector"))),
+			show.Field("Ready", "status.readyReplicas"), show.Wide(show.Path("spec.selector"))),
 		Status: &kind.Subresource[replicaSet]{Validate: validateReplicaSetStatus},
 		Scale:  kind.ScaleOf[replicaSet](),
 	}

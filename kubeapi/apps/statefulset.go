@@ -13,13 +13,13 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/podspec/podvalidation"
 	"triplane.dev/kubeapi/podspec/podwarnings"
 	"triplane.dev/kubeapi/podspec/volume"
-	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
 
@@ -39,7 +39,6 @@ func statefulSetKind(o podspec.Options, gates statefulSetGates) kind.Kind[*appsv
 			Former:           formerStatefulSets(),
 			MetadataOnUpdate: kind.MetadataChange,
 			Bookmark:         func(s statefulSet) { s.Spec.Replicas = new(int32) },
-			// Claim templates show their kind, which storage does not keep.
 		},
 		Write: kind.Write[statefulSet]{
 			Default:      func(s statefulSet) { defaultStatefulSet(s, gates.parallel) },

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/show"
+	"triplane.dev/generic/api/show"
 )
 
 type autoscaler = autoscalingv2.HorizontalPodAutoscaler
@@ -30,11 +30,10 @@ func autoscalerKind(least int32, counted bool) kind.Kind[*autoscaler] {
 			Versions: []kind.Version[*autoscaler]{former},
 		},
 		Write: kind.Write[*autoscaler]{
-			Default:          defaultAutoscaler,
-			CountsGeneration: counted,
-			Validate:         kind.Whole(func(a *autoscaler) field.ErrorList { return validate(a, least) }),
-
+			Default:                  defaultAutoscaler,
+			CountsGeneration:         counted,
 			AllowUnconditionalUpdate: true,
+			Validate:                 kind.Whole(func(a *autoscaler) field.ErrorList { return validate(a, least) }),
 		},
 		Columns: show.Columns(
 			show.Cell("Reference", ".spec.scaleTargetRef", reference),

@@ -14,10 +14,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
-	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
 
@@ -39,12 +39,12 @@ func cronJobKind(o podspec.Options) kind.Kind[*batchv1.CronJob] {
 			Validate: workload.Validate(o, validateCronJob),
 			Warnings: cronJobWarnings,
 		},
-		Columns: workload.Columns(show.Field("Schedule", "spec.schedule"),
+		Columns: workload.Columns(show.Path("spec.schedule"),
 			show.FieldOr("Timezone", "spec.timeZone", show.None),
 			kind.Column{Name: "Suspend", Type: "boolean", Description: ".spec.suspend", Cell: suspended},
-			show.Field("Active", "status.active"),
+			show.Path("status.active"),
 			show.FieldOr("Last Schedule", "status.lastScheduleTime", show.None),
-			show.Wide(show.Field("Selector", "spec.jobTemplate.spec.selector"))),
+			show.Wide(show.Path("spec.jobTemplate.spec.selector"))),
 		Status: &kind.Subresource[cronJob]{},
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/podspec/podwarnings"
-	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
 
@@ -47,7 +47,7 @@ func jobKind(o podspec.Options) kind.Kind[*batchv1.Job] {
 		Columns: workload.Columns(show.Cell("Status", "Status of the job.", jobState),
 			show.Cell("Completions", ".status.succeeded", jobCompletions),
 			show.Text("Duration", "Time required to complete the job."),
-			show.Wide(show.Field("Selector", "spec.selector"))),
+			show.Wide(show.Path("spec.selector"))),
 		Show: kind.Show[job]{Cells: jobDuration},
 		Select: kind.Select[job]{
 			Fields:  []kind.SelectableField[job]{{Path: "status.successful", Reads: []string{"status.succeeded"}}},

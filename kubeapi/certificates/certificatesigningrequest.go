@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/generic/base/request"
-	"triplane.dev/kubeapi/show"
 )
 
 func signingRequestKind(issued *requestMetrics) kind.Kind[*csr] {

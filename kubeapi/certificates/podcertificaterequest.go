@@ -7,8 +7,8 @@ import (
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/defaults"
-	"triplane.dev/kubeapi/show"
 )
 
 const (
@@ -36,11 +36,10 @@ func podRequestKind() kind.Kind[*podRequest] {
 			Immutable: []string{"spec"},
 		},
 		Columns: []kind.Column{
-			show.Name(), show.Field("PodName", "spec.podName"),
-			show.Field("ServiceAccountName", "spec.serviceAccountName"),
-			show.Field("NodeName", "spec.nodeName"), show.Field("SignerName", "spec.signerName"),
+			show.Name(), show.Path("spec.podName"), show.Path("spec.serviceAccountName"), show.Path("spec.nodeName"),
+			show.Path("spec.signerName"),
 			show.Cell("State", "Is the request Pending, Issued, Denied, or Failed?", podRequestState),
-			show.Field("UnverifiedUserAnnotations", "spec.unverifiedUserAnnotations"),
+			show.Path("spec.unverifiedUserAnnotations"),
 		},
 		Select: kind.Select[*podRequest]{AnyNamespace: true,
 			Fields: kind.Fields[*podRequest]("spec.signerName", "spec.podName", "spec.nodeName")},

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 func leaseKind() kind.Kind[*coordinationv1.Lease] {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/show"
+	"triplane.dev/generic/api/show"
 )
 
 func candidateKind() kind.Kind[*coordinationv1beta1.LeaseCandidate] {
@@ -22,9 +22,8 @@ func candidateKind() kind.Kind[*coordinationv1beta1.LeaseCandidate] {
 			Validate:            kind.Whole(validateCandidate),
 			Immutable:           []string{"spec.leaseName"},
 		},
-		Columns: show.Columns(
-			show.Field("LeaseName", "spec.leaseName"), show.Field("BinaryVersion", "spec.binaryVersion"),
-			show.Field("EmulationVersion", "spec.emulationVersion")),
+		Columns: show.Columns(show.Path("spec.leaseName"), show.Path("spec.binaryVersion"),
+			show.Path("spec.emulationVersion")),
 		Select: kind.Select[candidate]{Fields: kind.Fields[candidate]("spec.leaseName")},
 	}
 }

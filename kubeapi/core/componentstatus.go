@@ -17,7 +17,7 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
-	"triplane.dev/kubeapi/show"
+	"triplane.dev/generic/api/show"
 )
 
 // componentStatuses asks the components of a control plane, where they are on

@@ -10,15 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/show"
+	"triplane.dev/generic/api/show"
 )
 
 // configMapKind declares config maps.
 func configMapKind() kind.Kind[*corev1.ConfigMap] {
-	type configMap = *corev1.ConfigMap
-	return kind.Kind[configMap]{
+	return kind.Kind[*corev1.ConfigMap]{
 		Namespaced: true, Names: kind.Names{ShortNames: []string{"cm"}},
-		Write: kind.Write[configMap]{
+		Write: kind.Write[*corev1.ConfigMap]{
 			AllowUnconditionalUpdate: true,
 			Validate:                 validateConfigMap,
 		},

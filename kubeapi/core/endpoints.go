@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -12,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 // endpointsKind declares endpoints.
@@ -27,9 +28,8 @@ func endpointsKind(a check.Addresses) kind.Kind[*corev1.Endpoints] {
 			Default: func(e endpoints) {
 				for i := range e.Subsets {
 					for j := range e.Subsets[i].Ports {
-						if p := &e.Subsets[i].Ports[j]; p.Protocol == "" {
-							p.Protocol = corev1.ProtocolTCP
-						}
+						p := &e.Subsets[i].Ports[j]
+						p.Protocol = cmp.Or(p.Protocol, corev1.ProtocolTCP)
 					}
 				}
 			},

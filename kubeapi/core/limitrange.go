@@ -12,14 +12,13 @@ import (
 
 // limitRangeKind declares limit ranges.
 func limitRangeKind() kind.Kind[*corev1.LimitRange] {
-	type limitRange = *corev1.LimitRange
-	return kind.Kind[limitRange]{
+	return kind.Kind[*corev1.LimitRange]{
 		Namespaced: true, Names: kind.Names{ShortNames: []string{"limits"}},
-		Representation: kind.Typed[limitRange]{MetadataOnUpdate: kind.MetadataCreate},
-		Write: kind.Write[limitRange]{
+		Representation: kind.Typed[*corev1.LimitRange]{MetadataOnUpdate: kind.MetadataCreate},
+		Write: kind.Write[*corev1.LimitRange]{
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 			Default: defaultLimitRange,
-			Prepare: kind.AtCreation(func(_ context.Context, l limitRange) {
+			Prepare: kind.AtCreation(func(_ context.Context, l *corev1.LimitRange) {
 				if l.Name == "" && l.GenerateName == "" {
 					l.Name = string(uuid.NewUUID())
 				}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -9,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/show"
+	"triplane.dev/generic/api/show"
 )
 
 // namespaceKind declares namespaces. They go in two steps: a deletion marks
@@ -24,9 +25,7 @@ func namespaceKind() kind.Kind[*corev1.Namespace] {
 			AllowUnconditionalUpdate: true,
 			Default: func(n namespace) {
 				labelWithName(n)
-				if n.Status.Phase == "" {
-					n.Status.Phase = corev1.NamespaceActive
-				}
+				n.Status.Phase = cmp.Or(n.Status.Phase, corev1.NamespaceActive)
 			},
 			Prepare:  prepareNamespace,
 			Validate: kind.OnCreate(validateNewNamespace),
@@ -40,23 +39,17 @@ func namespaceKind() kind.Kind[*corev1.Namespace] {
 			MarkPropagates: true,
 			Hold:           func(n namespace) bool { return len(n.Spec.Finalizers) > 0 },
 		},
-		Columns:      show.Columns(show.Field("Status", "status.phase", "The status of the namespace")),
-		Select:       kind.Select[namespace]{Fields: kind.Fields[namespace]("status.phase")},
-		Without:      []string{"deletecollection"},
-		Status:       &kind.Subresource[namespace]{Validate: kind.Whole(namespacePhase)},
-		Subresources: map[string]*kind.Subresource[namespace]{"finalize": finalizeNamespace()},
-	}
-}
-
-// finalizeNamespace is for whoever empties namespaces.
-func finalizeNamespace() *kind.Subresource[*corev1.Namespace] {
-	return &kind.Subresource[*corev1.Namespace]{
-		Validate: func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList {
-			return namespaceFinalizers(n, field.NewPath("spec", "finalizers").Index)
-		},
-		Preserves:  []string{"status"},
-		UpdateOnly: true,
-		NoTable:    true,
+		Columns: show.Columns(show.Field("Status", "status.phase", "The status of the namespace")),
+		Select:  kind.Select[namespace]{Fields: kind.Fields[namespace]("status.phase")},
+		Without: []string{"deletecollection"},
+		Status:  &kind.Subresource[namespace]{Validate: kind.Whole(namespacePhase)},
+		// The namespace controller removes finalizers after it has deleted the objects of the namespace.
+		Subresources: map[string]*kind.Subresource[namespace]{"finalize": {
+			Preserves: []string{"status"}, UpdateOnly: true, NoTable: true,
+			Validate: func(_ context.Context, n, _ namespace) field.ErrorList {
+				return namespaceFinalizers(n, field.NewPath("spec", "finalizers").Index)
+			},
+		}},
 	}
 }
 

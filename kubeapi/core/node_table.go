@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"triplane.dev/kubeapi/show"
+	"triplane.dev/generic/api/show"
 )
 
 const unknown = "<unknown>"

@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/podspec/podwarnings"
-	"triplane.dev/kubeapi/show"
 )
 
 // persistentVolumeKind declares persistent volumes; movable says that the nodes that reach one may
@@ -39,7 +39,7 @@ func persistentVolumeKind(movable bool) kind.Kind[*corev1.PersistentVolume] {
 			show.Text("StorageClass", "StorageClass of the pv"),
 			show.FieldOr("VolumeAttributesClass", "spec.volumeAttributesClassName", show.Unset,
 				"VolumeAttributesClass of the pv"),
-			show.Field("Reason", "status.reason"),
+			show.Path("status.reason"),
 			show.Wide(show.FieldOr("VolumeMode", "spec.volumeMode", show.Unset))),
 		Show:   kind.Show[pv]{Cells: volumeCells},
 		Status: &kind.Subresource[pv]{Prepare: keepTransition},

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -10,9 +11,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/podspec/podwarnings"
-	"triplane.dev/kubeapi/show"
 )
 
 // persistentVolumeClaimKind declares persistent volume claims.
@@ -26,9 +27,7 @@ func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 			AllowUnconditionalUpdate: true,
 			Default: func(c pvc) {
 				podspec.DefaultClaimSpec(&c.Spec)
-				if c.Status.Phase == "" {
-					c.Status.Phase = corev1.ClaimPending
-				}
+				c.Status.Phase = cmp.Or(c.Status.Phase, corev1.ClaimPending)
 				podspec.RoundResources(c.Status.Capacity)
 			},
 			Prepare:  prepareClaim,

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/podspec/podvalidation"
-	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
 

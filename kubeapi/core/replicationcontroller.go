@@ -9,11 +9,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/podspec/podvalidation"
-	"triplane.dev/kubeapi/show"
 	"triplane.dev/kubeapi/workload"
 )
 
@@ -36,8 +36,7 @@ func replicationControllerKind(o podspec.Options) kind.Kind[*corev1.ReplicationC
 		Delete: kind.Delete[rc]{GarbageCollection: kind.OrphanDependents},
 		Columns: workload.Columns(
 			show.Field("Desired", "spec.replicas"), show.Field("Current", "status.replicas"),
-			show.Field("Ready", "status.readyReplicas"),
-			show.Wide(show.Field("Selector", "spec.selector"))),
+			show.Field("Ready", "status.readyReplicas"), show.Wide(show.Path("spec.selector"))),
 		Select: kind.Select[rc]{Fields: kind.Fields[rc]("status.replicas")},
 		Status: &kind.Subresource[rc]{Validate: rcStatus},
 		Scale:  kind.ScaleOf[rc](),

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/podspec"
-	"triplane.dev/kubeapi/show"
 )
 
 // resourceQuotaKind declares resource quotas.

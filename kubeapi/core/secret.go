@@ -1,13 +1,14 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/show"
+	"triplane.dev/generic/api/show"
 )
 
 // secretKind declares secrets.
@@ -19,15 +20,14 @@ func secretKind() kind.Kind[*corev1.Secret] {
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSecret,
 			Prepare: func(_ context.Context, s, old secret) {
-				// A client that does not know types keeps the type.
-				if old != nil && s.Type == "" {
-					s.Type = old.Type
+				if old != nil { // a client that does not know types keeps the type
+					s.Type = cmp.Or(s.Type, old.Type)
 				}
 			},
 			Validate: validateSecret,
 			Warnings: secretWarnings,
 		},
-		Columns: show.Columns(show.Field("Type", "type"), show.AsText(show.Field("Data", "data"))),
+		Columns: show.Columns(show.Path("type"), show.AsText(show.Path("data"))),
 		Select:  kind.Select[secret]{Fields: kind.Fields[secret]("type")},
 	}
 }

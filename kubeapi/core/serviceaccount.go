@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/show"
+	"triplane.dev/generic/api/show"
 )
 
 // enforceMountable holds an account's pods to the secrets that it names.
@@ -26,13 +26,12 @@ func bareSecretNames(_ context.Context, s, _ *corev1.ServiceAccount) {
 
 // serviceAccountKind declares service accounts.
 func serviceAccountKind() kind.Kind[*corev1.ServiceAccount] {
-	type account = *corev1.ServiceAccount
-	return kind.Kind[account]{
+	return kind.Kind[*corev1.ServiceAccount]{
 		Namespaced: true, Names: kind.Names{ShortNames: []string{"sa"}},
-		Write: kind.Write[account]{
+		Write: kind.Write[*corev1.ServiceAccount]{
 			Prepare:                  bareSecretNames,
 			AllowUnconditionalUpdate: true,
-			Warnings: func(_ context.Context, s, old account) []string {
+			Warnings: func(_ context.Context, s, old *corev1.ServiceAccount) []string {
 				if enforcesMountable(s) && (old == nil || !enforcesMountable(old)) {
 					return []string{"metadata.annotations[" + enforceMountable +
 						"]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
@@ -40,7 +39,7 @@ func serviceAccountKind() kind.Kind[*corev1.ServiceAccount] {
 				return nil
 			},
 		},
-		Delete:  kind.Delete[account]{ReturnsObject: true},
+		Delete:  kind.Delete[*corev1.ServiceAccount]{ReturnsObject: true},
 		Columns: show.Columns(),
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 type slice = *discoveryv1.EndpointSlice
@@ -46,7 +46,7 @@ func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 				return nil
 			},
 		},
-		Columns: show.Columns(show.Field("AddressType", "addressType"),
+		Columns: show.Columns(show.Path("addressType"),
 			show.Cell("Ports", ".ports", portsCell), show.Cell("Endpoints", ".endpoints", endpointsCell)),
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/show"
+	"triplane.dev/generic/api/show"
 )
 
 // Kind declares events as the core group serves them. ttl is how long an event

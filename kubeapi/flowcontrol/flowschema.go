@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/generic/guard/flowcontrol"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 const maxPrecedence = 10000
@@ -30,7 +30,7 @@ func flowSchemaKind() kind.Kind[*flowv1.FlowSchema] {
 			Validate: kind.Whole(validateFlow),
 		},
 		Columns: append(show.Columns(show.Field("PriorityLevel", "spec.priorityLevelConfiguration.name"),
-			show.AsText(show.Field("MatchingPrecedence", "spec.matchingPrecedence")),
+			show.AsText(show.Path("spec.matchingPrecedence")),
 			show.FieldOr("DistinguisherMethod", "spec.distinguisherMethod.type", show.None,
 				".spec.distinguisherMethod")),
 			show.Cell("MissingPL", "references a broken or non-existent PriorityLevelConfiguration", missingLevel)),

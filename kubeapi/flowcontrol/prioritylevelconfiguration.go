@@ -10,10 +10,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/generic/guard/flowcontrol"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
-	"triplane.dev/kubeapi/show"
 )
 
 const (
@@ -32,7 +32,7 @@ func priorityLevelKind() kind.Kind[*flowv1.PriorityLevelConfiguration] {
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: kind.Whole(validateLevel),
 		},
-		Columns: show.Columns(show.Field("Type", "spec.type"),
+		Columns: show.Columns(show.Path("spec.type"),
 			show.FieldOr("NominalConcurrencyShares", "spec.limited.nominalConcurrencyShares", show.None),
 			limited("Queues", "queues"), limited("HandSize", "handSize"), limited("QueueLengthLimit", "queueLengthLimit")),
 		Status: &kind.Subresource[*level]{Metadata: kind.WholeMetadata, Validate: kind.Whole(validateLevelStatus)},

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/show"
+	"triplane.dev/generic/api/show"
 )
 
 func evictionKind() kind.Kind[*lifecyclev1alpha1.Eviction] {

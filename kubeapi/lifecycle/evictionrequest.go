@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 func evictionRequestKind() kind.Kind[*lifecyclev1alpha1.EvictionRequest] {
@@ -27,7 +27,7 @@ func evictionRequestKind() kind.Kind[*lifecyclev1alpha1.EvictionRequest] {
 			show.Field("Target", "spec.target.pod.name", ".spec.target"),
 			show.Cell("Target Type", ".spec.target", targetType),
 			show.Cell("Status", ".status.conditions", requestState),
-			show.Field("Requester", "spec.requester"), show.Field("Intent", "spec.intent")),
+			show.Path("spec.requester"), show.Path("spec.intent")),
 		Status: &kind.Subresource[request]{
 			Metadata: kind.ClientMetadata,
 			Validate: func(_ context.Context, r, old request) field.ErrorList {

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
-	"triplane.dev/kubeapi/show"
 )
 
 const maxController = 250

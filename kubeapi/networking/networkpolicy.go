@@ -16,8 +16,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLocalObjectReference {

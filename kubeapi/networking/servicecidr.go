@@ -9,8 +9,8 @@ import (
 	netutils "k8s.io/utils/net"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 func parseCIDR(s string) (*net.IPNet, error) {

@@ -14,19 +14,18 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec/podvalidation"
-	"triplane.dev/kubeapi/show"
 )
 
 // runtimeClassKind declares runtime classes; compared says that tolerations may compare
 // numbers.
 func runtimeClassKind(compared bool) kind.Kind[*nodev1.RuntimeClass] {
-	type class = *nodev1.RuntimeClass
-	return kind.Kind[class]{
-		Representation: kind.Typed[class]{Former: formerClasses(), AnyFinalizer: true},
-		Write: kind.Write[class]{
-			Validate: func(_ context.Context, c, old class) field.ErrorList {
+	return kind.Kind[*nodev1.RuntimeClass]{
+		Representation: kind.Typed[*nodev1.RuntimeClass]{Former: formerClasses(), AnyFinalizer: true},
+		Write: kind.Write[*nodev1.RuntimeClass]{
+			Validate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
 				if old == nil {
 					return append(validate(c, compared), validateHandler(c, content.IsDNS1123Label)...)
 				}

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 func disruptionBudgetKind() kind.Kind[*policyv1.PodDisruptionBudget] {

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 type binding = *rbacv1.RoleBinding

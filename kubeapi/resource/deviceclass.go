@@ -4,8 +4,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 func deviceClassKind() kind.Kind[*resourcev1.DeviceClass] {

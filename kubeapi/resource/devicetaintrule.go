@@ -10,16 +10,15 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 	type rule = *resourcev1.DeviceTaintRule
-	const alpha3 = "v1alpha3"
 	return kind.Kind[rule]{
 		Representation: kind.Typed[rule]{MetadataOnUpdate: kind.MetadataChange,
-			Versions: kind.SameFields[rule](beta2, alpha3)},
+			Versions: kind.SameFields[rule](beta2, "v1alpha3")},
 		Write: kind.Write[rule]{
 			Default:          defaultTaintRule,
 			CountsGeneration: true,
@@ -27,9 +26,8 @@ func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 			Validate:         check.Markers("Spec", resourcev1.Validate_DeviceTaintRuleSpec, kind.Whole(validateTaintRule)),
 		},
 		Delete: kind.Delete[rule]{ReturnsObject: true, StatusIn: []string{v1.Version}},
-		Columns: show.Columns(show.Field("Key", "spec.taint.key"),
-			show.Field("Value", "spec.taint.value"),
-			show.Field("Effect", "spec.taint.effect"), show.Field("TimeAdded", "spec.taint.timeAdded")),
+		Columns: show.Columns(show.Path("spec.taint.key"), show.Path("spec.taint.value"),
+			show.Path("spec.taint.effect"), show.Path("spec.taint.timeAdded")),
 		Status: &kind.Subresource[rule]{Metadata: kind.ClientMetadata, Validate: kind.Whole(validateTaintRuleStatus)},
 	}
 }

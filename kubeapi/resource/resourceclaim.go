@@ -9,10 +9,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/group"
-	"triplane.dev/kubeapi/show"
 )
 
 const adminLabel = "resource.kubernetes.io/admin-access"

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/group"
-	"triplane.dev/kubeapi/show"
 )
 
 type template = *resourcev1.ResourceClaimTemplate

@@ -4,8 +4,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 func resourceSliceKind() kind.Kind[*resourcev1.ResourceSlice] {
@@ -19,7 +19,7 @@ func resourceSliceKind() kind.Kind[*resourcev1.ResourceSlice] {
 		},
 		Delete: kind.Delete[slice]{ReturnsObject: true},
 		Columns: show.Columns(show.Field("Node", "spec.nodeName"),
-			show.Field("Driver", "spec.driver"), show.Field("Pool", "spec.pool.name")),
+			show.Path("spec.driver"), show.Field("Pool", "spec.pool.name")),
 		Select: kind.Select[slice]{
 			Fields:  kind.Fields[slice]("spec.nodeName", "spec.driver"),
 			Unknown: "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s",

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
-	"triplane.dev/kubeapi/show"
 )
 
 // The hub of workloads and groups is v1alpha3, whose types have validation generated from their markers. They are

@@ -12,9 +12,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
-	"triplane.dev/kubeapi/show"
 )
 
 const (
@@ -57,8 +57,8 @@ func priorityClassKind() kind.Kind[*schedulingv1.PriorityClass] {
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: kind.Delete[class]{Protected: protected},
-		Columns: append(show.Columns(show.Field("Value", "value"),
-			show.Field("Global-Default", "globalDefault")), show.Field("PreemptionPolicy", "preemptionPolicy")),
+		Columns: append(show.Columns(show.Path("value"),
+			show.Field("Global-Default", "globalDefault")), show.Path("preemptionPolicy")),
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
-	"triplane.dev/kubeapi/show"
 )
 
 const (
@@ -38,10 +38,9 @@ func csiDriverKind(limits bool) kind.Kind[*storagev1.CSIDriver] {
 		},
 		Delete: kind.Delete[driver]{ReturnsObject: true},
 		Columns: show.Columns(show.Cell("AttachRequired", ".spec.attachRequired", attachRequired),
-			show.Field("PodInfoOnMount", "spec.podInfoOnMount"),
-			show.Field("StorageCapacity", "spec.storageCapacity"),
+			show.Path("spec.podInfoOnMount"), show.Path("spec.storageCapacity"),
 			show.Cell("TokenRequests", ".spec.tokenRequests", tokenAudiences),
-			show.Field("RequiresRepublish", "spec.requiresRepublish"),
+			show.Path("spec.requiresRepublish"),
 			show.FieldOr("Modes", "spec.volumeLifecycleModes", show.None)),
 	}
 }

@@ -13,9 +13,9 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
-	"triplane.dev/kubeapi/show"
 )
 
 func storageClassKind() kind.Kind[*storagev1.StorageClass] {
@@ -32,9 +32,8 @@ func storageClassKind() kind.Kind[*storagev1.StorageClass] {
 		Delete: kind.Delete[class]{ReturnsObject: true},
 		Columns: []kind.Column{
 			nameColumn("storageclass.kubernetes.io", "storageclass.beta.kubernetes.io"),
-			show.Field("Provisioner", "provisioner"), show.Field("ReclaimPolicy", "reclaimPolicy"),
-			show.Field("VolumeBindingMode", "volumeBindingMode"),
-			show.AsText(show.Field("AllowVolumeExpansion", "allowVolumeExpansion")), show.Age(),
+			show.Path("provisioner"), show.Path("reclaimPolicy"), show.Path("volumeBindingMode"),
+			show.AsText(show.Path("allowVolumeExpansion")), show.Age(),
 		},
 	}
 }

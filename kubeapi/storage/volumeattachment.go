@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
 	"triplane.dev/kubeapi/podspec/volume"
-	"triplane.dev/kubeapi/show"
 )
 
 const (
@@ -33,7 +33,7 @@ func volumeAttachmentKind() kind.Kind[*storagev1.VolumeAttachment] {
 		Columns: show.Columns(
 			kind.Column{Name: "Attacher", Format: "name", Field: "spec.attacher"},
 			show.Field("PV", "spec.source.persistentVolumeName"), show.Field("Node", "spec.nodeName"),
-			show.Field("Attached", "status.attached")),
+			show.Path("status.attached")),
 		Status: &kind.Subresource[attachment]{Metadata: kind.ClientMetadata, Validate: validateAttachment},
 	}
 }

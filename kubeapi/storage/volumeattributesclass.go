@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 func volumeAttributesClassKind() kind.Kind[*storagev1.VolumeAttributesClass] {
@@ -23,7 +23,7 @@ func volumeAttributesClassKind() kind.Kind[*storagev1.VolumeAttributesClass] {
 		},
 		Delete: kind.Delete[class]{ReturnsObject: true},
 		Columns: []kind.Column{
-			nameColumn("volumeattributesclass.kubernetes.io"), show.Field("DriverName", "driverName"), show.Age()},
+			nameColumn("volumeattributesclass.kubernetes.io"), show.Path("driverName"), show.Age()},
 	}
 }
 

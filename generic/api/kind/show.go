@@ -27,6 +27,7 @@ type Show[T Object] struct {
 
 // Column is a column of a kind's table. Priority above 0 is for "-o wide".
 type Column struct {
+	// Name is that of the field with a capital letter if it is empty.
 	Name, Type, Format string
 	// Description of the cells. ".spec.target" stands for the documentation of that field.
 	Description string
@@ -74,6 +75,8 @@ func (k *Kind[T]) completeColumns() error {
 		if f.unset = c.Unset; !ok || f.columnType() == "" {
 			return fmt.Errorf("registry: kind %s has no field %s that a column can show", k.Hub, c.Field)
 		}
+		name := c.Field[strings.LastIndexByte(c.Field, '.')+1:]
+		c.Name = cmp.Or(c.Name, strings.ToUpper(name[:1])+name[1:])
 		c.Cell, c.Type, c.Description = f.cell, cmp.Or(c.Type, f.columnType()), cmp.Or(c.Description, f.doc)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,9 +17,7 @@ func status(o podspec.Options) *kind.Subresource[pod] {
 	return &kind.Subresource[pod]{
 		Preserves: []string{"metadata.deletionTimestamp", "metadata.ownerReferences"},
 		Prepare: func(_ context.Context, p, old pod) {
-			if p.Status.QOSClass == "" {
-				p.Status.QOSClass = old.Status.QOSClass
-			}
+			p.Status.QOSClass = cmp.Or(p.Status.QOSClass, old.Status.QOSClass)
 			keepObservedGenerations(&p.Status, &old.Status)
 		},
 		Validate: func(_ context.Context, p, old pod) field.ErrorList { return validateStatus(o.Addresses, p, old) },

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane.dev/generic/api/kind"
-	"triplane.dev/kubeapi/show"
+	"triplane.dev/generic/api/show"
 )
 
 func columns() []kind.Column {

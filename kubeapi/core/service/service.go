@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/show"
 )
 
 type service = *corev1.Service
@@ -44,11 +44,9 @@ func Kind(a *Allocation) kind.Kind[service] {
 			Warnings: warnings,
 		},
 		Delete: kind.Delete[service]{ReturnsObject: true, After: a.afterDelete},
-		Columns: show.Columns(
-			show.Field("Type", "spec.type"), show.Text("Cluster-IP", ".spec.clusterIP"),
-			show.Text("External-IP", ".spec.externalIPs"),
-			show.Text("Port(s)", ".spec.ports"),
-			show.Wide(show.Field("Selector", "spec.selector"))),
+		Columns: show.Columns(show.Path("spec.type"), show.Text("Cluster-IP", ".spec.clusterIP"),
+			show.Text("External-IP", ".spec.externalIPs"), show.Text("Port(s)", ".spec.ports"),
+			show.Wide(show.Path("spec.selector"))),
 		Show:   kind.Show[service]{Cells: cells},
 		Select: kind.Select[service]{Fields: kind.Fields[service]("spec.clusterIP", "spec.type")},
 		Status: &kind.Subresource[service]{

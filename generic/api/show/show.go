@@ -34,6 +34,9 @@ func Field(name, path string, description ...string) kind.Column {
 	return kind.Column{Name: name, Field: path, Description: strings.Join(description, "")}
 }
 
+// Path is the column of a field, with its name and documentation.
+func Path(path string) kind.Column { return kind.Column{Field: path} }
+
 // FieldOr is the column of a field with another text where it is not set.
 func FieldOr(name, path, unset string, description ...string) kind.Column {
 	c := Field(name, path, description...)
