@@ -56,8 +56,8 @@ func trees() apiserver.Kind[*Tree] {
 			Validate:         apiserver.Whole(validate),
 			CountsGeneration: true,
 		},
-		Columns: []apiserver.Column{apiserver.NameColumn(),
-			{Name: "Species", Field: "spec.species"}, {Name: "Rings", Field: "status.rings"}, apiserver.AgeColumn()},
+		Columns: []apiserver.Column{apiserver.NameColumn(), {Field: "spec.species"}, {Field: "status.rings"},
+			apiserver.AgeColumn()},
 		Select: apiserver.Select[*Tree]{Fields: []apiserver.SelectableField[*Tree]{{Path: "spec.species"}}},
 		Status: &apiserver.Subresource[*Tree]{Metadata: apiserver.ClientMetadata},
 	}

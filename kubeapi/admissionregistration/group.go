@@ -79,7 +79,7 @@ func configuration[T kind.Object](r rules, validate func(context.Context, T) fie
 
 // kept completes how a configuration is kept.
 func kept[T kind.Object](t kind.Typed[T]) kind.Typed[T] {
-	t.MetadataOnUpdate, t.MetadataOnStatus, t.AnyFinalizer = kind.MetadataCreate, kind.MetadataOnce, true
+	t.MetadataOnStatus, t.AnyFinalizer = kind.MetadataOnce, true
 	return t
 }
 

@@ -14,7 +14,6 @@ import (
 func limitRangeKind() kind.Kind[*corev1.LimitRange] {
 	return kind.Kind[*corev1.LimitRange]{
 		Namespaced: true, Names: kind.Names{ShortNames: []string{"limits"}},
-		Representation: kind.Typed[*corev1.LimitRange]{MetadataOnUpdate: kind.MetadataCreate},
 		Write: kind.Write[*corev1.LimitRange]{
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 			Default: defaultLimitRange,

@@ -19,8 +19,7 @@ import (
 func persistentVolumeKind(movable bool) kind.Kind[*corev1.PersistentVolume] {
 	type pv = *corev1.PersistentVolume
 	return kind.Kind[pv]{
-		Representation: kind.Typed[pv]{MetadataOnUpdate: kind.MetadataTwice},
-		Names:          kind.Names{ShortNames: []string{"pv"}},
+		Names: kind.Names{ShortNames: []string{"pv"}},
 		Write: kind.Write[pv]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultVolume,

@@ -26,9 +26,8 @@ type slice = *discoveryv1.EndpointSlice
 // endpointSliceKind declares slices; ips validates IPv4 addresses. Those of IPv6 were always strict.
 func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 	return kind.Kind[slice]{
-		Namespaced: true,
-		Representation: kind.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(),
-			MetadataOnUpdate: kind.MetadataCreate},
+		Namespaced:     true,
+		Representation: kind.Typed[slice]{Former: formerSlices()},
 		Write: kind.Write[slice]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSlice,

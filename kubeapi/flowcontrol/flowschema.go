@@ -21,8 +21,7 @@ const maxPrecedence = 10000
 func flowSchemaKind() kind.Kind[*flowv1.FlowSchema] {
 	type flow = *flowv1.FlowSchema
 	return kind.Kind[flow]{
-		Representation: kind.Typed[flow]{Former: kind.SameFields[flow]("v1beta3", "v1beta2",
-			"v1beta1"), MetadataOnUpdate: kind.MetadataCreate,
+		Representation: kind.Typed[flow]{Former: kind.SameFields[flow]("v1beta3", "v1beta2", "v1beta1"),
 			MetadataOnStatus: kind.MetadataOnce},
 		Write: kind.Write[flow]{
 			Default:          defaultFlow,

@@ -25,8 +25,7 @@ const (
 func priorityLevelKind() kind.Kind[*flowv1.PriorityLevelConfiguration] {
 	type level = flowv1.PriorityLevelConfiguration
 	return kind.Kind[*level]{
-		Representation: kind.Typed[*level]{Former: formerLevels(), MetadataOnUpdate: kind.MetadataCreate,
-			MetadataOnStatus: kind.MetadataOnce},
+		Representation: kind.Typed[*level]{Former: formerLevels(), MetadataOnStatus: kind.MetadataOnce},
 		Write: kind.Write[*level]{
 			Default:          defaultLevel,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,

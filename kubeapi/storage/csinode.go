@@ -17,7 +17,7 @@ const maxNodeID = 256
 func csiNodeKind() kind.Kind[*storagev1.CSINode] {
 	type node = *storagev1.CSINode
 	return kind.Kind[node]{
-		Representation: kind.Typed[node]{Former: kind.SameFields[node]("v1beta1"), MetadataOnUpdate: kind.MetadataCreate},
+		Representation: kind.Typed[node]{Former: kind.SameFields[node]("v1beta1")},
 		Write: kind.Write[node]{
 			Validate: kind.Whole(validateCSINode, validateDriversUpdate),
 		},

@@ -23,7 +23,7 @@ func volumeAttachmentKind() kind.Kind[*storagev1.VolumeAttachment] {
 	type attachment = *storagev1.VolumeAttachment
 	return kind.Kind[attachment]{
 		Representation: kind.Typed[attachment]{Former: kind.SameFields[attachment]("v1beta1", "v1alpha1"),
-			MetadataOnUpdate: kind.MetadataCreate, MetadataOnStatus: kind.MetadataCreate},
+			MetadataOnStatus: kind.MetadataWhole},
 		Write: kind.Write[attachment]{
 			Default:  defaultAttachment,
 			Validate: validateAttachment,

@@ -114,7 +114,7 @@ func (k *Kind[T]) ValidateMetadataUpdate(rules MetadataRules, obj, old T, main b
 	}
 	change := apivalidation.ValidateObjectMetaAccessorUpdate(meta, old, metadataPath)
 	errs := append(k.ValidatePathMetadata(meta), change...)
-	again := how == MetadataWhole || how == MetadataChange
+	again := how != MetadataOnce
 	if again {
 		errs = append(errs, change...)
 	}
@@ -124,10 +124,7 @@ func (k *Kind[T]) ValidateMetadataUpdate(rules MetadataRules, obj, old T, main b
 	if again {
 		errs = append(errs, rules.validateFinalizers(meta)...)
 	}
-	if how == MetadataWhole || how == MetadataCreate || how == MetadataTwice {
-		errs = append(errs, k.ValidateMetadata(rules, meta)...)
-	}
-	if how == MetadataTwice {
+	if how == MetadataWhole {
 		errs = append(errs, k.ValidateMetadata(rules, meta)...)
 	}
 	return errs

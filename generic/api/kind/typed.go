@@ -42,8 +42,8 @@ type Typed[T Object] struct {
 	Readable func(T) error
 	// Bookmark completes the empty object of a bookmark, where kube-apiserver shows more than nothing (replicas of 0).
 	Bookmark func(T)
-	// MetadataOnUpdate says how often an update validates the metadata, which shows in the causes of the error.
-	// MetadataOnStatus is the same of an update through a subresource.
+	// MetadataOnUpdate says how an update validates the metadata. MetadataOnStatus is the same of an update through a
+	// subresource.
 	MetadataOnUpdate MetadataValidation
 	MetadataOnStatus MetadataValidation
 	// ValidateFirst validates what errors of a new or changed object report before its metadata; Write.Validate
@@ -53,8 +53,8 @@ type Typed[T Object] struct {
 	AnyFinalizer bool
 }
 
-// MetadataValidation is how the metadata of an update is validated. The rules are
-// the same; kube-apiserver's kinds differ in which causes they report twice.
+// MetadataValidation is how the metadata of an update is validated, in which kube-apiserver's kinds differ. What is
+// invalid by several rules is reported for each, unless the server reports distinct errors.
 type MetadataValidation uint8
 
 const (
@@ -66,12 +66,8 @@ const (
 	// MetadataOnce validates the change, and what holds for all kinds: those that have
 	// no own rules for metadata. A create is held to that when all else is valid.
 	MetadataOnce
-	// MetadataChange validates the change once more.
+	// MetadataChange validates the change once more, and the finalizers.
 	MetadataChange
-	// MetadataCreate validates the metadata as in a create as well.
-	MetadataCreate
-	// MetadataTwice does that twice.
-	MetadataTwice
 )
 
 // structs is a Typed at work.
