@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/apiextensions/controllers"
@@ -34,13 +33,8 @@ func Kind(kept Storage) *kind.Kind[Object] {
 			Default:          setDefaults,
 			CountsGeneration: true,
 			Prepare:          prepareCRD,
-			Validate: func(ctx context.Context, crd, old Object) field.ErrorList {
-				if old == nil {
-					return validator.Validate(ctx, crd)
-				}
-				return validator.ValidateUpdate(ctx, crd, old)
-			},
-			Warnings: crdWarnings,
+			Validate:         validator.Validate,
+			Warnings:         crdWarnings,
 		},
 		Delete:  kind.Delete[Object]{Mark: markDeletion, UnmetPrecondition: "precondition failed"},
 		Columns: crdColumns(),

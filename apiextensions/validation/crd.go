@@ -32,8 +32,11 @@ type Validator struct {
 	stays stays
 }
 
-// Validate validates a new CRD.
-func (v *Validator) Validate(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+// Validate validates a new CRD, of which old is nil, or a change.
+func (v *Validator) Validate(ctx context.Context, crd, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+	if old != nil {
+		return v.validateUpdate(ctx, crd, old)
+	}
 	errs := validateName(crd)
 	errs = append(errs, v.spec(ctx, crd, nil)...)
 	errs = append(errs, validateStatus(crd)...)
@@ -56,8 +59,7 @@ func validateName(crd *apiextensionsv1.CustomResourceDefinition) (errs field.Err
 	return errs
 }
 
-// ValidateUpdate validates a change of a CRD.
-func (v *Validator) ValidateUpdate(ctx context.Context, crd,
+func (v *Validator) validateUpdate(ctx context.Context, crd,
 	old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	errs := v.spec(ctx, crd, old)
 	if len(errs) > 0 {

@@ -109,7 +109,7 @@ func TestValidate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, e := range (&Validator{}).Validate(t.Context(), widget(t, c.change)) {
+			for _, e := range (&Validator{}).Validate(t.Context(), widget(t, c.change), nil) {
 				got = append(got, e.Error())
 			}
 			if !slices.Equal(got, c.want) {
@@ -173,7 +173,7 @@ func TestValidateSchema(t *testing.T) {
 				}
 			})
 			var got []string
-			for _, e := range (&Validator{}).Validate(t.Context(), crd) {
+			for _, e := range (&Validator{}).Validate(t.Context(), crd, nil) {
 				got = append(got, e.Error())
 			}
 			if !slices.EqualFunc(got, c.want, strings.Contains) {
@@ -197,7 +197,7 @@ func TestWrongNodesHaveNoRules(t *testing.T) {
 		skipped[""] = skip(path)
 		return nil
 	}}
-	if errs := v.Validate(t.Context(), crd); len(errs) != 1 || !skipped["a"] || !skipped[""] || skipped["spec"] {
+	if errs := v.Validate(t.Context(), crd, nil); len(errs) != 1 || !skipped["a"] || !skipped[""] || skipped["spec"] {
 		t.Errorf("got %v, skipped %v", errs, skipped)
 	}
 }
@@ -208,7 +208,7 @@ func TestValidateUpdate(t *testing.T) {
 	changed := old.DeepCopy()
 	changed.Spec.Scope, changed.Spec.Names.Kind = "Cluster", "Other"
 	var fields []string
-	for _, e := range (&Validator{}).ValidateUpdate(t.Context(), changed, old) {
+	for _, e := range (&Validator{}).Validate(t.Context(), changed, old) {
 		fields = append(fields, e.Field)
 	}
 	if !slices.Equal(fields, []string{"spec.scope", "spec.names.kind"}) {
@@ -239,15 +239,15 @@ func TestUpdateOfInvalid(t *testing.T) {
 	for name, wrong := range wrongs {
 		t.Run(name, func(t *testing.T) {
 			v := &Validator{}
-			if errs := v.ValidateUpdate(t.Context(), widget(t, wrong), widget(t)); len(errs) == 0 {
+			if errs := v.Validate(t.Context(), widget(t, wrong), widget(t)); len(errs) == 0 {
 				t.Error("it came")
 			}
 			changed := widget(t, wrong, func(c CRD) { c.Spec.Names.ShortNames = []string{"w"} })
-			if errs := v.ValidateUpdate(t.Context(), changed, widget(t, wrong)); len(errs) > 0 {
+			if errs := v.Validate(t.Context(), changed, widget(t, wrong)); len(errs) > 0 {
 				t.Errorf("it may not stay: %v", errs)
 			}
 			changed.Spec.Names.ShortNames = []string{"W"}
-			if errs := v.ValidateUpdate(t.Context(), changed, widget(t, wrong)); len(errs) != 1 {
+			if errs := v.Validate(t.Context(), changed, widget(t, wrong)); len(errs) != 1 {
 				t.Errorf("another error came: %v", errs)
 			}
 		})
@@ -277,7 +277,7 @@ func TestRulesOfUnstructured(t *testing.T) {
 	} {
 		for _, old := range []CRD{widget(t, untyped), widget(t, untyped, c.rule)} {
 			var got []string
-			for _, err := range (&Validator{}).ValidateUpdate(t.Context(), widget(t, untyped, c.rule), old) {
+			for _, err := range (&Validator{}).Validate(t.Context(), widget(t, untyped, c.rule), old) {
 				got = append(got, err.Error())
 			}
 			if !slices.Equal(got, c.want) {

@@ -32,9 +32,6 @@ func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSlice,
 			Prepare:                  prepare,
-			Validate: kind.OnCreate(func(s slice) field.ErrorList { return validateSlice(s, nil, ips) },
-				func(s, old slice) field.ErrorList { return validateSlice(s, old.Endpoints, ips) }),
-			Fixed: []string{"addressType"},
 			Warnings: func(_ context.Context, s, _ slice) []string {
 				if s.AddressType == discoveryv1.AddressTypeFQDN {
 					return []string{"spec.addressType: FQDN endpoints are deprecated"}
@@ -44,6 +41,8 @@ func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 				}
 				return nil
 			},
+			Validate: func(_ context.Context, s, old slice) field.ErrorList { return validateSlice(s, old, ips) },
+			Fixed:    []string{"addressType"},
 		},
 		Columns: show.Columns(show.Path("addressType"),
 			show.Cell("Ports", ".ports", portsCell), show.Cell("Endpoints", ".endpoints", endpointsCell)),
@@ -84,11 +83,11 @@ const (
 )
 
 // validateSlice validates a slice, but not the stored endpoints.
-func validateSlice(s slice, stored []discoveryv1.Endpoint, ips check.Addresses) field.ErrorList {
+func validateSlice(s, old slice, ips check.Addresses) field.ErrorList {
 	errs := slicePorts(s.Ports, field.NewPath("ports"))
 	list := field.NewPath("endpoints")
 	switch {
-	case !check.Differs(s.Endpoints, stored):
+	case old != nil && !check.Differs(s.Endpoints, old.Endpoints):
 	case len(s.Endpoints) > maxEndpoints:
 		errs = append(errs, field.TooMany(list, len(s.Endpoints), maxEndpoints))
 	default:

@@ -20,8 +20,7 @@ func evictionRequestKind() kind.Kind[*lifecyclev1alpha1.EvictionRequest] {
 		Namespaced: true,
 		Write: kind.Write[request]{
 			CountsGeneration: true,
-			Validate: kind.OnCreate(func(r request) field.ErrorList { return validateRequest(&r.Spec, nil) },
-				func(r, old request) field.ErrorList { return validateRequest(&r.Spec, &old.Spec) }),
+			Validate:         validateRequest,
 		},
 		Columns: show.Columns(
 			show.Field("Target", "spec.target.pod.name", ".spec.target"),
@@ -53,15 +52,15 @@ func state(conditions []metav1.Condition, observed *int64) string {
 }
 
 // validateRequest validates the spec of a request; old is nil for a new one.
-func validateRequest(s, old *lifecyclev1alpha1.EvictionRequestSpec) field.ErrorList {
-	path := field.NewPath("spec")
+func validateRequest(_ context.Context, r, old *lifecyclev1alpha1.EvictionRequest) field.ErrorList {
+	s, path := &r.Spec, field.NewPath("spec")
 	var errs field.ErrorList
-	if old == nil || check.Differs(s.Target, old.Target) {
+	if old == nil || check.Differs(s.Target, old.Spec.Target) {
 		errs = fixedOr(old != nil, path.Child("target"), func() field.ErrorList {
 			return validateTarget((*lifecyclev1alpha1.EvictionPodReference)(s.Target.Pod), path.Child("target"))
 		})
 	}
-	if old == nil || s.Requester != old.Requester {
+	if old == nil || s.Requester != old.Spec.Requester {
 		errs = append(errs, fixedOr(old != nil, path.Child("requester"), func() field.ErrorList {
 			return validateRequester(s.Requester, path.Child("requester"))
 		})...)

@@ -34,11 +34,8 @@ func networkPolicyKind(a check.Addresses) kind.Kind[*networkingv1.NetworkPolicy]
 			Default:          defaultPolicy,
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			// An empty selector requirement list and none are different specs here.
-			Changed: func(p, old policy) bool { return !reflect.DeepEqual(p.Spec, old.Spec) },
-			Validate: kind.OnCreate(func(p policy) field.ErrorList { return validatePolicy(p, a) },
-				func(p, old policy) field.ErrorList {
-					return validatePolicy(p, check.Addresses{Loose: a.Loose, Known: cidrsOf(old)})
-				}),
+			Changed:  func(p, old policy) bool { return !reflect.DeepEqual(p.Spec, old.Spec) },
+			Validate: func(_ context.Context, p, old policy) field.ErrorList { return validatePolicy(p, old, a) },
 			Warnings: policyWarnings,
 		},
 		Columns: show.Columns(show.Field("Pod-Selector", "spec.podSelector")),
@@ -109,7 +106,10 @@ func policyWarnings(_ context.Context, p, _ *networkingv1.NetworkPolicy) []strin
 	return warnings
 }
 
-func validatePolicy(p *networkingv1.NetworkPolicy, a check.Addresses) field.ErrorList {
+func validatePolicy(p, old *networkingv1.NetworkPolicy, a check.Addresses) field.ErrorList {
+	if old != nil {
+		a.Known = cidrsOf(old)
+	}
 	path := field.NewPath("spec")
 	errs := metavalidation.ValidateLabelSelector(&p.Spec.PodSelector, metavalidation.LabelSelectorValidationOptions{},
 		path.Child("podSelector"))
