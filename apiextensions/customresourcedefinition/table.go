@@ -9,22 +9,17 @@ import (
 
 	"triplane.dev/apiextensions/validation"
 	"triplane.dev/generic/api/kind"
+	"triplane.dev/generic/api/show"
 )
 
 // crdColumns are those of the table of CustomResourceDefinitions.
 func crdColumns() []kind.Column {
-	created := kind.AgeColumn()
+	created := show.Age()
 	created.Name, created.Type = "Created At", "date"
-	return []kind.Column{
-		kind.NameColumn(),
-		{Name: "Scope", Type: "string", Description: "Cluster/Namespaced"},
-		{Name: "Versions", Type: "string", Description: "Served versions"},
-		created,
-		{Name: "Group", Type: "string", Description: "API group", Priority: 1},
-		{Name: "Kind", Type: "string", Description: "CustomResource kind", Priority: 1},
-		{Name: "ShortNames", Type: "string", Description: "Short names", Priority: 1},
-		{Name: "Established", Type: "boolean", Description: "Established status", Priority: 1},
-	}
+	return []kind.Column{show.Name(), show.Text("Scope", "Cluster/Namespaced"), show.Text("Versions", "Served versions"),
+		created, show.Wide(show.Text("Group", "API group")), show.Wide(show.Text("Kind", "CustomResource kind")),
+		show.Wide(show.Text("ShortNames", "Short names")),
+		{Name: "Established", Type: "boolean", Description: "Established status", Priority: 1}}
 }
 
 func crdCells(crd Object, _ func(metav1.Time) string) []any {
