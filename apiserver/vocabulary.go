@@ -11,6 +11,7 @@ import (
 	"triplane.dev/generic/api/informers"
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/api/show"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/serve/apigroups"
 	"triplane.dev/generic/storage/object"
@@ -95,10 +96,10 @@ func Whole[T Object](rules func(T) field.ErrorList) func(ctx context.Context, ob
 }
 
 // NameColumn returns the column of names, usually the first.
-func NameColumn() Column { return kind.NameColumn() }
+func NameColumn() Column { return show.Name() }
 
 // AgeColumn returns the column of ages, usually the last.
-func AgeColumn() Column { return kind.AgeColumn() }
+func AgeColumn() Column { return show.Age() }
 
 // NewInformer returns an informer of a resource. config is Running.ClientConfig, HookContext.LoopbackClientConfig,
 // or Needs.Loopback of an admission plugin. RunWithContext starts it.

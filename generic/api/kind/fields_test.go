@@ -24,7 +24,7 @@ func since(t metav1.Time) string { return "since " + t.UTC().Format(time.Kitchen
 
 func TestColumnsOfFields(t *testing.T) {
 	k := deploymentKind()
-	k.Columns = []Column{NameColumn(), {Field: "spec.replicas"}, {Name: "Paused", Field: "spec.paused"},
+	k.Columns = []Column{{Field: "metadata.name"}, {Field: "spec.replicas"}, {Name: "Paused", Field: "spec.paused"},
 		{Name: "Selector", Field: "spec.selector"}, {Name: "Own"}, {Name: "Text", Field: "spec.strategy.type", Type: "any"},
 		{Name: "Conditions", Field: "status.conditions", Description: "How many."},
 		{Name: "Nodes", Field: "spec.template.spec.nodeSelector"}, {Name: "Created", Field: "metadata.creationTimestamp"}}

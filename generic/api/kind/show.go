@@ -41,20 +41,6 @@ type Column struct {
 	Cell func(obj any, since func(metav1.Time) string) any
 }
 
-// NameColumn is the first column of nearly every table.
-func NameColumn() Column {
-	return Column{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"],
-		Cell: func(obj any, _ func(metav1.Time) string) any { return obj.(metav1.Object).GetName() }}
-}
-
-// AgeColumn is the column of the time since the object was created.
-func AgeColumn() Column {
-	return Column{Name: "Age", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"],
-		Cell: func(obj any, since func(metav1.Time) string) any {
-			return since(obj.(metav1.Object).GetCreationTimestamp())
-		}}
-}
-
 // completeColumns finds the fields that columns show.
 func (k *Kind[T]) completeColumns() error {
 	k.Columns = slices.Clone(k.Columns)

@@ -17,10 +17,18 @@ type Documented interface{ SwaggerDoc() map[string]string }
 func Doc(of Documented, name string) string { return of.SwaggerDoc()[name] }
 
 // Name is the first column of nearly every table.
-func Name() kind.Column { return kind.NameColumn() }
+func Name() kind.Column {
+	return kind.Column{Name: "Name", Type: "string", Format: "name", Description: Doc(metav1.ObjectMeta{}, "name"),
+		Cell: func(obj any, _ func(metav1.Time) string) any { return obj.(metav1.Object).GetName() }}
+}
 
 // Age is the column of the time since the object was created.
-func Age() kind.Column { return kind.AgeColumn() }
+func Age() kind.Column {
+	return kind.Column{Name: "Age", Type: "string", Description: Doc(metav1.ObjectMeta{}, "creationTimestamp"),
+		Cell: func(obj any, since func(metav1.Time) string) any {
+			return since(obj.(metav1.Object).GetCreationTimestamp())
+		}}
+}
 
 // Columns are columns between those of the name and the age. Wide ones follow the age.
 func Columns(own ...kind.Column) []kind.Column {
