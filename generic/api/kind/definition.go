@@ -14,7 +14,7 @@ type definition[T Object] struct {
 
 // Define completes the declaration and opens its Representation. Kinds of one hub and Go type that share Types, those
 // of the chains of a process, share what must not depend on the chain: the first declaration gives the names, the
-// Representation, Show, Select, New, Default, and the fields that others name.
+// Representation, Columns, Show, Select, New, Default, and the fields that others name.
 func (k *Kind[T]) Define(scheme *runtime.Scheme, opts StorageOptions) (*Kind[T], Form[T], error) {
 	typed, ok := k.Representation.(Typed[T])
 	shared := opts.Types != nil && typed.Storage == nil && (ok || k.Representation == nil)
@@ -39,8 +39,9 @@ func (k *Kind[T]) Define(scheme *runtime.Scheme, opts StorageOptions) (*Kind[T],
 // like returns a copy of the declaration, completed as another one of the same kind.
 func (k *Kind[T]) like(other *Kind[T]) *Kind[T] {
 	c := *k
-	c.Names, c.New, c.NewList, c.Representation = other.Names, other.New, other.NewList, other.Representation
-	c.Show, c.Select, c.Write.Default, c.plan = other.Show, other.Select, other.Write.Default, other.plan
+	c.Hub, c.Names, c.New, c.NewList, c.plan = other.Hub, other.Names, other.New, other.NewList, other.plan
+	c.Representation, c.Write.Default = other.Representation, other.Write.Default
+	c.Columns, c.Show, c.Select = other.Columns, other.Show, other.Select
 	planned := func(sub, other *Subresource[T]) *Subresource[T] {
 		c := *sub
 		c.plan = other.plan
