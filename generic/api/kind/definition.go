@@ -1,8 +1,6 @@
 package kind
 
 import (
-	"reflect"
-
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -12,16 +10,15 @@ type definition[T Object] struct {
 	form Form[T]
 }
 
-// Define completes the declaration and opens its Representation. Kinds of one hub and Go type that share Types, those
-// of the chains of a process, share what must not depend on the chain: the first declaration gives the names, the
+// Define completes the declaration and opens its Representation. Kinds of one resource that share Types, those of the
+// chains of a process, share what must not depend on the chain: the first declaration gives the names, the
 // Representation, Columns, Show, Select, New, Default, and the fields that others name.
 func (k *Kind[T]) Define(scheme *runtime.Scheme, opts StorageOptions) (*Kind[T], Form[T], error) {
 	typed, ok := k.Representation.(Typed[T])
-	shared := opts.Types != nil && typed.Storage == nil && (ok || k.Representation == nil)
-	id := [...]any{k.Hub, reflect.TypeFor[T]()}
+	shared := opts.Types != nil && !opts.Resource.Empty() && typed.Storage == nil && (ok || k.Representation == nil)
 	if shared {
-		if known, ok := opts.Types.definitions.Load(id); ok {
-			d := known.(definition[T])
+		known, _ := opts.Types.definitions.Load(opts.Resource)
+		if d, ok := known.(definition[T]); ok {
 			return k.like(d.kind), d.form, nil
 		}
 	}
@@ -31,7 +28,7 @@ func (k *Kind[T]) Define(scheme *runtime.Scheme, opts StorageOptions) (*Kind[T],
 	}
 	form, err := c.Open(scheme, opts)
 	if err == nil && shared {
-		opts.Types.definitions.Store(id, definition[T]{c, form})
+		opts.Types.definitions.Store(opts.Resource, definition[T]{c, form})
 	}
 	return c, form, err
 }

@@ -28,6 +28,8 @@ type StorageOptions struct {
 	Form wire.StoredForm
 	// Types is what is known of Go types. All kinds share it; nil makes one for each kind.
 	Types *Types
+	// Resource is the resource of the kind; empty for one that shares no definition with those of other chains.
+	Resource schema.GroupResource
 	// StorageVersion, where set, returns in which of a typed kind's versions, the hub first, objects are stored. The
 	// empty kind leaves that to the declaration.
 	StorageVersion func(versions []schema.GroupVersionKind) schema.GroupVersionKind

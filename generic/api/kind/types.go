@@ -14,7 +14,7 @@ import (
 // for concurrent use.
 type Types struct {
 	json        *protojson.Types
-	definitions sync.Map // of each hub and Go type
+	definitions sync.Map // by resource
 
 	mu       sync.Mutex
 	empties  map[reflect.Type]*object.Empties

@@ -78,6 +78,7 @@ func (o *RESTOptions) GetRESTOptions(resource schema.GroupResource) (registry.RE
 		store = o.stores.Default
 	}
 	opts, config := o.common, cache.Config{}
+	opts.Resource = resource
 	o.overrides[resource].apply(&opts)
 	opts.Backend = store.Backend
 	if m := o.stores.Metrics; m != nil {
