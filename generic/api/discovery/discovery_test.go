@@ -157,7 +157,7 @@ func TestNegotiation(t *testing.T) {
 		{yaml + params, 200, yaml + params},
 		{aggregatedV2 + ",application/json", 200, aggregatedV2},
 		{"application/json," + aggregatedV2, 200, aggregatedV2},
-		{"application/json," + aggregatedV2 + ";q=0.5", 200, "application/json"},
+		{"application/json," + aggregatedV2 + ";q=0.5", 200, aggregatedV2},
 		{"application/json;q=0.5," + aggregatedV2, 200, aggregatedV2},
 		{strings.Replace(aggregatedV2, "v=v2", "v=v2beta1", 1), 406, "application/json"},
 		{strings.Replace(aggregatedV2, "v=v2", "v=v2beta1", 1) + ",application/json", 200, "application/json"},

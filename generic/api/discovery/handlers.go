@@ -165,29 +165,21 @@ func (g *Groups) write(w http.ResponseWriter, r *http.Request, body []byte, mt w
 	w.Write(body)
 }
 
-// wantsAggregated reports whether the aggregated form is what the client likes
-// best of what the server has, and how it is to be encoded. Liked as much as the
-// plain form, it is chosen: it says more.
+// wantsAggregated reports whether the client accepts the aggregated form, and how it is to be encoded. The plain form
+// is chosen only without it, whatever their qualities, as kube-apiserver does.
 func (g *Groups) wantsAggregated(r *http.Request) (wire.MediaType, bool) {
 	header := r.Header.Get("Accept")
 	if !strings.Contains(header, "APIGroupDiscoveryList") {
 		return 0, false
 	}
-	plain := -1.0
 	for _, c := range goautoneg.ParseAccept(header) {
 		mt, ok := g.mediaType(c)
 		if !ok {
 			continue
 		}
-		if c.Q < plain {
-			return 0, false
-		}
 		as, g, v := c.Params["as"], c.Params["g"], c.Params["v"]
 		if as == "APIGroupDiscoveryList" && g == apidiscoveryv2.GroupName && v == "v2" {
 			return mt, true
-		}
-		if as == "" && g == "" && v == "" {
-			plain = max(plain, c.Q)
 		}
 	}
 	return 0, false
