@@ -125,16 +125,14 @@ func ShowScale(obj metav1.Object, part *Scale) *autoscalingv1.Scale {
 	}
 }
 
-// ValidateScale validates what a client makes of the scale of an object.
-func (k *Kind[T]) ValidateScale(rules MetadataRules, scale *autoscalingv1.Scale) field.ErrorList {
-	errs := apivalidation.ValidateObjectMetaAccessor(scale, k.Namespaced, apivalidation.NameIsDNSSubdomain,
-		metadataPath)
-	errs = append(errs, rules.validateFinalizers(scale)...)
+// ValidateScale validates what a client makes of the scale of an object. The metadata but the name, the UID and the
+// version is not written, and may be anything.
+func ValidateScale(scale *autoscalingv1.Scale) field.ErrorList {
 	if scale.Spec.Replicas < 0 {
-		errs = append(errs, field.Invalid(field.NewPath("spec", "replicas"), scale.Spec.Replicas,
-			apivalidation.IsNegativeErrorMsg))
+		return field.ErrorList{field.Invalid(field.NewPath("spec", "replicas"), scale.Spec.Replicas,
+			apivalidation.IsNegativeErrorMsg)}
 	}
-	return errs
+	return nil
 }
 
 // NewScaleCodec returns the codec of autoscaling/v1 Scale.

@@ -31,11 +31,11 @@ func (s *Store[T]) Delete(ctx context.Context, r rest.DeleteRequest) (runtime.Ob
 	if opts == nil {
 		opts = metav1.NewDeleteOptions(0)
 	}
-	s.warnOfDeletion(ctx, opts)
 	d := &deletion[T]{store: s, name: r.Name, key: key, validate: r.Validate, given: opts, dryRun: isDryRun(opts.DryRun)}
 	if ptr.Deref(opts.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
 		return d.removeUnread(ctx)
 	}
+	s.warnOfDeletion(ctx, opts)
 	from, err := s.peek(ctx, key)
 	if err != nil {
 		return nil, false, err

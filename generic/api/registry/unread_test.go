@@ -87,7 +87,12 @@ func TestManyUnreadable(t *testing.T) {
 // Whoever asks for it can delete what cannot be read, and only that without regard to
 // finalizers.
 func TestDeleteUnread(t *testing.T) {
-	s, m := newStore(t, configMapKind())
+	k := configMapKind()
+	k.Delete.Warnings = func(*metav1.DeleteOptions) []string {
+		t.Error("it warns as of a deletion with finalizers and dependents")
+		return nil
+	}
+	s, m := newStore(t, k)
 	if _, err := m.Create(t.Context(), lost, []byte("x"), 0); err != nil {
 		t.Fatal(err)
 	}
