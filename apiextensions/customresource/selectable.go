@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
 	structural "triplane.dev/apiextensions/schema"
@@ -101,7 +102,7 @@ func fieldText(v any) string {
 }
 
 // fieldLabel validates the labels of field selectors in the version.
-func (v *Version) fieldLabel(label, value string) (string, string, error) {
+func (v *Version) fieldLabel(_ schema.GroupVersion, label, value string) (string, string, error) {
 	if label == "metadata.name" || label == "metadata.namespace" {
 		return label, value, nil
 	}

@@ -86,27 +86,33 @@ func validateValidRange(r *resourcev1.CapacityRequestPolicyRange, standard, tota
 		return field.ErrorList{field.Required(lowest, "required when validRange is defined")}
 	}
 	errs := notAbove(r.Min, total, "min is larger than capacity value", lowest)
-	errs = append(errs, notNegative(r.Min, lowest)...)
-	errs = append(errs, notNegative(standard, path.Child("default"))...)
 	if standard.Cmp(*r.Min) < 0 {
 		errs = append(errs, field.Invalid(path.Child("default"), standard.String(),
 			"default is less than min: "+r.Min.String()))
 	}
 	if r.Max != nil {
 		largest := path.Child("max")
-		errs = append(errs, notNegative(r.Max, largest)...)
 		errs = append(errs, notAbove(r.Max, total, "max is larger than capacity value", largest)...)
 		errs = append(errs, notAbove(r.Min, r.Max, "min is larger than max", largest)...)
 		errs = append(errs, notAbove(standard, r.Max, "default is more than max", path.Child("default"))...)
 	}
-	if r.Step != nil && len(errs) == 0 {
+	if r.Step == nil {
+		return errs
+	}
+	if r.Step.Sign() <= 0 {
+		return append(errs, field.Invalid(path.Child("step"), r.Step.String(), "must be greater than zero"))
+	}
+	errs = append(errs, notNegative(standard, path.Child("default"))...)
+	errs = append(errs, notNegative(r.Min, lowest)...)
+	errs = append(errs, notNegative(r.Max, path.Child("max"))...)
+	if len(errs) == 0 {
 		errs = append(errs, validateStep(r, standard, total, path.Child("step"))...)
 	}
 	return errs
 }
 
 func notNegative(value *resource.Quantity, path *field.Path) field.ErrorList {
-	if value.Sign() >= 0 {
+	if value == nil || value.Sign() >= 0 {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, value.String(), "must be greater than or equal to 0")}
@@ -123,9 +129,6 @@ func notAbove(value, limit *resource.Quantity, what string, path *field.Path) fi
 // from the smallest in whole steps.
 func validateStep(r *resourcev1.CapacityRequestPolicyRange, standard, total *resource.Quantity,
 	path *field.Path) field.ErrorList {
-	if r.Step.Sign() <= 0 {
-		return field.ErrorList{field.Invalid(path, r.Step.String(), "must be greater than zero")}
-	}
 	var errs field.ErrorList
 	next := r.Min.DeepCopy()
 	next.Add(*r.Step)

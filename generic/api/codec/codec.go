@@ -2,8 +2,12 @@ package codec
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"path"
 	"reflect"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -176,7 +180,27 @@ func (c *typed) decodeLong(body []byte, mt wire.MediaType,
 			err = wire.CheckDepth(text)
 		}
 	}
-	return obj, kind, nil, err
+	return obj, kind, nil, c.inVersion(err)
+}
+
+// inVersion returns the error of a value of the wrong type as that of the codec's version: versions with the same
+// fields share the Go type of one of them.
+func (c *typed) inVersion(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	wanted := wrong.Type
+	for wanted.Name() == "" && (wanted.Kind() == reflect.Slice || wanted.Kind() == reflect.Map) {
+		wanted = wanted.Elem()
+	}
+	shared := reflect.TypeOf(c.New()).Elem()
+	if wanted.PkgPath() != shared.PkgPath() {
+		return err
+	}
+	name := wrong.Type.String()
+	own := strings.Replace(name, path.Base(shared.PkgPath())+".", c.kind.Version+".", 1)
+	return errors.New(strings.TrimSuffix(err.Error(), name) + own)
 }
 
 // checkOwners refuses sets of fields that are nested too deep, which protobuf brings as they are.

@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
@@ -243,6 +245,27 @@ func TestHasQuantities(t *testing.T) {
 	}{{&corev1.Pod{}, true}, {&corev1.PersistentVolumeClaimList{}, true}, {&corev1.ConfigMap{}, false}, {&corev1.Service{}, false}} {
 		if got := hasQuantities(reflect.TypeOf(tt.of)); got != tt.want {
 			t.Errorf("%T: %v", tt.of, got)
+		}
+	}
+}
+
+// Versions with the same fields share a Go type: errors of wrong types name the version of the body.
+func TestDecodeNamesTheVersion(t *testing.T) {
+	kind := discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice")
+	kind.Version = "v1beta9"
+	codec, err := New(clientscheme.Scheme, kind, Options{New: func() runtime.Object { return &discoveryv1.EndpointSlice{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, want := range map[string]string{
+		`{"endpoints":[1]}`:              "json: cannot unmarshal number into Go struct field EndpointSlice.endpoints of type v1beta9.Endpoint",
+		`{"endpoints":1}`:                "json: cannot unmarshal number into Go struct field EndpointSlice.endpoints of type []v1beta9.Endpoint",
+		`{"metadata":1}`:                 "json: cannot unmarshal number into Go struct field EndpointSlice.metadata of type v1.ObjectMeta",
+		`{"addressType":1}`:              "json: cannot unmarshal number into Go struct field EndpointSlice.addressType of type v1beta9.AddressType",
+		`{"endpoints":[{"hostname":1}]}`: "json: cannot unmarshal number into Go struct field Endpoint.endpoints.hostname of type string",
+	} {
+		if _, _, _, err := codec.Decode([]byte(body), wire.JSON, true); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", body, err, want)
 		}
 	}
 }

@@ -71,7 +71,9 @@ func (s *RequestScope) listOptions(req *http.Request, name string) (*internalver
 		return nil, options.Invalid("ListOptions", errs)
 	}
 	if opts.FieldSelector != nil && s.Storage.FieldLabel != nil {
-		selector, err := opts.FieldSelector.Transform(s.Storage.FieldLabel)
+		selector, err := opts.FieldSelector.Transform(func(label, value string) (string, string, error) {
+			return s.Storage.FieldLabel(s.Kind.GroupVersion(), label, value)
+		})
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}

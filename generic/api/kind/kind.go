@@ -142,7 +142,8 @@ type Select[T Object] struct {
 	Labels map[string]string
 	// AnyNamespace says that selectors may not name metadata.namespace, though the kind has namespaces.
 	AnyNamespace bool
-	// Unknown is how other labels are refused, with %q for the label; "" is how most kinds do it.
+	// Unknown is how other labels are refused, with %q for the label; "" is how most kinds do it. The group and
+	// version of the hub in it stand for those of the request.
 	Unknown string
 	// Index is a selectable field that many single-valued watches use
 	// (spec.nodeName of pods): the cache wakes only the watchers it concerns.
@@ -157,6 +158,8 @@ type SelectableField[T Object] struct {
 	// Reads are the fields that Get looks at, as names in JSON joined with dots; nil
 	// means Path. Get may see an object that has no others.
 	Reads []string
+	// OfHub says that only selectors of the hub version may name the field.
+	OfHub bool
 }
 
 // Fields are selectable fields with the values of the fields of the same paths.

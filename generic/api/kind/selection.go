@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/wire"
 )
@@ -75,7 +77,7 @@ func mapEntries(message []byte, number uint64, count, size int) (storage.Set, bo
 
 // FieldLabel is rest.Resource.FieldLabel. Its errors are in the words of the kinds
 // that declare selectable fields, or of those that declare none.
-func (k *Kind[T]) FieldLabel(label, value string) (string, string, error) {
+func (k *Kind[T]) FieldLabel(version schema.GroupVersion, label, value string) (string, string, error) {
 	if k.Select.Labels != nil {
 		if path, ok := k.Select.Labels[label]; ok {
 			return path, value, nil
@@ -89,22 +91,23 @@ func (k *Kind[T]) FieldLabel(label, value string) (string, string, error) {
 		return label, value, nil
 	}
 	for i := range k.Select.Fields {
-		if k.Select.Fields[i].Path == label {
+		if f := &k.Select.Fields[i]; f.Path == label && (!f.OfHub || version == k.Hub.GroupVersion()) {
 			return label, value, nil
 		}
 	}
 	if k.Select.Unknown != "" {
-		return "", "", fmt.Errorf(k.Select.Unknown, label)
+		unknown := strings.Replace(k.Select.Unknown, k.Hub.GroupVersion().String(), version.String(), 1)
+		return "", "", fmt.Errorf(unknown, label)
 	}
 	if own {
 		return "", "", fmt.Errorf("field label not supported: %s", label)
 	}
-	return ConvertMetadataLabel(label, value)
+	return ConvertMetadataLabel(version, label, value)
 }
 
 // ConvertMetadataLabel is the rest.Resource.FieldLabel of resources whose selectors may name
 // nothing but the name and the namespace.
-func ConvertMetadataLabel(label, value string) (string, string, error) {
+func ConvertMetadataLabel(_ schema.GroupVersion, label, value string) (string, string, error) {
 	if label == "metadata.name" || label == "metadata.namespace" {
 		return label, value, nil
 	}

@@ -252,7 +252,9 @@ func TestFieldSelectors(t *testing.T) {
 
 func selecting[T kind.Object](s *Store[T]) func(string) (string, error) {
 	return func(selector string) (string, error) {
-		converted, err := fields.ParseSelectorOrDie(selector).Transform(s.kind.FieldLabel)
+		converted, err := fields.ParseSelectorOrDie(selector).Transform(func(label, value string) (string, string, error) {
+			return s.kind.FieldLabel(s.kind.Hub.GroupVersion(), label, value)
+		})
 		if err != nil {
 			return "", err
 		}

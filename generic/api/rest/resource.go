@@ -48,7 +48,7 @@ type Resource struct {
 	ResetFields ResetFields
 	// FieldLabel validates a label of field selectors in the served version, and translates it to
 	// the hub version, which List, Watch and DeleteCollection get. Nil allows any.
-	FieldLabel func(label, value string) (hubLabel, hubValue string, err error)
+	FieldLabel func(version schema.GroupVersion, label, value string) (hubLabel, hubValue string, err error)
 	// ReturnsDeleted reports whether Delete in a version responds with the object rather than a Status once it is
 	// gone. Nil means that none does.
 	ReturnsDeleted func(version string) bool
