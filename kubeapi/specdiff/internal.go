@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"reflect"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/diff"
 )
 
@@ -75,14 +74,6 @@ func writeStruct(b *bytes.Buffer, v reflect.Value) error {
 }
 
 func writeFields(b *bytes.Buffer, v reflect.Value, first *bool) error {
-	if names, ok := internalOrder[v.Type()]; ok {
-		for _, name := range names {
-			if err := writeField(b, name, v.FieldByName(name), v, first); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		if !f.IsExported() {
@@ -94,7 +85,7 @@ func writeFields(b *bytes.Buffer, v reflect.Value, first *bool) error {
 			}
 			continue
 		}
-		if err := writeField(b, f.Name, v.Field(i), v, first); err != nil {
+		if err := writeField(b, f.Name, v.Field(i), first); err != nil {
 			return err
 		}
 	}
@@ -117,38 +108,10 @@ func writeEmbedded(b *bytes.Buffer, v reflect.Value, first *bool) error {
 	return nil
 }
 
-func writeField(b *bytes.Buffer, name string, v, owner reflect.Value, first *bool) error {
+func writeField(b *bytes.Buffer, name string, v reflect.Value, first *bool) error {
 	separate(b, first)
 	b.WriteString(`"` + name + `":`)
-	if spec, ok := owner.Interface().(corev1.PodSpec); ok && name == "SecurityContext" && spec.SecurityContext != nil {
-		return writePodSecurity(b, &spec)
-	}
 	return writeValue(b, v)
-}
-
-// writePodSecurity writes the security context of a pod with what internally
-// belongs to it: the use of the host's namespaces.
-func writePodSecurity(b *bytes.Buffer, s *corev1.PodSpec) error {
-	b.WriteByte('{')
-	first := true
-	for _, f := range []struct {
-		name  string
-		value any
-	}{
-		{"HostNetwork", s.HostNetwork}, {"HostPID", s.HostPID}, {"HostIPC", s.HostIPC},
-		{"ShareProcessNamespace", s.ShareProcessNamespace}, {"HostUsers", s.HostUsers},
-	} {
-		separate(b, &first)
-		b.WriteString(`"` + f.name + `":`)
-		if err := writeValue(b, reflect.ValueOf(f.value)); err != nil {
-			return err
-		}
-	}
-	if err := writeFields(b, reflect.ValueOf(*s.SecurityContext), &first); err != nil {
-		return err
-	}
-	b.WriteByte('}')
-	return nil
 }
 
 func separate(b *bytes.Buffer, first *bool) {

@@ -19,8 +19,8 @@ func TestInternalForm(t *testing.T) {
 		{"embedded", corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "n"}, Key: "k"}, []string{`{"Name":"n","Key":"k","Optional":null}`}},
 		{"metadata among the fields", corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}}, []string{`{"labels":{"a":"b"},"Spec":{"Volumes":null,`}},
 		{"no metadata", corev1.PodTemplateSpec{}, []string{`{"Spec":{`}},
-		{"internal order", corev1.PodSpec{HostNetwork: true, NodeName: "n", SecurityContext: &corev1.PodSecurityContext{}},
-			[]string{`"NodeName":"n","SecurityContext":{"HostNetwork":true,"HostPID":false,"HostIPC":false,"ShareProcessNamespace":null,"HostUsers":null,"SELinuxOptions":null,`, `"SchedulingGroup":null}`}},
+		{"order", corev1.PodSpec{HostNetwork: true, NodeName: "n", SecurityContext: &corev1.PodSecurityContext{}},
+			[]string{`"NodeName":"n","HostNetwork":true,"HostPID":false,"HostIPC":false,"ShareProcessNamespace":null,"SecurityContext":{"SELinuxOptions":null,`}},
 		{"none", corev1.PodSpec{}, []string{`"SecurityContext":null`}},
 	} {
 		raw, err := json.Marshal(internal{c.value})

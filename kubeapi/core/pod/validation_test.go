@@ -107,7 +107,7 @@ func TestForbiddenChangesAreShownAsDiff(t *testing.T) {
 	if len(errs) != 1 {
 		t.Fatal(errs)
 	}
-	for _, want := range []string{"+  \"HostNetwork\": true,\n   \"HostPID\": false,", " \"ImagePullSecrets\": null,\n- \"Hostname\": \"\",\n+ \"Hostname\": \"h\","} {
+	for _, want := range []string{"+ \"HostNetwork\": true,\n  \"HostPID\": false,", " \"ImagePullSecrets\": null,\n- \"Hostname\": \"\",\n+ \"Hostname\": \"h\","} {
 		if !strings.Contains(errs[0].Detail, want) {
 			t.Errorf("no %q in\n%s", want, errs[0].Detail)
 		}
