@@ -19,10 +19,10 @@ import (
 // rejects pods and claims that violate the LimitRanges.
 //
 // Options: none. Metrics: none. Order: before plugins that depend on requests and limits; quota comes last.
-type limitRanger struct{ stores *group.Stores }
+type limitRanger struct{ *Dependencies }
 
 func newLimitRanger(d *Dependencies) admission.Interface {
-	return &limitRanger{stores: d.Stores}
+	return &limitRanger{d}
 }
 
 // Handles implements admission.Interface.
@@ -31,7 +31,7 @@ func (*limitRanger) Handles(op admission.Operation) bool {
 }
 
 func (l *limitRanger) ranges(ctx context.Context, a *admission.Attributes) ([]*corev1.LimitRange, error) {
-	return group.LimitRanges(l.stores).ListCached(ctx, a.Namespace)
+	return group.LimitRanges(l.Stores).ListCached(ctx, a.Namespace)
 }
 
 // concerns reports whether LimitRanges apply to an operation: new and resized pods, and all claims.
@@ -75,8 +75,8 @@ func (l *limitRanger) Admit(ctx context.Context, a *admission.Attributes) error 
 			p.Annotations["kubernetes.io/limit-ranger"] = "LimitRanger plugin set: " + strings.Join(notes, "; ")
 		}
 	}
-	// Pod-level requests depend on those of the containers.
-	podspec.DefaultPodLevelResources(&p.Spec)
+	// Pod-level resources depend on those of the containers.
+	podspec.DefaultPodLevelResources(&p.Spec, l.enabled("PodLevelResourcesFixDefaulting"))
 	return nil
 }
 

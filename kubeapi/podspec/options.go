@@ -18,9 +18,8 @@ type Options struct {
 	// ComparedTolerations permits tolerations with Gt and Lt
 	// (TaintTolerationComparisonOperators).
 	ComparedTolerations bool
-	// PodLevelResize lets the resources of a pod as a whole be resized
-	// (InPlacePodLevelResourcesVerticalScaling).
-	PodLevelResize bool
+	// PodLevel is what holds for the resources of a pod as a whole.
+	PodLevel PodLevel
 	// FixedInitContainers forbids to resize init containers that are no sidecars
 	// (InPlacePodVerticalScalingInitContainers is off).
 	FixedInitContainers bool
@@ -38,9 +37,6 @@ type Options struct {
 	// (MutablePodResourcesForSuspendedJobs and
 	// MutableSchedulingDirectivesForSuspendedJobs are off).
 	FixedResources, FixedPlacement bool
-	// EarlyPodResources completes a pod's own resources as a default, which belongs to the client
-	// (PodLevelResourcesFixDefaulting is off).
-	EarlyPodResources bool
 	// SELinuxMounts permits the change policy MountOption (SELinuxMount).
 	SELinuxMounts bool
 	// EmptyImages accepts image volumes without a reference.
@@ -52,19 +48,31 @@ type Options struct {
 	Addresses check.Addresses
 }
 
+// PodLevel is what holds for the resources of a pod as a whole.
+type PodLevel struct {
+	// Resize lets them be resized (InPlacePodLevelResourcesVerticalScaling).
+	Resize bool
+	// Early completes them as a default, which belongs to the client, and from limits alone
+	// (PodLevelResourcesFixDefaulting is off).
+	Early bool
+	// Empty lets them decide the pod's quality of service even if they are empty
+	// (PodLevelResourcesFixKubeletQOSClass is off).
+	Empty bool
+}
+
 // OptionsOf returns the settings that the groups of a server are built with.
 func OptionsOf(d *group.Deps) Options {
 	return Options{
 		AllowPrivileged:     d.AllowPrivileged,
 		ComparedTolerations: d.Gate("TaintTolerationComparisonOperators"),
-		PodLevelResize:      d.Gate("InPlacePodLevelResourcesVerticalScaling"),
 		HostNetworkUsers:    d.Gate("UserNamespacesHostNetworkSupport"),
 		FixedResources:      !d.Gate("MutablePodResourcesForSuspendedJobs"),
 		Addresses:           d.Addresses(),
 		FixedPlacement:      !d.Gate("MutableSchedulingDirectivesForSuspendedJobs"),
 
-		EarlyPodResources: !d.Gate("PodLevelResourcesFixDefaulting"),
-		SELinuxMounts:     d.Gate("SELinuxMount"),
+		PodLevel: PodLevel{Resize: d.Gate("InPlacePodLevelResourcesVerticalScaling"),
+			Early: !d.Gate("PodLevelResourcesFixDefaulting"), Empty: !d.Gate("PodLevelResourcesFixKubeletQOSClass")},
+		SELinuxMounts: d.Gate("SELinuxMount"),
 
 		FixedInitContainers:    !d.Gate("InPlacePodVerticalScalingInitContainers"),
 		OneContainerRestarts:   !d.Gate("RestartAllContainersOnContainerExits"),

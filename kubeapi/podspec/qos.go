@@ -5,10 +5,21 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
+// QOSClass is the quality of service that a pod's CPU and memory ask for, by the features that are on.
+func (o Options) QOSClass(s *corev1.PodSpec) corev1.PodQOSClass {
+	if s.Resources != nil && Empty(s.Resources) && o.PodLevel.Empty {
+		return corev1.PodQOSBestEffort
+	}
+	return QOSClass(s)
+}
+
+// Empty reports whether nothing is requested or limited.
+func Empty(r *corev1.ResourceRequirements) bool { return len(r.Requests) == 0 && len(r.Limits) == 0 }
+
 // QOSClass is the quality of service that a pod's CPU and memory ask for.
 func QOSClass(s *corev1.PodSpec) corev1.PodQOSClass {
 	var requests, limits compute
-	if r := s.Resources; r != nil {
+	if r := s.Resources; r != nil && !Empty(r) {
 		requests.add(r.Requests)
 		return classOf(&requests, &limits, limits.add(r.Limits))
 	}

@@ -2,6 +2,7 @@ package podspec
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,28 +33,65 @@ func requestsFromLimits(cs []corev1.Container) {
 	}
 }
 
-// DefaultPodLevelResources completes the pod's own resources, where it has some,
-// from its containers' and from its limits.
-func DefaultPodLevelResources(s *corev1.PodSpec) {
+// DefaultPodLevelResources completes the pod's own resources, where it has some, from its containers' and from its
+// limits. Without all, CPU and memory get no limits, and requests only where something is limited
+// (PodLevelResourcesFixDefaulting is off).
+func DefaultPodLevelResources(s *corev1.PodSpec, all bool) {
 	r := s.Resources
 	if r == nil || len(r.Limits) == 0 && len(r.Requests) == 0 {
 		return
 	}
-	for k, v := range Sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }) {
-		_, limited := r.Limits[k]
-		if _, requested := r.Requests[k]; HugePages(k) && !limited && !requested {
-			if r.Limits == nil {
-				r.Limits = corev1.ResourceList{}
-			}
-			r.Limits[k] = v
-		}
-	}
-	if len(r.Limits) == 0 {
-		return
+	if r.Limits == nil {
+		r.Limits = corev1.ResourceList{}
 	}
 	if r.Requests == nil {
 		r.Requests = corev1.ResourceList{}
 	}
+	limitPod(s, all)
+	if all || len(r.Limits) > 0 {
+		requestForPod(s)
+	}
+	if len(r.Limits) == 0 {
+		r.Limits = nil
+	}
+	if len(r.Requests) == 0 {
+		r.Requests = nil
+	}
+}
+
+// limitPod limits the pod to what its containers are limited to together: huge pages, and with all CPU and memory if
+// each container has a limit. A higher request of the pod raises it.
+func limitPod(s *corev1.PodSpec, all bool) {
+	r := s.Resources
+	for k, v := range Sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }) {
+		if _, limited := r.Limits[k]; limited {
+			continue
+		}
+		requested, ok := r.Requests[k]
+		switch {
+		case HugePages(k) && !ok:
+			r.Limits[k] = v
+		case all && !HugePages(k) && PodLevelResource(k) && limitsAll(s, k):
+			if v.Cmp(requested) < 0 {
+				v = requested.DeepCopy()
+			}
+			r.Limits[k] = v
+		}
+	}
+}
+
+// limitsAll reports whether each container has a limit of a resource.
+func limitsAll(s *corev1.PodSpec, k corev1.ResourceName) bool {
+	unlimited := func(c corev1.Container) bool {
+		_, ok := c.Resources.Limits[k]
+		return !ok
+	}
+	return !slices.ContainsFunc(s.Containers, unlimited) && !slices.ContainsFunc(s.InitContainers, unlimited)
+}
+
+// requestForPod requests what the containers request together, and else what is limited.
+func requestForPod(s *corev1.PodSpec) {
+	r := s.Resources
 	requests := Sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })
 	// those are as limited
 	maps.DeleteFunc(requests, func(k corev1.ResourceName, _ resource.Quantity) bool { return HugePages(k) })

@@ -22,8 +22,8 @@ func Kind(o podspec.Options) kind.Kind[pod] {
 			AllowUnconditionalUpdate: true, CountsGeneration: true,
 			Default: func(p pod) {
 				podspec.DefaultPod(p)
-				if o.EarlyPodResources {
-					podspec.DefaultPodLevelResources(&p.Spec)
+				if o.PodLevel.Early {
+					podspec.DefaultPodLevelResources(&p.Spec, false)
 				}
 				firstIP(&p.Status)
 				podspec.RoundStatusResources(&p.Status)
@@ -49,6 +49,8 @@ func selectableFields() []kind.SelectableField[pod] {
 	fields := kind.Fields[pod]("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
 		"spec.hostNetwork", "status.phase", "status.nominatedNodeName")
 	return append(fields,
+		// A name of spec.nodeName from an early version.
+		kind.SelectableField[pod]{Path: "spec.host", Reads: []string{"spec.nodeName"}},
 		kind.SelectableField[pod]{Path: "status.podIP", Reads: []string{"status.podIP", "status.podIPs"},
 			Get: selectedIP},
 		// Selectors may name podIPs, which has no value in them.

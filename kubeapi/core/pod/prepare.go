@@ -19,13 +19,13 @@ import (
 func prepare(ctx context.Context, o podspec.Options, p, old pod) {
 	shortestForNegative(p)
 	if old != nil {
-		if p.Spec.Resources == nil {
+		if p.Spec.Resources == nil && !o.PodLevel.Early {
 			p.Spec.Resources = old.Spec.Resources.DeepCopy()
 		}
 		return
 	}
-	podspec.DefaultPodLevelResources(&p.Spec)
-	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
+	podspec.DefaultPodLevelResources(&p.Spec, !o.PodLevel.Early)
+	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: o.QOSClass(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,9 +24,10 @@ func resize(o podspec.Options) *kind.Subresource[pod] {
 			resetTo(p, old)
 			takeResources(p.Spec.Containers, now.Containers)
 			takeResources(p.Spec.InitContainers, now.InitContainers)
-			if o.PodLevelResize {
+			if o.PodLevel.Resize && (now.Resources != nil || o.PodLevel.Early) {
 				p.Spec.Resources = now.Resources
 			}
+			podspec.DefaultPodLevelResources(&p.Spec, !o.PodLevel.Early)
 		},
 		Validate:         func(_ context.Context, p, old pod) field.ErrorList { return validateResize(o, p, old) },
 		CountsGeneration: true,
@@ -55,7 +57,7 @@ func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
 	}
 	errs := validate(o, p)
-	if was := podspec.QOSClass(&old.Spec); was != podspec.QOSClass(&p.Spec) {
+	if was := o.QOSClass(&old.Spec); was != o.QOSClass(&p.Spec) {
 		errs = append(errs, field.Invalid(spec, was, "Pod QOS Class may not change as a result of resizing"))
 	}
 	if len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers) {
@@ -71,7 +73,7 @@ func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 		errs = append(errs, fixedInitContainers(p.Spec.InitContainers, old.Spec.InitContainers, spec)...)
 	}
 	if !onlyComputeDiffers(p.Spec.Containers, old.Spec.Containers) || !onlyComputeDiffers(p.Spec.InitContainers,
-		old.Spec.InitContainers) {
+		old.Spec.InitContainers) || emptied(p.Spec.Resources, old.Spec.Resources) {
 		errs = append(errs, field.Forbidden(spec, "only cpu and memory resources are mutable"))
 	}
 	return errs
@@ -91,7 +93,7 @@ func fixedInitContainers(now, before []corev1.Container, spec *field.Path) field
 // validatePodLevelResize validates a change of the resources of the pod as a whole.
 func validatePodLevelResize(now, before *corev1.ResourceRequirements, spec *field.Path) field.ErrorList {
 	switch {
-	case now == nil && before == nil:
+	case now == nil && before == nil, emptied(now, before):
 		return nil
 	case now == nil:
 		return field.ErrorList{field.Forbidden(spec.Child("resources"), "pod-level resources cannot be removed")}
@@ -103,6 +105,11 @@ func validatePodLevelResize(now, before *corev1.ResourceRequirements, spec *fiel
 		errs = append(errs, field.Forbidden(spec, "only cpu and memory resources are mutable at pod-level"))
 	}
 	return errs
+}
+
+// emptied reports whether one has no resources and the other empty ones.
+func emptied(now, before *corev1.ResourceRequirements) bool {
+	return (now == nil) != (before == nil) && podspec.Empty(cmp.Or(now, before))
 }
 
 // mirrorPod reports whether a pod only shows what a kubelet runs by itself.

@@ -20,17 +20,17 @@ var (
 		"metadata.uid")
 	EnvFields = sets.New("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
 		"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
-	// labelledFields are the fields of a pod that have a label which selects and
-	// refers to them; a reference supports some of them. spec.host is a name of
-	// spec.nodeName from an early version.
+	// labelledFields are the fields of a pod that a reference can name; it supports some of them.
 	labelledFields = sets.New("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace",
 		"metadata.uid",
-		"spec.nodeName", "spec.host", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
-		"spec.hostNetwork",
-		"status.phase", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs", "status.nominatedNodeName")
+		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase",
+		"status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
 	resourceFields = sets.New("limits.cpu", "limits.ephemeral-storage", "limits.memory",
 		"requests.cpu", "requests.ephemeral-storage", "requests.memory")
 )
+
+// formerNodeName is a name of spec.nodeName from an early version.
+const formerNodeName = "spec.host"
 
 // FieldRef validates which field of the pod a reference means, and whether it is
 // supported where the reference stands.
@@ -44,6 +44,10 @@ func FieldRef(r *corev1.ObjectFieldSelector, path *field.Path, supported sets.Se
 		return field.ErrorList{field.Required(at, "")}
 	}
 	base, key, ok := subscript(r.FieldPath)
+	name := r.FieldPath
+	if name == formerNodeName {
+		name = "spec.nodeName"
+	}
 	switch {
 	case r.APIVersion != "v1":
 		v.Add(field.Invalid(at, r.FieldPath, "error converting fieldPath: unsupported pod version: "+r.APIVersion))
@@ -54,10 +58,10 @@ func FieldRef(r *corev1.ObjectFieldSelector, path *field.Path, supported sets.Se
 	case ok:
 		v.Add(field.Invalid(at, r.FieldPath, "error converting fieldPath: field label does not support subscript: "+
 			r.FieldPath))
-	case !labelledFields.Has(r.FieldPath):
+	case !labelledFields.Has(name):
 		v.Add(field.Invalid(at, r.FieldPath, "error converting fieldPath: field label not supported: "+r.FieldPath))
-	case !supported.Has(r.FieldPath):
-		v.Add(field.NotSupported(at, r.FieldPath, sets.List(supported)))
+	case !supported.Has(name):
+		v.Add(field.NotSupported(at, name, sets.List(supported)))
 	}
 	return v.Errors
 }

@@ -96,17 +96,19 @@ func (v *checker) resourceClaimNames(claims []corev1.ResourceClaim, list *field.
 			v.Add(field.Required(p, ""))
 			continue
 		}
-		key := name
-		if request != "" {
-			v.Label(request, p.Child("request"))
-			key += "/" + request
-		}
-		switch {
-		case used.Has(name) || request == "" && partly.Has(name):
+		switch key := name + "/" + request; {
+		case used.Has(name):
 			v.Add(field.Duplicate(p, name))
-		case used.Has(key):
-			v.Add(field.Duplicate(p, key))
+		case request == "":
+			if partly.Has(name) {
+				v.Add(field.Duplicate(p, name))
+			}
+			used.Insert(name)
 		default:
+			v.Label(request, p.Child("request"))
+			if used.Has(key) {
+				v.Add(field.Duplicate(p, key))
+			}
 			used.Insert(key)
 			partly.Insert(name)
 		}
