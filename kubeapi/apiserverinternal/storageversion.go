@@ -1,6 +1,7 @@
 package apiserverinternal
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -89,11 +90,12 @@ func validateServer(v *internalv1alpha1.ServerStorageVersion, path *field.Path) 
 		errs = append(errs, apiVersion(d, path.Child("servedVersions").Index(i))...)
 		if !slices.Contains(v.DecodableVersions, d) {
 			errs = append(errs, field.Invalid(path.Child("servedVersions").Index(i), d,
-				"individual served version should be in decodableVersions"))
+				fmt.Sprintf("individual served version : %s must be included in decodableVersions : %v", d,
+					v.DecodableVersions)))
 		}
 	}
 	if !slices.Contains(v.DecodableVersions, v.EncodingVersion) {
-		errs = append(errs, field.Invalid(path.Child("decodableVersions"), strings.Join(v.DecodableVersions, ","),
+		errs = append(errs, field.Invalid(path.Child("decodableVersions"), v.DecodableVersions,
 			"decodableVersions must include encodingVersion "+v.EncodingVersion))
 	}
 	return errs

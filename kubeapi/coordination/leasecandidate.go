@@ -24,7 +24,6 @@ func candidateKind() kind.Kind[*coordinationv1beta1.LeaseCandidate] {
 		},
 		Columns: show.Columns(show.Path("spec.leaseName"), show.Path("spec.binaryVersion"),
 			show.Path("spec.emulationVersion")),
-		Select: kind.Select[candidate]{Fields: kind.Fields[candidate]("spec.leaseName")},
 	}
 }
 

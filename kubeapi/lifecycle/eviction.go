@@ -21,9 +21,9 @@ func evictionKind() kind.Kind[*lifecyclev1alpha1.Eviction] {
 	return kind.Kind[eviction]{
 		Namespaced: true,
 		Write: kind.Write[eviction]{
-			CountsGeneration: true,
-			Validate:         kind.OnCreate(validateEviction),
-			Fixed:            []string{"spec.target"},
+			CountsGeneration: true, ValidateName: anyName,
+			Validate: kind.OnCreate(validateEviction),
+			Fixed:    []string{"spec.target"},
 		},
 		Columns: show.Columns(show.Text("Target", ".spec.target"), show.Text("Target Type", ".spec.target"),
 			show.Text("Status", ".status.conditions"),

@@ -19,8 +19,8 @@ func evictionRequestKind() kind.Kind[*lifecyclev1alpha1.EvictionRequest] {
 	return kind.Kind[request]{
 		Namespaced: true,
 		Write: kind.Write[request]{
-			CountsGeneration: true,
-			Validate:         validateRequest,
+			CountsGeneration: true, ValidateName: anyName,
+			Validate: validateRequest,
 		},
 		Columns: show.Columns(
 			show.Field("Target", "spec.target.pod.name", ".spec.target"),
@@ -55,15 +55,21 @@ func state(conditions []metav1.Condition, observed *int64) string {
 func validateRequest(_ context.Context, r, old *lifecyclev1alpha1.EvictionRequest) field.ErrorList {
 	s, path := &r.Spec, field.NewPath("spec")
 	var errs field.ErrorList
+	if old == nil {
+		errs = validateName(r.Name)
+	}
 	if old == nil || check.Differs(s.Target, old.Spec.Target) {
-		errs = fixedOr(old != nil, path.Child("target"), func() field.ErrorList {
+		errs = append(errs, fixedOr(old != nil, path.Child("target"), func() field.ErrorList {
 			return validateTarget((*lifecyclev1alpha1.EvictionPodReference)(s.Target.Pod), path.Child("target"))
-		})
+		})...)
 	}
 	if old == nil || s.Requester != old.Spec.Requester {
 		errs = append(errs, fixedOr(old != nil, path.Child("requester"), func() field.ErrorList {
 			return validateRequester(s.Requester, path.Child("requester"))
 		})...)
+		if old != nil && s.Requester == "" {
+			errs = append(errs, field.Required(path.Child("requester"), ""))
+		}
 	}
 	return append(errs, validateIntent(s.Intent, path.Child("intent"))...)
 }

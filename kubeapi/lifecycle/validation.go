@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
@@ -44,6 +45,13 @@ func ofKubernetes(domain string) bool {
 	return domain == "k8s.io" || strings.HasSuffix(domain, ".k8s.io")
 }
 
+// anyName leaves the names of new objects to validateName: they have the format that the Go types give them.
+func anyName(string, bool) []string { return nil }
+
+func validateName(name string) field.ErrorList {
+	return validate.LongName(context.Background(), operation.Operation{}, field.NewPath("metadata", "name"), &name, nil)
+}
+
 // validateTarget validates the union of targets, of which there is one.
 func validateTarget(pod *lifecyclev1alpha1.EvictionPodReference, path *field.Path) field.ErrorList {
 	if pod == nil {
@@ -81,15 +89,15 @@ func validateProgress(conditions []metav1.Condition, observed, before *int64) fi
 	return errs
 }
 
-// validateEvictionStatus validates what the controller and the responders report.
 func validateEviction(e *lifecyclev1alpha1.Eviction) field.ErrorList {
-	return validateTarget(e.Spec.Target.Pod, field.NewPath("spec", "target"))
+	return append(validateName(e.Name), validateTarget(e.Spec.Target.Pod, field.NewPath("spec", "target"))...)
 }
 
+// validateEvictionStatus validates what the controller and the responders report.
 func validateEvictionStatus(_ context.Context, e, stored *lifecyclev1alpha1.Eviction) field.ErrorList {
 	s, old := &e.Status, &stored.Status
 	path := field.NewPath("status")
-	errs := validateKeys(s, old, path)
+	errs := append(validateTracked(s, path.Child("targetResponders")), validateKeys(s, old, path)...)
 	errs = append(errs, validateProgress(s.Conditions, s.ObservedGeneration, old.ObservedGeneration)...)
 	errs = append(errs, each(s.Requesters, maxRequesters, path.Child("requesters"),
 		func(r *lifecyclev1alpha1.Requester) string { return r.Name },
@@ -102,7 +110,7 @@ func validateEvictionStatus(_ context.Context, e, stored *lifecyclev1alpha1.Evic
 			if len(errs) > 0 {
 				return errs
 			}
-			return validateTracked(r, find(s.Responders, responderName, r.Name) != nil, at)
+			return validatePriority(r, at)
 		})...)
 	return append(errs, each(s.Responders, maxResponders, path.Child("responders"), responderName,
 		func(r *lifecyclev1alpha1.ResponderStatus, at *field.Path) field.ErrorList {
@@ -188,11 +196,25 @@ func validateTargetResponder(r, old *lifecyclev1alpha1.TargetResponder, path *fi
 		lifecyclev1alpha1.ResponderStateInactive, lifecyclev1alpha1.ResponderStateInterrupted)...)
 }
 
-// validateTracked validates a responder as one that reports in the status.
-func validateTracked(r *lifecyclev1alpha1.TargetResponder, tracked bool, path *field.Path) field.ErrorList {
-	if !tracked {
-		return field.ErrorList{field.Invalid(path, r, fmt.Sprintf("%q has to be tracked in status.responders first", r.Name))}
+// validateTracked requires that all responders report in the status, and that active ones say when they started.
+func validateTracked(s *lifecyclev1alpha1.EvictionStatus, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range s.TargetResponders {
+		r := &s.TargetResponders[i]
+		n := slices.IndexFunc(s.Responders, func(o lifecyclev1alpha1.ResponderStatus) bool { return o.Name == r.Name })
+		switch {
+		case n < 0:
+			errs = append(errs, field.Invalid(path.Index(i), r,
+				fmt.Sprintf("%q has to be tracked in status.responders first", r.Name)))
+		case r.State == lifecyclev1alpha1.ResponderStateActive && s.Responders[n].StartTime == nil:
+			errs = append(errs, field.Required(field.NewPath("status", "responders").Index(n).Child("startTime"),
+				"is required for an active responder"))
+		}
 	}
+	return errs
+}
+
+func validatePriority(r *lifecyclev1alpha1.TargetResponder, path *field.Path) field.ErrorList {
 	if domain, _, _ := strings.Cut(r.Name, "/"); *r.Priority <= maxReservedPriority && !ofKubernetes(domain) {
 		return field.ErrorList{field.Invalid(path.Child("priority"), *r.Priority,
 			"priorities 0-999 are reserved for responders with *.k8s.io suffix")}

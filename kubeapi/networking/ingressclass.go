@@ -24,9 +24,9 @@ func ingressClassKind() kind.Kind[*networkingv1.IngressClass] {
 			CountsGeneration: true, AllowUnconditionalUpdate: true,
 			Validate: validateClass,
 		},
-		Columns: show.Columns(
+		Columns: []kind.Column{show.NameOrDefault("ingressclass.kubernetes.io"),
 			show.Field("Controller", "spec.controller", "Controller that is responsible for handling this class"),
-			show.Cell("Parameters", "A reference to a resource with additional parameters", classParameters)),
+			show.Cell("Parameters", "A reference to a resource with additional parameters", classParameters), show.Age()},
 	}
 }
 

@@ -91,8 +91,12 @@ func validatePoolRequest(r *resourcev1alpha3.ResourcePoolStatusRequest) field.Er
 	if s.PoolName != nil {
 		errs = append(errs, validatePool(*s.PoolName, path.Child("poolName"))...)
 	}
-	if n := s.Limit; n != nil && (*n < 1 || *n > resourcev1alpha3.ResourcePoolStatusRequestLimitMax) {
-		errs = append(errs, field.Invalid(path.Child("limit"), *n, "must be between 1 and 1000"))
+	switch n := s.Limit; {
+	case n == nil:
+	case *n < 1:
+		errs = append(errs, field.Invalid(path.Child("limit"), *n, "must be greater than or equal to 1"))
+	case *n > resourcev1alpha3.ResourcePoolStatusRequestLimitMax:
+		errs = append(errs, field.Invalid(path.Child("limit"), *n, "must be less than or equal to 1000"))
 	}
 	return errs
 }

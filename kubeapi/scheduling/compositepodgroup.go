@@ -11,7 +11,9 @@ import (
 	"triplane.dev/kubeapi/defaults"
 )
 
-func compositePodGroupKind() kind.Kind[*schedulingv1alpha3.CompositePodGroup] {
+// compositePodGroupKind declares the kind; preempts says that its objects have a preemption policy
+// (PodGroupPreemptionPolicy).
+func compositePodGroupKind(preempts bool) kind.Kind[*schedulingv1alpha3.CompositePodGroup] {
 	type group = *schedulingv1alpha3.CompositePodGroup
 	return kind.Kind[group]{
 		Namespaced: true,
@@ -19,7 +21,9 @@ func compositePodGroupKind() kind.Kind[*schedulingv1alpha3.CompositePodGroup] {
 			Default: func(g group) {
 				defaults.Set(&g.Spec.DisruptionMode,
 					schedulingv1alpha3.CompositeDisruptionMode{Single: &schedulingv1alpha3.SingleCompositeDisruptionMode{}})
-				defaults.Set(&g.Spec.PreemptionPolicy, schedulingv1alpha3.PreemptLowerPriority)
+				if preempts {
+					defaults.Set(&g.Spec.PreemptionPolicy, schedulingv1alpha3.PreemptLowerPriority)
+				}
 			},
 			Validate: check.Markers[schedulingv1alpha3.CompositePodGroup]("Spec",
 				schedulingv1alpha3.Validate_CompositePodGroupSpec, nil),

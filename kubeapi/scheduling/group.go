@@ -12,7 +12,8 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, schedulingv1.GroupName, "v1", "v1beta1", "v1alpha3")
 	group.Add(b, priorityClassKind())
 	group.AddGated(b, gateWorkload, workloadKind())
-	group.AddGated(b, gateWorkload, podGroupKind())
-	group.AddGated(b, "CompositePodGroup", compositePodGroupKind())
+	preempts := d.Gate("PodGroupPreemptionPolicy")
+	group.AddGated(b, gateWorkload, podGroupKind(preempts))
+	group.AddGated(b, "CompositePodGroup", compositePodGroupKind(preempts))
 	return b.Info()
 }

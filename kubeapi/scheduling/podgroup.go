@@ -19,7 +19,8 @@ import (
 // stored in v1beta1.
 const beta1 = "v1beta1"
 
-func podGroupKind() kind.Kind[*schedulingv1alpha3.PodGroup] {
+// podGroupKind declares the kind; preempts says that its objects have a preemption policy (PodGroupPreemptionPolicy).
+func podGroupKind(preempts bool) kind.Kind[*schedulingv1alpha3.PodGroup] {
 	type group = *schedulingv1alpha3.PodGroup
 	return kind.Kind[group]{
 		Namespaced:     true,
@@ -28,7 +29,9 @@ func podGroupKind() kind.Kind[*schedulingv1alpha3.PodGroup] {
 			Default: func(g group) {
 				defaults.Set(&g.Spec.DisruptionMode,
 					schedulingv1alpha3.DisruptionMode{Single: &schedulingv1alpha3.SingleDisruptionMode{}})
-				defaults.Set(&g.Spec.PreemptionPolicy, schedulingv1alpha3.PreemptLowerPriority)
+				if preempts {
+					defaults.Set(&g.Spec.PreemptionPolicy, schedulingv1alpha3.PreemptLowerPriority)
+				}
 			},
 			Validate: check.Markers("Spec", schedulingv1alpha3.Validate_PodGroupSpec, kind.Whole(validatePodGroup)),
 		},

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -31,7 +30,7 @@ func storageClassKind() kind.Kind[*storagev1.StorageClass] {
 		},
 		Delete: kind.Delete[class]{ReturnsObject: true},
 		Columns: []kind.Column{
-			nameColumn("storageclass.kubernetes.io", "storageclass.beta.kubernetes.io"),
+			show.NameOrDefault("storageclass.kubernetes.io", "storageclass.beta.kubernetes.io"),
 			show.Path("provisioner"), show.Path("reclaimPolicy"), show.Path("volumeBindingMode"),
 			show.AsText(show.Path("allowVolumeExpansion")), show.Age(),
 		},
@@ -111,19 +110,4 @@ func validateTopologyTerm(exprs []corev1.TopologySelectorLabelRequirement,
 func defaultStorageClass(c *storagev1.StorageClass) {
 	defaults.Set(&c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
 	defaults.Set(&c.VolumeBindingMode, storagev1.VolumeBindingImmediate)
-}
-
-// nameColumn is the column of names that shows which class an annotation, of one of the groups, makes the default.
-func nameColumn(groups ...string) kind.Column {
-	c := show.Name()
-	c.Cell = func(obj any, _ func(metav1.Time) string) any {
-		o := obj.(metav1.Object)
-		for _, g := range groups {
-			if o.GetAnnotations()[g+"/is-default-class"] == "true" {
-				return o.GetName() + " (default)"
-			}
-		}
-		return o.GetName()
-	}
-	return c
 }

@@ -23,7 +23,7 @@ func volumeAttributesClassKind() kind.Kind[*storagev1.VolumeAttributesClass] {
 		},
 		Delete: kind.Delete[class]{ReturnsObject: true},
 		Columns: []kind.Column{
-			nameColumn("volumeattributesclass.kubernetes.io"), show.Path("driverName"), show.Age()},
+			show.NameOrDefault("volumeattributesclass.kubernetes.io"), show.Path("driverName"), show.Age()},
 	}
 }
 

@@ -22,6 +22,21 @@ func Name() kind.Column {
 		Cell: func(obj any, _ func(metav1.Time) string) any { return obj.(metav1.Object).GetName() }}
 }
 
+// NameOrDefault is the column of names that shows which class an annotation, of one of the groups, makes the default.
+func NameOrDefault(groups ...string) kind.Column {
+	c := Name()
+	c.Cell = func(obj any, _ func(metav1.Time) string) any {
+		o := obj.(metav1.Object)
+		for _, g := range groups {
+			if o.GetAnnotations()[g+"/is-default-class"] == "true" {
+				return o.GetName() + " (default)"
+			}
+		}
+		return o.GetName()
+	}
+	return c
+}
+
 // Age is the column of the time since the object was created.
 func Age() kind.Column {
 	return kind.Column{Name: "Age", Type: "string", Description: Doc(metav1.ObjectMeta{}, "creationTimestamp"),
