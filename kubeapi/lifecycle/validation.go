@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane.dev/kubeapi/check"
 )
@@ -106,11 +107,7 @@ func validateEvictionStatus(_ context.Context, e, stored *lifecyclev1alpha1.Evic
 		})...)
 	errs = append(errs, each(s.TargetResponders, maxResponders, path.Child("targetResponders"), targetName,
 		func(r *lifecyclev1alpha1.TargetResponder, at *field.Path) field.ErrorList {
-			errs := validateTargetResponder(r, find(old.TargetResponders, targetName, r.Name), at)
-			if len(errs) > 0 {
-				return errs
-			}
-			return validatePriority(r, at)
+			return validateTargetResponder(r, find(old.TargetResponders, targetName, r.Name), at)
 		})...)
 	return append(errs, each(s.Responders, maxResponders, path.Child("responders"), responderName,
 		func(r *lifecyclev1alpha1.ResponderStatus, at *field.Path) field.ErrorList {
@@ -196,30 +193,28 @@ func validateTargetResponder(r, old *lifecyclev1alpha1.TargetResponder, path *fi
 		lifecyclev1alpha1.ResponderStateInactive, lifecyclev1alpha1.ResponderStateInterrupted)...)
 }
 
-// validateTracked requires that all responders report in the status, and that active ones say when they started.
+// validateTracked requires that all responders report in the status, have a priority that they may have, and say when
+// they started if they are active.
 func validateTracked(s *lifecyclev1alpha1.EvictionStatus, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range s.TargetResponders {
-		r := &s.TargetResponders[i]
+		r, at := &s.TargetResponders[i], path.Index(i)
 		n := slices.IndexFunc(s.Responders, func(o lifecyclev1alpha1.ResponderStatus) bool { return o.Name == r.Name })
-		switch {
-		case n < 0:
-			errs = append(errs, field.Invalid(path.Index(i), r,
-				fmt.Sprintf("%q has to be tracked in status.responders first", r.Name)))
-		case r.State == lifecyclev1alpha1.ResponderStateActive && s.Responders[n].StartTime == nil:
+		if n < 0 {
+			errs = append(errs, field.Invalid(at, r, fmt.Sprintf("%q has to be tracked in status.responders first", r.Name)))
+			continue
+		}
+		domain, _, _ := strings.Cut(r.Name, "/")
+		if p := ptr.Deref(r.Priority, -1); p >= 0 && p <= maxReservedPriority && !ofKubernetes(domain) {
+			errs = append(errs, field.Invalid(at.Child("priority"), p,
+				"priorities 0-999 are reserved for responders with *.k8s.io suffix"))
+		}
+		if r.State == lifecyclev1alpha1.ResponderStateActive && s.Responders[n].StartTime == nil {
 			errs = append(errs, field.Required(field.NewPath("status", "responders").Index(n).Child("startTime"),
 				"is required for an active responder"))
 		}
 	}
 	return errs
-}
-
-func validatePriority(r *lifecyclev1alpha1.TargetResponder, path *field.Path) field.ErrorList {
-	if domain, _, _ := strings.Cut(r.Name, "/"); *r.Priority <= maxReservedPriority && !ofKubernetes(domain) {
-		return field.ErrorList{field.Invalid(path.Child("priority"), *r.Priority,
-			"priorities 0-999 are reserved for responders with *.k8s.io suffix")}
-	}
-	return nil
 }
 
 func validateResponder(r, old *lifecyclev1alpha1.ResponderStatus, path *field.Path) field.ErrorList {
