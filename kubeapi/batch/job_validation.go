@@ -253,6 +253,9 @@ func validateJobPodUpdate(o podspec.Options, j, old *batchv1.Job, path *field.Pa
 		allowResources(allowed.Spec.Containers, t.Spec.Containers)
 		allowResources(allowed.Spec.InitContainers, t.Spec.InitContainers)
 	}
+	if o.FixedPlacement && o.FixedResources {
+		return check.Immutable(t, allowed, path)
+	}
 	return check.Immutable(t.Spec, allowed.Spec, path.Child("spec"))
 }
 
