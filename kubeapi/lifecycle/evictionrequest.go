@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"strings"
 
 	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -65,7 +64,7 @@ func validateRequest(_ context.Context, r, old *lifecyclev1alpha1.EvictionReques
 	}
 	if old == nil || s.Requester != old.Spec.Requester {
 		errs = append(errs, fixedOr(old != nil, path.Child("requester"), func() field.ErrorList {
-			return validateRequester(s.Requester, path.Child("requester"))
+			return check.ForeignKey(s.Requester, path.Child("requester"))
 		})...)
 		if old != nil && s.Requester == "" {
 			errs = append(errs, field.Required(path.Child("requester"), ""))
@@ -80,17 +79,6 @@ func fixedOr(changed bool, path *field.Path, validate func() field.ErrorList) fi
 		return field.ErrorList{field.Invalid(path, nil, check.ImmutableMsg)}
 	}
 	return validate()
-}
-
-func validateRequester(name string, path *field.Path) field.ErrorList {
-	if errs := prefixedKey(name, path); len(errs) > 0 {
-		return errs
-	}
-	domain, _, _ := strings.Cut(name, "/")
-	if ofKubernetes(domain) || domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io") {
-		return field.ErrorList{field.Invalid(path, name, "domain names *.k8s.io, *.kubernetes.io are reserved")}
-	}
-	return nil
 }
 
 func validateIntent[T ~string](intent T, path *field.Path) field.ErrorList {

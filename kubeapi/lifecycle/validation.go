@@ -38,10 +38,6 @@ func formatted[T ~string](f format[T], value T, path *field.Path) field.ErrorLis
 	return f(context.Background(), operation.Operation{}, path, &value, nil)
 }
 
-func prefixedKey(name string, path *field.Path) field.ErrorList {
-	return formatted(validate.PrefixedLabelKey[string], name, path)
-}
-
 func ofKubernetes(domain string) bool {
 	return domain == "k8s.io" || strings.HasSuffix(domain, ".k8s.io")
 }
@@ -103,7 +99,7 @@ func validateEvictionStatus(_ context.Context, e, stored *lifecyclev1alpha1.Evic
 	errs = append(errs, each(s.Requesters, maxRequesters, path.Child("requesters"),
 		func(r *lifecyclev1alpha1.Requester) string { return r.Name },
 		func(r *lifecyclev1alpha1.Requester, at *field.Path) field.ErrorList {
-			return append(prefixedKey(r.Name, at.Child("name")), validateIntent(r.Intent, at.Child("intent"))...)
+			return append(check.PrefixedKey(r.Name, at.Child("name")), validateIntent(r.Intent, at.Child("intent"))...)
 		})...)
 	errs = append(errs, each(s.TargetResponders, maxResponders, path.Child("targetResponders"), targetName,
 		func(r *lifecyclev1alpha1.TargetResponder, at *field.Path) field.ErrorList {
@@ -174,7 +170,7 @@ func sameNames[A, B any](a []A, b []B, nameA func(*A) string, nameB func(*B) str
 }
 
 func validateTargetResponder(r, old *lifecyclev1alpha1.TargetResponder, path *field.Path) field.ErrorList {
-	errs := prefixedKey(r.Name, path.Child("name"))
+	errs := check.PrefixedKey(r.Name, path.Child("name"))
 	switch at := path.Child("priority"); {
 	case r.Priority == nil:
 		errs = append(errs, field.Required(at, ""))
@@ -218,7 +214,7 @@ func validateTracked(s *lifecyclev1alpha1.EvictionStatus, path *field.Path) fiel
 }
 
 func validateResponder(r, old *lifecyclev1alpha1.ResponderStatus, path *field.Path) field.ErrorList {
-	errs := prefixedKey(r.Name, path.Child("name"))
+	errs := check.PrefixedKey(r.Name, path.Child("name"))
 	if old != nil {
 		errs = append(errs, onceSet(r.StartTime, old.StartTime, path.Child("startTime"))...)
 		errs = append(errs, onceSet(r.CompletionTime, old.CompletionTime, path.Child("completionTime"))...)

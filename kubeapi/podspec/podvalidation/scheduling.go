@@ -236,3 +236,15 @@ func knownTolerationOperators(op corev1.TolerationOperator) []corev1.TolerationO
 	}
 	return known
 }
+
+// schedulingGroup validates the group of pods that are scheduled together.
+func (v *checker) schedulingGroup(g *corev1.PodSchedulingGroup, path *field.Path) {
+	if g == nil {
+		return
+	}
+	if path = path.Child("podGroupName"); g.PodGroupName == nil {
+		v.Add(field.Invalid(path, nil, "must specify one of: `podGroupName`"))
+		return
+	}
+	v.Subdomain(*g.PodGroupName, path)
+}
