@@ -10,6 +10,7 @@ import (
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/defaults"
 )
 
 func validatingBindingKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPolicyBinding] {
@@ -36,11 +37,20 @@ func mutatingBindingKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicy
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
 		}, r.params.mutatingBinding)
-	k.Representation = inVersions[binding]()
+	versions := kind.SameFields[binding](beta1, alpha1)
+	versions[1].Default = kind.DefaultOf(defaultNotFound)
+	k.Representation = kept(kind.Typed[binding]{Versions: versions})
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Columns = bindingColumns(func(b binding) string { return paramRef(b.Spec.ParamRef) })
 
 	return k
+}
+
+// defaultNotFound is a default of v1alpha1 alone.
+func defaultNotFound(b *admissionv1.MutatingAdmissionPolicyBinding) {
+	if r := b.Spec.ParamRef; r != nil {
+		defaults.Set(&r.ParameterNotFoundAction, admissionv1.DenyAction)
+	}
 }
 
 func bindingColumns[T kind.Object](ref func(T) string) []kind.Column {
