@@ -21,8 +21,7 @@ func resourceSliceKind() kind.Kind[*resourcev1.ResourceSlice] {
 		Columns: show.Columns(show.Field("Node", "spec.nodeName"),
 			show.Path("spec.driver"), show.Field("Pool", "spec.pool.name")),
 		Select: kind.Select[slice]{
-			Fields: append(kind.Fields[slice]("spec.nodeName", "spec.driver"),
-				kind.SelectableField[slice]{Path: "spec.pool.name", OfHub: true}),
+			Fields:  kind.Fields[slice]("spec.nodeName", "spec.driver", "spec.pool.name"),
 			Unknown: "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s",
 		},
 	}

@@ -158,8 +158,6 @@ type SelectableField[T Object] struct {
 	// Reads are the fields that Get looks at, as names in JSON joined with dots; nil
 	// means Path. Get may see an object that has no others.
 	Reads []string
-	// OfHub says that only selectors of the hub version may name the field.
-	OfHub bool
 }
 
 // Fields are selectable fields with the values of the fields of the same paths.

@@ -91,7 +91,7 @@ func (k *Kind[T]) FieldLabel(version schema.GroupVersion, label, value string) (
 		return label, value, nil
 	}
 	for i := range k.Select.Fields {
-		if f := &k.Select.Fields[i]; f.Path == label && (!f.OfHub || version == k.Hub.GroupVersion()) {
+		if k.Select.Fields[i].Path == label {
 			return label, value, nil
 		}
 	}

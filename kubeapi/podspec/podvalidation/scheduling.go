@@ -238,13 +238,15 @@ func knownTolerationOperators(op corev1.TolerationOperator) []corev1.TolerationO
 }
 
 // schedulingGroup validates the group of pods that are scheduled together.
-func (v *checker) schedulingGroup(g *corev1.PodSchedulingGroup, path *field.Path) {
-	if g == nil {
+func (v *checker) schedulingGroup(path *field.Path) {
+	g, name := v.spec.SchedulingGroup, path.Child("podGroupName")
+	switch {
+	case g == nil:
 		return
+	case g.PodGroupName == nil:
+		v.Add(field.Invalid(name, nil, "must specify one of: `podGroupName`"))
+	default:
+		v.Subdomain(*g.PodGroupName, name)
 	}
-	if path = path.Child("podGroupName"); g.PodGroupName == nil {
-		v.Add(field.Invalid(path, nil, "must specify one of: `podGroupName`"))
-		return
-	}
-	v.Subdomain(*g.PodGroupName, path)
+	v.Forbid(len(v.spec.EvictionResponders) > 0, path, "may not be set when evictionResponders is set")
 }

@@ -58,7 +58,7 @@ func (v *checker) podSpec(path *field.Path) field.ErrorList {
 	v.identity(path)
 	v.system(path)
 	v.keyFiles(path)
-	v.schedulingGroup(s.SchedulingGroup, path.Child("schedulingGroup"))
+	v.schedulingGroup(path.Child("schedulingGroup"))
 	v.evictionResponders(s.EvictionResponders, path.Child("evictionResponders"))
 	return v.Errors
 }
