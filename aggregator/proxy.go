@@ -183,8 +183,8 @@ func keepForwarded(pr *httputil.ProxyRequest) {
 func (h *proxyHandler) prepare(out *http.Request, host *url.URL, u *user.Info) {
 	pointTo(out, host)
 	h.identity.setUser(out, u)
-	if state := request.StateFrom(out.Context()); state != nil && state.AuditID != "" {
-		out.Header.Set("Audit-Id", state.AuditID)
+	if state := request.StateFrom(out.Context()); state != nil && state.AuditID() != "" {
+		out.Header.Set("Audit-Id", state.AuditID())
 	}
 	if h.mark != nil {
 		h.mark(out)

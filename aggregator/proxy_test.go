@@ -74,7 +74,7 @@ func front(t *testing.T, h *proxyHandler, backend http.Handler, change func(*api
 	}
 	h.update(s, nil)
 	f := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		state := &request.State{AuditID: auditID}
+		state := &request.State{AuditIDs: [1]string{auditID}}
 		state.Init(r.Context())
 		defer state.Finish()
 		h.ServeHTTP(w, r.WithContext(request.WithUser(state, alice)))

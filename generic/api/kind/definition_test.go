@@ -18,7 +18,9 @@ func TestSharedDefinitions(t *testing.T) {
 	}
 	define := func(resource, label string) (*Kind[*appsv1.Deployment], Form[*appsv1.Deployment]) {
 		k := deploymentKind()
-		k.Write.Prepare = func(_ context.Context, obj, _ *appsv1.Deployment) { metav1.SetMetaDataLabel(&obj.ObjectMeta, label, "") }
+		k.Write.Prepare = func(_ context.Context, obj, _ *appsv1.Deployment) {
+			metav1.SetMetaDataLabel(&obj.ObjectMeta, label, "")
+		}
 		opts.Resource = schema.GroupResource{Group: "apps", Resource: resource}
 		defined, form, err := k.Define(scheme, opts)
 		if err != nil {

@@ -24,8 +24,8 @@ type State struct {
 	// Workspace is the name of the workspace of a request below /workspaces/NAME/, whose path Info has without that
 	// prefix; "" outside workspaces.
 	Workspace string
-	// AuditID is the request's ID in logs, audit events and the header Audit-Id.
-	AuditID string
+	// AuditIDs has the request's ID, see AuditID. As an array it is the value of a header.
+	AuditIDs [1]string
 	// Received is when the filter chain received the request.
 	Received time.Time
 	// Audit is the request's audit record, of package audit; nil if the request is not audited.
@@ -68,6 +68,9 @@ type State struct {
 	armed  context.Context
 	cancel context.CancelFunc
 }
+
+// AuditID returns the request's ID in logs, audit events and the header Audit-Id.
+func (s *State) AuditID() string { return s.AuditIDs[0] }
 
 // Init sets the parent context. Only the filter chain calls it, before it passes s on.
 func (s *State) Init(parent context.Context) { s.parent = parent }

@@ -31,7 +31,7 @@ func withAccessLog(next http.Handler) http.Handler {
 func (e *exchange) accessLog(r *http.Request, verb string) []any {
 	line := []any{
 		"verb", verb, "URI", r.RequestURI, "latency", time.Since(e.Received), "userAgent", r.UserAgent(),
-		"audit-ID", e.AuditID, "srcIP", r.RemoteAddr,
+		"audit-ID", e.AuditID(), "srcIP", r.RemoteAddr,
 	}
 	if flow, ok := e.first.Account(); ok {
 		line = append(line, "apf_pl", flow.Level, "apf_fs", flow.Schema,

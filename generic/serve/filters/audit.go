@@ -65,7 +65,7 @@ func withAudit(o AuditOptions) filter {
 func (e *exchange) auditRequest(r *http.Request) *audit.Request {
 	authorization.AttributesOf(&e.info, e.User, &e.attributes)
 	return &audit.Request{
-		ID: e.AuditID, HTTP: r, Received: e.Received, Attributes: &e.attributes, LongRunning: e.longRunning,
+		ID: e.AuditID(), HTTP: r, Received: e.Received, Attributes: &e.attributes, LongRunning: e.longRunning,
 	}
 }
 

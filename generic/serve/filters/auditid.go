@@ -22,12 +22,10 @@ func withAuditID(next http.Handler) http.Handler {
 			id = newID()
 		}
 		e := exchangeOf(r)
-		e.AuditID = id
-		if len(id) > maxAuditID {
-			id = id[:maxAuditID]
+		e.AuditIDs[0] = id
+		if w.Header()[auditIDHeader] = e.AuditIDs[:]; len(id) > maxAuditID {
+			w.Header().Set(auditIDHeader, id[:maxAuditID])
 		}
-		e.auditID[0] = id
-		w.Header()[auditIDHeader] = e.auditID[:]
 		next.ServeHTTP(w, r)
 	})
 }

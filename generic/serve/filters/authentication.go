@@ -62,7 +62,7 @@ func withAuthentication(o AuthenticationOptions, m *requestmetrics.Metrics) filt
 				}
 			}
 			if err != nil || response == nil || !audiencesMatch(audiences, response.Audiences) {
-				klog.V(2).InfoS("Failed to authenticate request", "err", err, "auditID", e.AuditID)
+				klog.V(2).InfoS("Failed to authenticate request", "err", err, "auditID", e.AuditID())
 				o.endConnection(w, r)
 				e.auditUnauthenticated(r)
 				writeStatus(w, r, unauthorized)

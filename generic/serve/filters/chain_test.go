@@ -345,7 +345,7 @@ func TestUnknownClientsReconnect(t *testing.T) {
 func TestAuditIDIsKept(t *testing.T) {
 	long := strings.Repeat("x", 70)
 	h := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if id := request.StateFrom(r.Context()).AuditID; id != long {
+		if id := request.StateFrom(r.Context()).AuditID(); id != long {
 			t.Errorf("audit id %q", id)
 		}
 	}), Options{})

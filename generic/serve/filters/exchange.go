@@ -32,7 +32,6 @@ type exchange struct {
 	// Values that filters need once per request, embedded to save allocations.
 	attributes authorizer.Attributes
 	first      flowcontrol.Ticket
-	auditID    [1]string
 }
 
 // exchangeOf returns the exchange of a request inside the chain.

@@ -34,7 +34,7 @@ func withPanicRecovery(m *requestmetrics.Metrics) filter {
 					panic(cause)
 				}
 				klog.ErrorS(fmt.Errorf("panic: %v", cause), "Handler panicked", "method", r.Method, "URI", r.RequestURI,
-					"auditID", e.AuditID, "stack", string(debug.Stack()))
+					"auditID", e.AuditID(), "stack", string(debug.Stack()))
 				if m != nil {
 					m.Requests.Terminated(seriesOf(r, &e.info), http.StatusInternalServerError)
 				}

@@ -44,7 +44,7 @@ func (e *exchange) trace(r *http.Request, end time.Time) string {
 	name = strings.ToUpper(name[:1]) + name[1:]
 	fmt.Fprintf(&b, "Trace[%d]: %q ", id, name)
 	for n, f := range [][2]string{
-		{"accept", r.Header.Get("Accept")}, {"audit-id", e.AuditID},
+		{"accept", r.Header.Get("Accept")}, {"audit-id", e.AuditID()},
 		{"client", r.RemoteAddr}, {"api-group", i.APIGroup},
 		{"api-version", i.APIVersion}, {"name", i.Name}, {"subresource", i.Subresource}, {"namespace", i.Namespace},
 		{"protocol", r.Proto}, {"resource", i.Resource}, {"scope", series.Scope}, {"url", r.URL.Path},

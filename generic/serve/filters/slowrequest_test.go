@@ -14,7 +14,7 @@ import (
 func TestTraceOfSlowRequest(t *testing.T) {
 	e := &exchange{}
 	e.State.Init(t.Context())
-	e.Received, e.AuditID = time.Now().Add(-time.Second), "id"
+	e.Received, e.AuditIDs[0] = time.Now().Add(-time.Second), "id"
 	r := httptest.NewRequest(http.MethodPost, "/api/v1/namespaces/default/pods?x=1", nil)
 	r.Header.Set("User-Agent", "me\nTrace[1]: forged")
 	if err := e.info.Parse(r.Method, r.URL.Path, r.URL.RawQuery); err != nil {

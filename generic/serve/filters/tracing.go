@@ -48,7 +48,7 @@ func withTracing(o TracingOptions) filter {
 			if span.IsRecording() {
 				span.SetAttributes(attribute.String("http.request.method", r.Method),
 					attribute.String("url.path", r.URL.Path),
-					attribute.String("user_agent.original", r.UserAgent()), attribute.String("audit-id", e.AuditID),
+					attribute.String("user_agent.original", r.UserAgent()), attribute.String("audit-id", e.AuditID()),
 					attribute.String("network.protocol.version", strings.TrimPrefix(r.Proto, "HTTP/")))
 				defer func() {
 					span.SetAttributes(attribute.Int("http.response.status_code", e.status))
