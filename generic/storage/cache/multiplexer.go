@@ -65,6 +65,11 @@ func newMultiplexer(f *feed, prefix string) *Multiplexer {
 	return &Multiplexer{feed: f, prefix: prefix, caches: map[string]*Cache{}, children: map[string]*Multiplexer{}}
 }
 
+// First reads the first keys of the multiplexer, at most limit, with their values as they are stored.
+func (m *Multiplexer) First(ctx context.Context, limit int64) (storage.RangeResult, error) {
+	return m.feed.backend.Range(ctx, storage.RangeOptions{Prefix: m.prefix, Limit: limit})
+}
+
 // Cache returns the cache of the keys below cfg.Prefix. The first call creates it; later calls ignore the rest
 // of cfg.
 func (m *Multiplexer) Cache(cfg Config) *Cache {

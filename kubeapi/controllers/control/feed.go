@@ -264,12 +264,10 @@ type keys struct {
 // few reads the keys of all resources, so that those without objects, nearly all of a small server, need not be read
 // one by one. It returns nil if there are many keys, or several stores.
 func (f *Feed) few(ctx context.Context) *keys {
-	stored := f.routes.storage(schema.GroupResource{Resource: "namespaces"})
-	if stored.backend == nil || len(f.multiplexers) != 1 {
+	if len(f.multiplexers) != 1 {
 		return nil
 	}
-	page := storage.RangeOptions{Prefix: f.groups.prefix, Limit: maxFew}
-	result, err := stored.backend.Range(observed.Sweep(ctx), page)
+	result, err := f.multiplexers[0].First(ctx, maxFew)
 	if err != nil || result.More {
 		return nil // the resources are read one by one, and report an error
 	}
