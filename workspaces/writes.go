@@ -16,7 +16,6 @@ import (
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/cache"
-	"triplane.dev/internal/worker"
 )
 
 // Writes wraps the storage options of a workspace: writes that exceed its quota, and those after its deletion, are
@@ -109,7 +108,8 @@ func (l *limited) Delete(ctx context.Context, key string, expected int64) (int64
 type existence struct {
 	manager    *Manager
 	name, path string
-	written    func() // called before the first write
+	written    func()     // called before the first write
+	marking    sync.Mutex // locked while the first write marks
 
 	mu       sync.Mutex
 	revision int64        // of the key; 0 before the first write
@@ -122,19 +122,16 @@ var errDeleted = errors.New("it was deleted")
 // erasing is the value of the key while the keys of a deleted workspace are deleted.
 const erasing = "deleted"
 
-// write calls f with a context whose writes fail after the deletion. While the first one happens, it stores that the
-// workspace is awake.
+// write calls f with a context whose writes fail after the deletion. Before the first one it stores that the workspace
+// is awake: what a crash interrupts is due then.
 func (x *existence) write(ctx context.Context, f func(context.Context) (int64, error)) (int64, error) {
 	revision, err := x.current(ctx)
 	if err == nil {
 		ctx = storage.WithCondition(ctx, storage.Condition{Key: x.manager.existenceKey(x.path), Revision: revision})
-		var marking worker.Group
-		if now := time.Now(); x.marked.CompareAndSwap(0, now.Unix()) {
-			x.written()
-			marking.Go(func() { x.mark(ctx, now) })
+		if x.marked.Load() == 0 {
+			x.mark(ctx)
 		}
 		revision, err = f(ctx)
-		marking.Wait()
 	}
 	if errors.Is(err, errDeleted) || errors.Is(err, storage.ErrCondition) {
 		return 0, unavailable(x.name, errDeleted)
@@ -143,13 +140,18 @@ func (x *existence) write(ctx context.Context, f func(context.Context) (int64, e
 }
 
 // mark stores that the workspace is awake. The next write repeats it after a failure.
-func (x *existence) mark(ctx context.Context, now time.Time) {
-	err := x.manager.setDue(ctx, x.path, &due{At: now.Add(awakeFor), Awake: true})
-	if err == nil {
+func (x *existence) mark(ctx context.Context) {
+	x.marking.Lock()
+	defer x.marking.Unlock()
+	if x.marked.Load() != 0 {
 		return
 	}
-	x.marked.Store(0)
-	if ctx.Err() == nil && !errors.Is(err, storage.ErrCondition) {
+	x.written()
+	now := time.Now()
+	err := x.manager.setDue(ctx, x.path, &due{At: now.Add(awakeFor), Awake: true})
+	if err == nil {
+		x.marked.Store(now.Unix())
+	} else if ctx.Err() == nil && !errors.Is(err, storage.ErrCondition) {
 		klog.ErrorS(err, "Failed to store that a workspace is awake", "workspace", x.name)
 	}
 }
@@ -166,11 +168,15 @@ func (x *existence) current(ctx context.Context) (int64, error) {
 	return x.revision, err
 }
 
-// isComplete reports whether the workspace has been written to. What a chain creates for itself was created then, or is
-// due.
+// isComplete reports whether the workspace has objects and no work that is due, as after a crash: a chain has created
+// what it creates for itself then.
 func (x *existence) isComplete(ctx context.Context) bool {
-	_, err := x.manager.config.Backend.Get(ctx, x.manager.existenceKey(x.path))
-	return err == nil
+	b, prefix := x.manager.config.Backend, x.manager.config.Prefix+"/"+x.path+"/"
+	if _, err := b.Get(ctx, x.manager.dueKey(x.path)); !errors.Is(err, storage.ErrNotFound) {
+		return false
+	}
+	first, err := b.Range(ctx, storage.RangeOptions{Prefix: prefix, Limit: 1})
+	return err == nil && len(first.Items) > 0
 }
 
 // establish returns the revision of the key, which it creates if there is none.

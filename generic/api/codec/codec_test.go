@@ -253,17 +253,19 @@ func TestHasQuantities(t *testing.T) {
 func TestDecodeNamesTheVersion(t *testing.T) {
 	kind := discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice")
 	kind.Version = "v1beta9"
-	codec, err := New(clientscheme.Scheme, kind, Options{New: func() runtime.Object { return &discoveryv1.EndpointSlice{} }})
+	empty := func() runtime.Object { return &discoveryv1.EndpointSlice{} }
+	codec, err := New(clientscheme.Scheme, kind, Options{New: empty})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for body, want := range map[string]string{
-		`{"endpoints":[1]}`:              "json: cannot unmarshal number into Go struct field EndpointSlice.endpoints of type v1beta9.Endpoint",
-		`{"endpoints":1}`:                "json: cannot unmarshal number into Go struct field EndpointSlice.endpoints of type []v1beta9.Endpoint",
-		`{"metadata":1}`:                 "json: cannot unmarshal number into Go struct field EndpointSlice.metadata of type v1.ObjectMeta",
-		`{"addressType":1}`:              "json: cannot unmarshal number into Go struct field EndpointSlice.addressType of type v1beta9.AddressType",
-		`{"endpoints":[{"hostname":1}]}`: "json: cannot unmarshal number into Go struct field Endpoint.endpoints.hostname of type string",
+		`{"endpoints":[1]}`:              "EndpointSlice.endpoints of type v1beta9.Endpoint",
+		`{"endpoints":1}`:                "EndpointSlice.endpoints of type []v1beta9.Endpoint",
+		`{"metadata":1}`:                 "EndpointSlice.metadata of type v1.ObjectMeta",
+		`{"addressType":1}`:              "EndpointSlice.addressType of type v1beta9.AddressType",
+		`{"endpoints":[{"hostname":1}]}`: "Endpoint.endpoints.hostname of type string",
 	} {
+		want = "json: cannot unmarshal number into Go struct field " + want
 		if _, _, _, err := codec.Decode([]byte(body), wire.JSON, true); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", body, err, want)
 		}

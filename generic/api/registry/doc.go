@@ -13,7 +13,7 @@
 //
 // A write is optimistic. It starts from what the cache holds, which may be
 // behind, and computes the new object: the client's change, then what the endpoint
-// preserves, the kind's PrepareFor… function and the generation, validation, and the
+// preserves, the kind's Prepare function and the generation, validation, and the
 // decision of admission. The value is
 // written if the key is still at the revision that it was computed from;
 // otherwise all starts again from what is there. An error that follows from a

@@ -39,7 +39,7 @@ type RESTOptions struct {
 	// EventTTL is how long events are kept.
 	EventTTL time.Duration
 	// DropDisabled, where set, drops the fields of disabled features from an object that a request writes, before the
-	// kind's PrepareFor… functions. old is the stored object, nil at creation.
+	// kind's Prepare function. old is the stored object, nil at creation.
 	DropDisabled func(obj, old any)
 	// Decoded, if set, returns the object of a value, which others may have, too, or the result of decode.
 	Decoded func(value []byte, decode func() (runtime.Object, error)) (runtime.Object, error)
