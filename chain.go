@@ -93,25 +93,15 @@ func newExtensions(f *foundation, g *guards, shared *server.Config) (*apiextensi
 // newCore creates the server of the built-in kinds.
 func newCore(f *foundation, g *guards, shared *server.Config, delegate server.DelegationTarget) (*kubeapi.Server,
 	error) {
-	groups, err := newGroupDeps(f, g.authn)
+	generic, kube := *shared, f.options.Kube
+	config, err := newKubeConfig(f, g, &generic)
 	if err != nil {
 		return nil, err
 	}
-	generic, kube := *shared, f.options.Kube
-	config := &kubeapi.Config{
-		Generic:                   &generic,
-		Groups:                    groups,
-		AdvertisePort:             f.advertisedPort,
-		Peer:                      f.peer,
-		Replicas:                  kube.replicas(),
-		KubernetesServiceNodePort: kube.ServiceNodePort,
-		PolicyInForce:             g.inEffect,
-		Upkeep:                    kubeapi.Upkeep{Every: f.options.internal.repairEvery},
-		PublishStorageVersions:    f.nested == nil,
-		SimulateWorkloads:         f.options.Controllers.SimulateWorkloads,
-		ApplyManifests:            f.options.Manifests != "" && f.nested == nil,
-	}
-	config.ClientCA, config.RequestHeader = newAuthenticationInfo(f.options, g.authn)
+	config.Peer, config.Replicas, config.PolicyInForce = f.peer, kube.replicas(), g.inEffect
+	config.Upkeep.Every = f.options.internal.repairEvery
+	config.PublishStorageVersions = f.nested == nil
+	config.ApplyManifests = f.options.Manifests != "" && f.nested == nil
 	if f.nested != nil {
 		config.Upkeep.From = f.nested.Work
 	} else {
@@ -123,6 +113,16 @@ func newCore(f *foundation, g *guards, shared *server.Config, delegate server.De
 	}
 	installIssuerDiscovery(f, g.authn.Keys, core.GenericAPIServer)
 	return core, f.installWorkspaces(core.GenericAPIServer)
+}
+
+// newKubeConfig returns the configuration on which the objects depend that the core server creates for itself.
+func newKubeConfig(f *foundation, g *guards, generic *server.Config) (*kubeapi.Config, error) {
+	groups, err := newGroupDeps(f, g.authn)
+	config := &kubeapi.Config{Generic: generic, Groups: groups, AdvertisePort: f.advertisedPort,
+		KubernetesServiceNodePort: f.options.Kube.ServiceNodePort,
+		SimulateWorkloads:         f.options.Controllers.SimulateWorkloads}
+	config.ClientCA, config.RequestHeader = newAuthenticationInfo(f.options, g.authn)
+	return config, err
 }
 
 // newGroupDeps returns the dependencies of the API groups.

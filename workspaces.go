@@ -80,7 +80,11 @@ func newWorkspace(root *foundation, shared *guards, in workspaces.Inputs) (*work
 	if err != nil {
 		return nil, err
 	}
-	stored, keys := root.store.Below(in.Path, defaults.Defaults)
+	own, err := defaults.Of(&in)
+	if err != nil {
+		return nil, err
+	}
+	stored, keys := root.store.Below(in.Path, own)
 	f := root.nest(in, keys, root.process.workspaces.Writes(&in, stored, keys))
 	g, outermost, err := newNested(f, shared)
 	if err != nil {

@@ -49,7 +49,7 @@ func (s *Server) addHooks() error {
 		{bootstrap.IdentityGarbageHook, process(s.identityGarbageHook)},
 		{"storage-readiness", s.storageHook},
 		{bootstrap.TrackingHook, s.upkeep(s.kept("the tracking of service account tokens",
-			func(ctx context.Context) error { return bootstrap.LegacyTokenTracking(ctx, s.Stores) }))},
+			func(ctx context.Context) error { return bootstrap.LegacyTokenTracking(ctx, s.Stores, time.Now()) }))},
 		{"start-service-ip-repair-controllers", s.upkeep(s.repairHook)},
 		{bootstrap.RBACHook, defaults(s.kept("the default roles and bindings", func(ctx context.Context) error {
 			return bootstrap.RBAC(ctx, s.Stores, s.feature, s.config.PolicyInForce)

@@ -34,6 +34,15 @@ type kubernetesService struct {
 // replica may be about to write the Service. It is less than beginFor, so that a start does not fail.
 const leftFor = 2 * time.Second
 
+// kubernetesService returns what keeps the Service; nil without ranges of IPs.
+func (s *Server) kubernetesService() *kubernetesService {
+	ranges := s.config.Groups.ServiceCIDRs
+	if len(ranges) == 0 {
+		return nil
+	}
+	return &kubernetesService{Server: s, address: ServiceAddress(ranges[0])}
+}
+
 // ensure creates the Service if it is missing.
 func (k *kubernetesService) ensure(ctx context.Context) error {
 	err := k.write(ctx)
@@ -107,8 +116,7 @@ func (s *Server) nodePorts() (*allocator.Ports, error) {
 // serviceHook creates the Service "kubernetes" and this replica's endpoint of it, and
 // keeps both.
 func (s *Server) serviceHook(ctx context.Context) error {
-	if ranges := s.config.Groups.ServiceCIDRs; len(ranges) > 0 {
-		k := &kubernetesService{Server: s, address: ServiceAddress(ranges[0])}
+	if k := s.kubernetesService(); k != nil {
 		if err := s.kept("the Service kubernetes", k.ensure)(ctx); err != nil {
 			return err
 		}

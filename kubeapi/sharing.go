@@ -3,6 +3,7 @@ package kubeapi
 import (
 	"context"
 	"errors"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -12,9 +13,10 @@ import (
 )
 
 // WriteDefaults creates in an empty storage the objects that a server with group.NewStoresLike does not create: the
-// default policy with its aggregated rules, priority classes, and the objects of flow control; and the config map
-// extension-apiserver-authentication, which such a server only repairs. c.Groups.Stores must be of that kind, too.
-func WriteDefaults(ctx context.Context, c *Config) error {
+// default policy with its aggregated rules, priority classes, and the objects of flow control; and those which such a
+// server only repairs: namespaces, config maps, the Service kubernetes with its IP, and the default ServiceCIDR.
+// c.Groups.Stores must be of that kind, too. created is the time of the creation.
+func WriteDefaults(ctx context.Context, c *Config, created time.Time) error {
 	s := &Server{config: c.Complete()}
 	s.Stores = s.config.Groups.Stores
 	if _, err := s.buildLater(); err != nil {
@@ -25,6 +27,12 @@ func WriteDefaults(ctx context.Context, c *Config) error {
 	if err == nil {
 		err = roleaggregation.Aggregate(ctx, s.Stores)
 	}
-	return errors.Join(err, bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses()),
-		bootstrap.FlowControl(ctx, s.Stores), s.authenticationInfo().Publish(ctx, s.Stores))
+	err = errors.Join(err, bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses()),
+		bootstrap.FlowControl(ctx, s.Stores), s.authenticationInfo().Publish(ctx, s.Stores),
+		bootstrap.Namespaces(ctx, s.Stores), bootstrap.LegacyTokenTracking(ctx, s.Stores, created),
+		bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs))
+	if service := s.kubernetesService(); service != nil {
+		err = errors.Join(err, service.ensure(ctx))
+	}
+	return err
 }

@@ -63,11 +63,12 @@ type Inputs struct {
 	// and does not keep it awake.
 	Mark func(context.Context) context.Context
 	// Work is done when the chain has work besides reads, for its controllers and for what keeps objects in place: before
-	// the first write. What it creates for itself exists already. Nil for a new workspace, and for one whose work is due.
+	// the first write. Nil if work is due.
 	Work context.Context //nolint:containedctx // of the awake workspace
 	// Admin reports whether a user may do everything in the workspace.
 	Admin func(*user.Info) bool
 
+	origin    origin
 	existence *existence
 	turns     *worker.Turns
 }

@@ -3,12 +3,14 @@ package workspaces
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,15 +37,42 @@ type DefaultsConfig struct {
 	Prefix string
 	// Age returns the root's namespace kube-system.
 	Age func(context.Context) (*corev1.Namespace, error)
-	// Write creates the objects in a storage, and returns their stores.
-	Write func(ctx context.Context, in storageoptions.Store) (map[schema.GroupResource]registry.AnyStore, error)
+	// Write creates the objects in a storage, and returns their stores. created is the time of their creation.
+	Write func(ctx context.Context, in storageoptions.Store, created time.Time) (
+		map[schema.GroupResource]registry.AnyStore, error)
+	// Own are the resources whose objects have other UIDs in each workspace, and are as old as the workspace.
+	Own []schema.GroupResource
 }
 
 // Defaults are the default objects of workspaces.
 type Defaults struct {
-	*overlay.Defaults
 	// Policy has those of RBAC.
 	Policy *rbac.Authorizer
+
+	shared *overlay.Defaults
+	own    []ownDefault
+}
+
+// ownDefault is a default object that each workspace has with its own UID and age.
+type ownDefault struct {
+	key    string // relative
+	record *storage.Record
+	store  registry.AnyStore
+}
+
+// Of returns the default objects of a workspace. Those of DefaultsConfig.Own have UIDs that are derived from the
+// workspace's.
+func (d *Defaults) Of(in *Inputs) (*overlay.Defaults, error) {
+	own := make(map[string][]byte, len(d.own))
+	for i := range d.own {
+		o := &d.own[i]
+		value, err := o.store.Rewrite(o.record, func(to metav1.Object) { setOrigin(to, in.origin, o.key) })
+		if err != nil {
+			return nil, fmt.Errorf("default object %s: %w", o.key, err)
+		}
+		own[o.key] = value
+	}
+	return d.shared.With(own), nil
 }
 
 // NewDefaults returns a function that returns the default objects of workspaces. The first call creates them. It is
@@ -78,11 +107,12 @@ func (c *DefaultsConfig) make() (*Defaults, error) {
 	defer func() { _ = backend.Close() }() // nothing is kept
 	mux := cache.NewMultiplexer(backend, c.Prefix)
 	running.Go(func() { _ = mux.Run(ctx) }) // ends with ctx
-	stores, err := c.Write(ctx, storageoptions.Store{Backend: backend, Multiplexer: mux})
+	stores, err := c.Write(ctx, storageoptions.Store{Backend: backend, Multiplexer: mux},
+		age.CreationTimestamp.Time)
 	if err != nil {
 		return nil, fmt.Errorf("default objects of workspaces: %w", err)
 	}
-	values, resources, policy := map[string][]byte{}, map[schema.GroupResource]bool{}, rbac.New()
+	defaults, values, resources := &Defaults{Policy: rbac.New()}, map[string][]byte{}, map[schema.GroupResource]bool{}
 	for gr, store := range stores {
 		resources[gr] = true
 		page, err := backend.Range(ctx, storage.RangeOptions{Prefix: store.KeyPrefix()})
@@ -90,36 +120,58 @@ func (c *DefaultsConfig) make() (*Defaults, error) {
 			return nil, err
 		}
 		for i := range page.Items {
-			kv := &page.Items[i]
-			key := strings.TrimPrefix(kv.Key, c.Prefix+"/")
-			r := &storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision}
-			if r.Value, err = store.Rewrite(r, func(o metav1.Object) { setOrigin(o, age, key) }); err != nil {
+			r := &storage.Record{Key: page.Items[i].Key, Value: page.Items[i].Value, Revision: page.Items[i].Revision}
+			key := strings.TrimPrefix(r.Key, c.Prefix+"/")
+			if values[key], err = defaults.add(r, store, origin{age.UID, age.CreationTimestamp}, key); err != nil {
 				return nil, err
 			}
-			values[key], r.Revision = r.Value, overlay.Revision
-			o, err := store.DecodeShared(r)
-			if err != nil {
-				return nil, err
+			if slices.Contains(c.Own, gr) {
+				defaults.own = append(defaults.own, ownDefault{key, r, store})
 			}
-			policy.Set(o)
 		}
 	}
-	return &Defaults{overlay.New(values, resources), policy}, nil
+	defaults.shared = overlay.New(values, resources)
+	return defaults, nil
 }
 
-// setOrigin makes an object as old as a namespace, with a UID that is derived from the namespace's and from its key.
-func setOrigin(o metav1.Object, age *corev1.Namespace, key string) {
-	created := age.CreationTimestamp
+// add sets the origin of a default object, adds the object to the policy, and returns its value.
+func (d *Defaults) add(r *storage.Record, store registry.AnyStore, from origin, key string) ([]byte, error) {
+	var err error
+	if r.Value, err = store.Rewrite(r, func(o metav1.Object) { setOrigin(o, from, key) }); err != nil {
+		return nil, err
+	}
+	r.Revision = overlay.Revision
+	o, err := store.DecodeShared(r)
+	if err == nil {
+		d.Policy.Set(o)
+	}
+	return r.Value, err
+}
+
+// origin is what default objects are derived from: the namespace kube-system of the root, or a workspace.
+type origin struct {
+	uid     types.UID
+	created metav1.Time
+}
+
+// setOrigin makes an object as old as its origin, with a UID that is derived from the origin's and from its key.
+func setOrigin(o metav1.Object, from origin, key string) {
+	created := from.created
 	o.SetCreationTimestamp(created)
-	o.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceOID, []byte(string(age.UID)+"/"+key)).String()))
+	o.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceOID, []byte(string(from.uid)+"/"+key)).String()))
 	fields := o.GetManagedFields()
 	for i := range fields {
 		fields[i].Time = &created
 	}
 	o.SetManagedFields(fields)
-	if s, ok := o.(*apiregistrationv1.APIService); ok {
-		for i := range s.Status.Conditions {
-			s.Status.Conditions[i].LastTransitionTime = created
+	switch o := o.(type) {
+	case *apiregistrationv1.APIService:
+		for i := range o.Status.Conditions {
+			o.Status.Conditions[i].LastTransitionTime = created
+		}
+	case *networkingv1.ServiceCIDR:
+		for i := range o.Status.Conditions {
+			o.Status.Conditions[i].LastTransitionTime = created
 		}
 	}
 }

@@ -170,7 +170,7 @@ func (m *Manager) apply(w *Workspace, revision int64) {
 		e.deleting, e = true, nil
 	}
 	if e == nil {
-		e = &entry{name: w.Name, uid: w.UID}
+		e = &entry{name: w.Name, uid: w.UID, created: w.CreationTimestamp}
 		m.entries[w.Name] = e
 	}
 	e.revision, e.suspended, e.limits = revision, w.Spec.Suspended, w.Spec.Quota.limits()

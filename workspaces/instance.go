@@ -119,7 +119,7 @@ func (m *Manager) wake(ctx context.Context, i *instance, failed chan error) erro
 	begun := time.Now()
 	name := i.entry.name
 	chain, err := m.create(Inputs{Name: name, Path: i.entry.path(), Mark: i.mark, Work: m.workOf(ctx, i),
-		existence: i.existence, turns: m.turns, Admin: func(u *user.Info) bool {
+		origin: origin{i.entry.uid, i.entry.created}, existence: i.existence, turns: m.turns, Admin: func(u *user.Info) bool {
 			e, ok := m.find(ctx, name)
 			return ok && e.uid == i.entry.uid && e.isAdmin(u)
 		}})
@@ -144,7 +144,7 @@ func (m *Manager) wake(ctx context.Context, i *instance, failed chan error) erro
 
 // workOf returns the context Inputs.Work of a workspace that is being woken.
 func (m *Manager) workOf(ctx context.Context, i *instance) context.Context {
-	if !i.wasDue && i.existence.isComplete(ctx) {
+	if !i.wasDue && !i.existence.isDue(ctx) {
 		return i.work
 	}
 	i.begin()

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -69,6 +70,7 @@ type reading struct {
 type entry struct {
 	name      string
 	uid       types.UID
+	created   metav1.Time
 	admins    []subject
 	suspended bool
 	limits    limits

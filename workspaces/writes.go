@@ -168,15 +168,10 @@ func (x *existence) current(ctx context.Context) (int64, error) {
 	return x.revision, err
 }
 
-// isComplete reports whether the workspace has objects and no work that is due, as after a crash: a chain has created
-// what it creates for itself then.
-func (x *existence) isComplete(ctx context.Context) bool {
-	b, prefix := x.manager.config.Backend, x.manager.config.Prefix+"/"+x.path+"/"
-	if _, err := b.Get(ctx, x.manager.dueKey(x.path)); !errors.Is(err, storage.ErrNotFound) {
-		return false
-	}
-	first, err := b.Range(ctx, storage.RangeOptions{Prefix: prefix, Limit: 1})
-	return err == nil && len(first.Items) > 0
+// isDue reports whether it is stored that work is due, as after a crash.
+func (x *existence) isDue(ctx context.Context) bool {
+	_, err := x.manager.config.Backend.Get(ctx, x.manager.dueKey(x.path))
+	return !errors.Is(err, storage.ErrNotFound)
 }
 
 // establish returns the revision of the key, which it creates if there is none.

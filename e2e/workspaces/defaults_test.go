@@ -87,12 +87,72 @@ func TestDefaultsAreShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bytes := 0
-	for _, kv := range stored.Items {
-		bytes += len(kv.Key) + len(kv.Value)
+	if len(stored.Items) > 0 {
+		t.Errorf("an empty workspace has %d stored keys, the first is %s", len(stored.Items), stored.Items[0].Key)
 	}
-	if bytes == 0 || bytes > 10<<10 {
-		t.Errorf("an empty workspace takes %d bytes in %d keys", bytes, len(stored.Items))
+}
+
+// The namespaces and service accounts that a workspace begins with are its own: no other workspace has their UIDs, and
+// they can be deleted.
+func TestDefaultsOfEachWorkspace(t *testing.T) {
+	backend := memory.New()
+	s, replica := startOn(t, backend), startOn(t, backend)
+	ctx := bounded(t)
+	uids := map[types.UID]string{}
+	for _, name := range []string{"a", "b"} {
+		create(t, s, &workspaces.Workspace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		w, err := objects(t, s).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, server := range []*testserver.Server{s, replica} {
+			client := clientOf(t, server.InWorkspace(name)).CoreV1()
+			ns, err := client.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			account, err := client.ServiceAccounts(ns.Name).Get(ctx, "default", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range []metav1.Object{ns, account} {
+				if other := uids[o.GetUID()]; other != "" && other != name+"/"+o.GetName() {
+					t.Errorf("%s in %s has the UID of %s", o.GetName(), name, other)
+				}
+				uids[o.GetUID()] = name + "/" + o.GetName()
+				if created := o.GetCreationTimestamp(); created != w.GetCreationTimestamp() {
+					t.Errorf("%s was created at %s, its workspace at %s", o.GetName(), created, w.GetCreationTimestamp())
+				}
+			}
+		}
+	}
+	if len(uids) != 4 {
+		t.Errorf("a replica has other UIDs: %v", uids)
+	}
+	client := clientOf(t, s.InWorkspace("a")).CoreV1()
+	before, err := client.ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.ServiceAccounts("default").Delete(ctx, "default", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "another default service account", func() (bool, error) {
+		now, err := client.ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		return err == nil && now.UID != before.UID, ignoring(err, apierrors.IsNotFound)
+	})
+	if err := client.Namespaces().Delete(ctx, "kube-node-lease", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the end of a namespace", func() (bool, error) {
+		_, err := client.Namespaces().Get(ctx, "kube-node-lease", metav1.GetOptions{})
+		return apierrors.IsNotFound(err), ignoring(err, apierrors.IsNotFound)
+	})
+	for _, server := range []*testserver.Server{s, replica} {
+		if left, err := clientOf(t, server.InWorkspace("a")).CoreV1().ConfigMaps("kube-node-lease").List(ctx,
+			metav1.ListOptions{}); err != nil || len(left.Items) > 0 {
+			t.Errorf("a deleted namespace has %d config maps, %v", len(left.Items), err)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -116,7 +117,12 @@ func TestControllersStartWithAWrite(t *testing.T) {
 	backend := memory.New()
 	s := startSleepy(t, backend)
 	create(t, s, &workspaces.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
-	configMaps := clientOf(t, s.InWorkspace("a")).CoreV1().ConfigMaps("default")
+	client := clientOf(t, s.InWorkspace("a")).CoreV1()
+	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	if _, err := client.Namespaces().Create(bounded(t), shop, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	configMaps := client.ConfigMaps(shop.Name)
 	const kept = "kube-root-ca.crt" // which a controller creates
 	exists := func() (bool, error) {
 		_, err := configMaps.Get(bounded(t), kept, metav1.GetOptions{})
@@ -132,7 +138,7 @@ func TestControllersStartWithAWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kv := range all.Items {
-		if strings.HasSuffix(kv.Key, "/configmaps/default/"+kept) {
+		if strings.HasSuffix(kv.Key, "/configmaps/shop/"+kept) {
 			if _, err := backend.Delete(bounded(t), kv.Key, kv.Revision); err != nil {
 				t.Fatal(err)
 			}

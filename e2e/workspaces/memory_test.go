@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -18,7 +19,7 @@ const (
 	maxAwakeGoroutines = 10
 )
 
-// An awake workspace whose controllers have done their work stays within its limits.
+// An awake workspace that was written to, and whose controllers have done their work, stays within its limits.
 func TestAwakeMemory(t *testing.T) {
 	s := testserver.Start(t, testserver.WithWorkspaces(), testserver.WithControllers())
 	wake := func() {
@@ -26,8 +27,12 @@ func TestAwakeMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		await(t, "the default service account", func() (bool, error) {
-			_, err := client.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})
+		shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+		if _, err := client.CoreV1().Namespaces().Create(t.Context(), shop, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "a default service account", func() (bool, error) {
+			_, err := client.CoreV1().ServiceAccounts(shop.Name).Get(t.Context(), "default", metav1.GetOptions{})
 			return err == nil, nil
 		})
 	}

@@ -91,15 +91,15 @@ func KubernetesService(ctx context.Context, stores *group.Stores, ip net.IP, por
 }
 
 // LegacyTokenTracking makes sure of the config map that says since when uses of
-// service account tokens kept in Secrets are noted.
-func LegacyTokenTracking(ctx context.Context, stores *group.Stores) error {
+// service account tokens kept in Secrets are noted. A new one has the date of began.
+func LegacyTokenTracking(ctx context.Context, stores *group.Stores, began time.Time) error {
 	const since = "since"
 	want := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "kube-apiserver-legacy-service-account-token-tracking", Namespace: metav1.NamespaceSystem,
 			ManagedFields: written("v1", `{"f:data":{".":{},"f:since":{}}}`),
 		},
-		Data: map[string]string{since: time.Now().UTC().Format(time.DateOnly)},
+		Data: map[string]string{since: began.UTC().Format(time.DateOnly)},
 	}
 	return put(ctx, group.ConfigMaps(stores), want, func(have *corev1.ConfigMap) bool {
 		if _, err := time.Parse(time.DateOnly, have.Data[since]); err == nil {

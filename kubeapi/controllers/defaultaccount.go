@@ -10,8 +10,12 @@ import (
 	restclient "k8s.io/client-go/rest"
 )
 
-// accounts is the name of the controller that creates the service account of each namespace.
-const accounts = "serviceaccount-controller"
+// Names of the controllers that write to a new server.
+const (
+	accounts     = "serviceaccount-controller"
+	rootCAs      = "root-ca-certificate-publisher-controller"
+	serviceCIDRs = "service-cidr-controller"
+)
 
 // AwaitDefaultAccount returns when the namespace default has its service account, which pods require. It returns at
 // once if the selection enables no controller that creates it.

@@ -60,13 +60,13 @@ func table() []controller {
 		}},
 		{"replicaset-controller", simulated(simulate.NewReplicaSets)},
 		{"resourcequota-controller", plain(quota.New)},
-		{"root-ca-certificate-publisher-controller", func(e *control.Env, o *Options) (worker.Runner, error) {
+		{rootCAs, func(e *control.Env, o *Options) (worker.Runner, error) {
 			if len(o.RootCA) == 0 {
 				return nil, nil
 			}
 			return rootca.New(e, o.RootCA)
 		}},
-		{"service-cidr-controller", plain(servicecidr.New)},
+		{serviceCIDRs, plain(servicecidr.New)},
 		{accounts, plain(serviceaccount.New)},
 		{"serviceaccount-token-controller", func(e *control.Env, o *Options) (worker.Runner, error) {
 			if o.TokenIssuer == nil {

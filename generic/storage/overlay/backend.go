@@ -28,6 +28,7 @@ type Defaults struct {
 	values    map[string][]byte
 	objects   map[*byte]*object // by the first byte of the value
 	resources map[schema.GroupResource]bool
+	own       map[string][]byte // replaces values of With; nil without
 }
 
 // object is a decoded default.
@@ -47,6 +48,22 @@ func New(values map[string][]byte, resources map[schema.GroupResource]bool) *Def
 	}
 	slices.Sort(d.keys)
 	return d
+}
+
+// With returns the defaults with other values for some of their keys. All else is shared. The caller must not change own.
+func (d *Defaults) With(own map[string][]byte) *Defaults {
+	with := *d
+	with.own = own
+	return &with
+}
+
+// value returns the default value of a relative key.
+func (d *Defaults) value(key string) ([]byte, bool) {
+	if value, ok := d.own[key]; ok {
+		return value, true
+	}
+	value, ok := d.values[key]
+	return value, ok
 }
 
 // Has reports whether a resource has defaults, or may have some. Nil has none.
@@ -86,8 +103,7 @@ func (b *Backend) value(key string) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	value, ok := b.defaults.values[relative]
-	return value, ok
+	return b.defaults.value(relative)
 }
 
 // IsDeleted reports whether a stored value marks a default as deleted.
@@ -169,8 +185,8 @@ func (b *Backend) merge(stored []storage.KeyValue, defaults []string) []storage.
 			order = strings.Compare(stored[i].Key, b.prefix+defaults[d])
 		}
 		if order > 0 {
-			merged = append(merged, storage.KeyValue{Key: b.prefix + defaults[d], Value: b.defaults.values[defaults[d]],
-				Revision: Revision})
+			value, _ := b.defaults.value(defaults[d])
+			merged = append(merged, storage.KeyValue{Key: b.prefix + defaults[d], Value: value, Revision: Revision})
 			d++
 			continue
 		}

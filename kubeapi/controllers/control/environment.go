@@ -67,11 +67,21 @@ func (e *Env) As(serviceAccount string) *restclient.Config {
 	return e.AsUser(serviceAccountPrefix + serviceAccount)
 }
 
+// manager is the field manager of controllers.
+const manager = "kube-controller-manager"
+
+// Written returns the managed fields of what controllers write without a client; fields is JSON.
+func Written(apiVersion, fields string) metav1.ManagedFieldsEntry {
+	now := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
+		APIVersion: apiVersion, Time: &now, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+}
+
 // AsUser returns the configuration of clients that impersonate a user.
 func (e *Env) AsUser(name string) *restclient.Config {
 	c := restclient.CopyConfig(e.Loopback)
 	c.Impersonate.UserName = name
-	c.UserAgent = "kube-controller-manager/" + name
+	c.UserAgent = manager + "/" + name
 	return c
 }
 

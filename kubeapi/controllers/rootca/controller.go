@@ -51,6 +51,22 @@ func New(e *control.Env, ca []byte) (worker.Runner, error) {
 	return queue, nil
 }
 
+// ConfigMap returns the config map of a namespace, as the controller creates it. ca is the CA in PEM.
+func ConfigMap(namespace string, ca []byte) *corev1.ConfigMap {
+	m := configMap(namespace, map[string]string{caKey: string(ca)})
+	m.ManagedFields = []metav1.ManagedFieldsEntry{control.Written("v1", `{"f:data":{".":{},"f:ca.crt":{}},`+
+		`"f:metadata":{"f:annotations":{".":{},"f:kubernetes.io/description":{}}}}`)}
+	return m
+}
+
+func configMap(namespace string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: mapName, Namespace: namespace,
+			Annotations: map[string]string{description: what}},
+		Data: data,
+	}
+}
+
 // sync creates or repairs the config map of a namespace.
 func (c *controller) sync(ctx context.Context, namespace string) error {
 	ns, err := group.Namespaces(c.env.Stores).GetCached(control.Reading(ctx), "", namespace)
@@ -62,11 +78,7 @@ func (c *controller) sync(ctx context.Context, namespace string) error {
 	}
 	have, err := group.ConfigMaps(c.env.Stores).GetCached(control.Reading(ctx), namespace, mapName)
 	if apierrors.IsNotFound(err) {
-		_, err = c.client.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: mapName, Namespace: namespace,
-				Annotations: map[string]string{description: what}},
-			Data: c.data,
-		}, metav1.CreateOptions{})
+		_, err = c.client.ConfigMaps(namespace).Create(ctx, configMap(namespace, c.data), metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 			return nil
 		}

@@ -44,6 +44,11 @@ func New(e *control.Env) (worker.Runner, error) {
 	return queue, nil
 }
 
+// Default returns the default service account of a namespace.
+func Default(namespace string) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: accountName, Namespace: namespace}}
+}
+
 // sync creates the default service account of a namespace.
 func (c *controller) sync(ctx context.Context, namespace string) error {
 	ns, err := group.Namespaces(c.env.Stores).GetCached(control.Reading(ctx), "", namespace)
@@ -57,9 +62,7 @@ func (c *controller) sync(ctx context.Context, namespace string) error {
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	_, err = c.client.ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{
-		ObjectMeta: metav1.ObjectMeta{Name: accountName, Namespace: namespace},
-	}, metav1.CreateOptions{})
+	_, err = c.client.ServiceAccounts(namespace).Create(ctx, Default(namespace), metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil
 	}

@@ -57,6 +57,13 @@ func New(e *control.Env) (worker.Runner, error) {
 	return c.queue, nil
 }
 
+// AddFinalizer adds the finalizer that the controller adds to a new ServiceCIDR.
+func AddFinalizer(c *networkingv1.ServiceCIDR) {
+	c.Finalizers = append(c.Finalizers, finalizer)
+	c.ManagedFields = append(c.ManagedFields, control.Written(networkingv1.SchemeGroupVersion.String(),
+		`{"f:metadata":{"f:finalizers":{".":{},"v:\"`+finalizer+`\"":{}}}}`))
+}
+
 // release enqueues the waiting ServiceCIDRs.
 func (c *controller) release() {
 	for _, key := range c.held.Of("") {
