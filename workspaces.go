@@ -95,7 +95,6 @@ func newWorkspace(root *foundation, shared *guards, in workspaces.Inputs) (*work
 		return nil, err
 	}
 	prepared := outermost.PrepareNested()
-	outermost.Handler.NonGoRestfulMux.Unregister("/metrics/slis") // it describes the process, too
 	return &workspaces.Chain{
 		Handler: prepared, Run: prepared.Run, Ready: prepared.HooksDone(), Authentication: g.authn.Request,
 		Authorizer: g.authorizers.Authorizer, Admits: g.admits, Lookups: f.lookups(), Due: running.Due,

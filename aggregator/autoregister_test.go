@@ -19,16 +19,14 @@ import (
 )
 
 // builtIn and custom are group versions as core and CRDs have them.
-func builtIn(gv schema.GroupVersion) discovery.Version {
+func builtIn(gv schema.GroupVersion) *discovery.Version {
 	group, version := discovery.DefaultPriority(gv)
-	return discovery.Version{GroupVersion: gv, GroupPriority: group, VersionPriority: version}
+	return &discovery.Version{GroupVersion: gv, GroupPriority: group, VersionPriority: version}
 }
 
-func custom(gv schema.GroupVersion) discovery.Version {
-	return discovery.Version{GroupVersion: gv, Custom: true, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority}
+func custom(gv schema.GroupVersion) *discovery.Version {
+	return &discovery.Version{GroupVersion: gv, Custom: true, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority}
 }
-
-func localOf(v discovery.Version) *apiregistrationv1.APIService { return localAPIService(&v) }
 
 // registrar runs an autoregister with a client that stores objects in memory.
 type registrar struct {
@@ -97,7 +95,7 @@ func TestAutoregister(t *testing.T) {
 	served := discovery.NewGroups()
 	served.Set(builtIn(apps))
 	served.Set(custom(groupVersion(theirs)))
-	r := startRegistrar(t, served, theirs, localOf(custom(gone)))
+	r := startRegistrar(t, served, theirs, localAPIService(custom(gone)))
 	defer r.stop()
 
 	r.is("v1.apps", true)
@@ -133,7 +131,7 @@ func TestAutoregisterRestores(t *testing.T) {
 	served := discovery.NewGroups()
 	served.Set(builtIn(apps))
 	served.Set(custom(widgets))
-	old := localOf(builtIn(apps))
+	old := localAPIService(builtIn(apps))
 	old.Spec.GroupPriorityMinimum = 5 // of an older release
 	r := startRegistrar(t, served, old)
 	defer r.stop()

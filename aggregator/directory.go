@@ -128,7 +128,7 @@ func (d *directory) publish(gv schema.GroupVersion) {
 
 func setServed(in *discovery.Groups, gv schema.GroupVersion, v discovery.Version, ok bool) {
 	if ok {
-		in.Set(v)
+		in.Set(&v)
 	} else {
 		in.Remove(gv)
 	}

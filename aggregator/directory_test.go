@@ -47,7 +47,7 @@ func TestDirectoryTells(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
-	local.Set(discovery.Version{GroupVersion: apps, GroupPriority: 1, Resources: []metav1.APIResource{{Name: "deployments"}}})
+	local.Set(&discovery.Version{GroupVersion: apps, GroupPriority: 1, Resources: []metav1.APIResource{{Name: "deployments"}}})
 	d.localChanged(apps)
 	check("served, but without an APIService", "")
 	theirs := custom(schema.GroupVersion{Group: "example.com", Version: "v1"})
@@ -61,7 +61,7 @@ func TestDirectoryTells(t *testing.T) {
 	local.Remove(theirs.GroupVersion)
 	d.localChanged(theirs.GroupVersion)
 	check("no longer served, nor registered", "")
-	own := localOf(builtIn(apps))
+	own := localAPIService(builtIn(apps))
 	d.set(own)
 	check("registered", "apps/v1 deployments")
 
@@ -92,8 +92,8 @@ func TestDirectoryTells(t *testing.T) {
 func TestDirectoryRoutes(t *testing.T) {
 	d, local, _ := newTestDirectory()
 	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
-	local.Set(discovery.Version{GroupVersion: apps})
-	d.set(localOf(builtIn(apps)))
+	local.Set(&discovery.Version{GroupVersion: apps})
+	d.set(localAPIService(builtIn(apps)))
 	d.set(remoteService(apiregistrationv1.ConditionFalse))
 	h := &directoryHandler{d, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })}
 	tests := []struct {
@@ -124,12 +124,12 @@ func BenchmarkLocalChanged(b *testing.B) {
 	d, local, _ := newTestDirectory()
 	for i := range 10000 {
 		gv := schema.GroupVersion{Group: "g" + strings.Repeat("a", i%50) + string(rune('a'+i%26)) + ".example.com", Version: "v1"}
-		local.Set(discovery.Version{GroupVersion: gv})
-		d.set(localOf(builtIn(gv)))
+		local.Set(&discovery.Version{GroupVersion: gv})
+		d.set(localAPIService(builtIn(gv)))
 	}
 	gv := schema.GroupVersion{Group: "one.example.com", Version: "v1"}
-	local.Set(discovery.Version{GroupVersion: gv})
-	d.set(localOf(builtIn(gv)))
+	local.Set(&discovery.Version{GroupVersion: gv})
+	d.set(localAPIService(builtIn(gv)))
 	b.ReportAllocs()
 	for b.Loop() {
 		d.localChanged(gv)

@@ -114,7 +114,7 @@ func TestRemoteDocuments(t *testing.T) {
 func TestLocalDocumentsStay(t *testing.T) {
 	service := openapi.NewService(openapi.NewBuilder(&models.Source{}, runtime.NewScheme(), "1.36"))
 	d := &documents{ctx: t.Context(), service: service, fetcher: &fetcher{}}
-	local := localOf(builtIn(groupVersion(remoteService(apiregistrationv1.ConditionTrue))))
+	local := localAPIService(builtIn(groupVersion(remoteService(apiregistrationv1.ConditionTrue))))
 	service.Set(documentPath(local), localSource{})
 	d.set(local)
 	d.remove(local)

@@ -128,7 +128,7 @@ func (s *Server) install() error {
 	// The aggregator's own group has no APIService, and no APIService may precede it.
 	if v, ok := s.config.generic.Discovery.Get(gv); ok {
 		v.GroupPriority = math.MaxInt32
-		s.config.generic.Discovery.Set(v)
+		s.config.generic.Discovery.Set(&v)
 	}
 	return err
 }
@@ -202,7 +202,7 @@ func (s *Server) usePeers(identity *identity) {
 		s.directory.own.ServeCBOR()
 	}
 	if v, ok := s.config.generic.Discovery.Get(apiregistrationv1.SchemeGroupVersion); ok {
-		s.directory.own.Set(v)
+		s.directory.own.Set(&v)
 	}
 }
 

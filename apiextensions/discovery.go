@@ -67,7 +67,7 @@ func (p *publisher) publish(gv schema.GroupVersion) {
 		return
 	}
 	for range p.catalogue.serving(gv) {
-		p.discovery.Set(discovery.Version{
+		p.discovery.Set(&discovery.Version{
 			GroupVersion: gv, Custom: true, GroupPriority: discovery.CustomGroupPriority,
 			VersionPriority: discovery.CustomVersionPriority,
 			Later:           sync.OnceValue(func() []metav1.APIResource { return p.resources(gv) }), FullKinds: true,

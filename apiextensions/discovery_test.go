@@ -15,7 +15,7 @@ import (
 func TestBuiltInVersionsStay(t *testing.T) {
 	gv := schema.GroupVersion{Group: "storage.k8s.io", Version: "v1"}
 	groups := discovery.NewGroups()
-	groups.Set(discovery.Version{GroupVersion: gv, Resources: []metav1.APIResource{{Name: "storageclasses"}}})
+	groups.Set(&discovery.Version{GroupVersion: gv, Resources: []metav1.APIResource{{Name: "storageclasses"}}})
 	p := &publisher{catalogue: newCatalogue(), discovery: groups, openapi: func(schema.GroupVersion, func() []openapi.Definition) {
 		t.Error("the version's OpenAPI changed")
 	}}

@@ -8,14 +8,17 @@ import (
 	"triplane.dev/generic/base/metrics"
 )
 
-// Metrics counts requests that are proxied to peers, and discovery of peers.
+// Metrics counts requests that are proxied to peers, and discovery of peers. A nil Metrics counts nothing.
 type Metrics struct {
 	rerouted, failed  *prometheus.CounterVec
 	own, hits, misses prometheus.Counter
 }
 
-// New registers the metrics.
+// New registers the metrics. It returns nil if nothing is gathered.
 func New(r *metrics.Registry) *Metrics {
+	if !r.Gathers() {
+		return nil
+	}
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
@@ -38,20 +41,32 @@ func New(r *metrics.Registry) *Metrics {
 
 // Proxied counts a proxied request.
 func (m *Metrics) Proxied(group, version, resource string, code int) {
-	m.rerouted.WithLabelValues(strconv.Itoa(code), group, version, resource).Inc()
+	if m != nil {
+		m.rerouted.WithLabelValues(strconv.Itoa(code), group, version, resource).Inc()
+	}
 }
 
 // SyncFailed counts a failure to read what a peer serves.
-func (m *Metrics) SyncFailed(what string) { m.failed.WithLabelValues(what).Inc() }
+func (m *Metrics) SyncFailed(what string) {
+	if m != nil {
+		m.failed.WithLabelValues(what).Inc()
+	}
+}
 
 // OwnDiscovery counts a request for the discovery of this server alone.
-func (m *Metrics) OwnDiscovery() { m.own.Inc() }
+func (m *Metrics) OwnDiscovery() {
+	if m != nil {
+		m.own.Inc()
+	}
+}
 
 // AggregatedDiscovery counts a request for the discovery of all servers. kept is whether the cache had it.
 func (m *Metrics) AggregatedDiscovery(kept bool) {
-	if kept {
+	switch {
+	case m == nil:
+	case kept:
 		m.hits.Inc()
-	} else {
+	default:
 		m.misses.Inc()
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"triplane.dev/testserver"
 )
@@ -23,16 +23,16 @@ const (
 func TestAwakeMemory(t *testing.T) {
 	s := testserver.Start(t, testserver.WithWorkspaces(), testserver.WithControllers())
 	wake := func() {
-		client, err := kubernetes.NewForConfig(s.Workspace(t))
+		client, err := corev1client.NewForConfig(s.Workspace(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-		if _, err := client.CoreV1().Namespaces().Create(t.Context(), shop, metav1.CreateOptions{}); err != nil {
+		if _, err := client.Namespaces().Create(t.Context(), shop, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		await(t, "a default service account", func() (bool, error) {
-			_, err := client.CoreV1().ServiceAccounts(shop.Name).Get(t.Context(), "default", metav1.GetOptions{})
+			_, err := client.ServiceAccounts(shop.Name).Get(t.Context(), "default", metav1.GetOptions{})
 			return err == nil, nil
 		})
 	}

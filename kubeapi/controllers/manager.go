@@ -191,10 +191,8 @@ func (m *Manager) work(ctx context.Context) {
 	klog.InfoS("Started controllers", "count", len(names))
 	klog.V(2).InfoS("Names of the started controllers", "controllers", names)
 	running.Start(ctx)
-	for _, name := range names {
-		m.metrics.Running(name, true)
-		defer m.metrics.Running(name, false)
-	}
+	m.metrics.Running(names, true)
+	defer m.metrics.Running(names, false)
 	select {
 	case <-env.Feed.Synced():
 		m.end()

@@ -37,9 +37,9 @@ func (s *Following) Start(ctx context.Context) {
 	g := s.groups
 	g.mu.Lock()
 	s.ctx = ctx
-	for name, e := range g.groups {
-		for v := range e.versions {
-			s.dirty[schema.GroupVersion{Group: name, Version: v}] = struct{}{}
+	for _, e := range g.groups {
+		for _, v := range e.versions {
+			s.dirty[v.GroupVersion] = struct{}{}
 		}
 	}
 	if g.followers == nil {
@@ -70,7 +70,7 @@ func (s *Following) step() {
 	}
 	s.mu.Lock()
 	changed := slices.Collect(maps.Keys(s.dirty))
-	clear(s.dirty)
+	s.dirty = map[schema.GroupVersion]struct{}{} // the first one has all versions
 	s.mu.Unlock()
 	s.f(s.ctx, changed)
 }

@@ -58,10 +58,10 @@ func TestOrder(t *testing.T) {
 	g := NewGroups()
 	for _, v := range []string{"autoscaling/v1", "apps/v1", "autoscaling/v2", "v1", "apiextensions.k8s.io/v1", "admissionregistration.k8s.io/v1"} {
 		group, version := DefaultPriority(gv(v))
-		g.Set(Version{GroupVersion: gv(v), GroupPriority: group, VersionPriority: version})
+		g.Set(&Version{GroupVersion: gv(v), GroupPriority: group, VersionPriority: version})
 	}
 	for _, v := range []string{"z.example.com/v1alpha1", "z.example.com/v1", "z.example.com/v2beta1", "a.example.com/v10", "a.example.com/v2", "b.example.com/v2", "b.example.com/v3", "c.example.com/v21"} {
-		g.Set(Version{GroupVersion: gv(v), GroupPriority: CustomGroupPriority, VersionPriority: CustomVersionPriority})
+		g.Set(&Version{GroupVersion: gv(v), GroupPriority: CustomGroupPriority, VersionPriority: CustomVersionPriority})
 	}
 	var got []string
 	for _, v := range g.Versions() {
@@ -79,7 +79,7 @@ func TestOrder(t *testing.T) {
 		t.Errorf("%v: groups of one priority are not in the order of their APIServices, v1.z, v10.a, v2.b, v21.c", names)
 	}
 
-	g.Set(Version{GroupVersion: gv("z.example.com/v2beta1"), GroupPriority: 20000, VersionPriority: 200})
+	g.Set(&Version{GroupVersion: gv("z.example.com/v2beta1"), GroupPriority: 20000, VersionPriority: 200})
 	if names := groupNames(t, g); names[0] != "z.example.com" {
 		t.Errorf("a raised priority does not count: %v", names)
 	}
@@ -104,9 +104,9 @@ var things = []metav1.APIResource{
 
 func TestAggregated(t *testing.T) {
 	g := NewGroups()
-	g.Set(Version{GroupVersion: gv("example.com/v1"), Resources: things, FullKinds: true})
-	g.Set(Version{GroupVersion: gv("example.com/v1beta1"), Stale: true})
-	g.Set(Version{GroupVersion: gv("v1"), Resources: things[:1]})
+	g.Set(&Version{GroupVersion: gv("example.com/v1"), Resources: things, FullKinds: true})
+	g.Set(&Version{GroupVersion: gv("example.com/v1beta1"), Stale: true})
+	g.Set(&Version{GroupVersion: gv("v1"), Resources: things[:1]})
 
 	w := ask(g.RootHandler(), aggregatedV2)
 	want := `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[{"metadata":{"name":"example.com"},"versions":[` +
@@ -132,7 +132,7 @@ func TestAggregated(t *testing.T) {
 	if again.Code != http.StatusNotModified || again.Body.Len() != 0 || again.Header().Get("ETag") != etag {
 		t.Errorf("the same again: %d, %d bytes, ETag %s", again.Code, again.Body.Len(), again.Header().Get("ETag"))
 	}
-	g.Set(Version{GroupVersion: gv("example.com/v1beta1"), Resources: things})
+	g.Set(&Version{GroupVersion: gv("example.com/v1beta1"), Resources: things})
 	changed := ask(g.RootHandler(), aggregatedV2, "If-None-Match", etag)
 	if changed.Code != http.StatusOK || changed.Header().Get("ETag") == etag {
 		t.Errorf("after a change: %d, ETag %s", changed.Code, changed.Header().Get("ETag"))
@@ -141,7 +141,7 @@ func TestAggregated(t *testing.T) {
 
 func TestNegotiation(t *testing.T) {
 	g := NewGroups()
-	g.Set(Version{GroupVersion: gv("v1"), Resources: things})
+	g.Set(&Version{GroupVersion: gv("v1"), Resources: things})
 	const pb, yaml = "application/vnd.kubernetes.protobuf", "application/yaml"
 	params := strings.TrimPrefix(aggregatedV2, "application/json")
 	for _, c := range []struct {
@@ -196,8 +196,8 @@ func TestNegotiation(t *testing.T) {
 
 func TestDocuments(t *testing.T) {
 	g := NewGroups()
-	g.Set(Version{GroupVersion: gv("v1")})
-	g.Set(Version{GroupVersion: gv("example.com/v1"), Resources: things[:1]})
+	g.Set(&Version{GroupVersion: gv("v1")})
+	g.Set(&Version{GroupVersion: gv("example.com/v1"), Resources: things[:1]})
 	notFound := http.HandlerFunc(http.NotFound)
 	for name, c := range map[string]struct {
 		h    http.Handler
@@ -226,14 +226,14 @@ func TestChanged(t *testing.T) {
 		t.Fatal("nothing changed yet")
 	default:
 	}
-	g.Set(Version{GroupVersion: gv("v1")})
+	g.Set(&Version{GroupVersion: gv("v1")})
 	<-c
 }
 
 func TestLargeDocumentIsCompressed(t *testing.T) {
 	g := NewGroups()
 	for i := range 1000 {
-		g.Set(Version{GroupVersion: gv(fmt.Sprintf("g%d.example.com/v1", i)), Resources: things})
+		g.Set(&Version{GroupVersion: gv(fmt.Sprintf("g%d.example.com/v1", i)), Resources: things})
 	}
 	w := ask(g.RootHandler(), aggregatedV2, "Accept-Encoding", "gzip")
 	if w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() > 100_000 {
@@ -245,12 +245,12 @@ func TestLargeDocumentIsCompressed(t *testing.T) {
 func BenchmarkAggregatedAfterChange(b *testing.B) {
 	g := NewGroups()
 	for i := range 2000 {
-		g.Set(Version{GroupVersion: gv(fmt.Sprintf("g%d.example.com/v1", i)), Resources: things})
+		g.Set(&Version{GroupVersion: gv(fmt.Sprintf("g%d.example.com/v1", i)), Resources: things})
 	}
 	h := g.RootHandler()
 	b.ReportAllocs()
 	for b.Loop() {
-		g.Set(Version{GroupVersion: gv("g7.example.com/v1"), Resources: things})
+		g.Set(&Version{GroupVersion: gv("g7.example.com/v1"), Resources: things})
 		ask(h, aggregatedV2)
 	}
 }
@@ -265,7 +265,7 @@ func TestCBOR(t *testing.T) {
 			g.ServeCBOR()
 			want = http.StatusOK
 		}
-		g.Set(Version{GroupVersion: gv("apps/v1")})
+		g.Set(&Version{GroupVersion: gv("apps/v1")})
 		for name, h := range map[string]http.Handler{"/apis": g.RootHandler(), "/api": g.LegacyHandler("x:1"),
 			"/apis/apps": g.GroupHandler("apps", http.NotFoundHandler()), "/apis/apps/v1": g.VersionHandler(gv("apps/v1"), http.NotFoundHandler())} {
 			accepted := []string{"application/cbor"}

@@ -40,12 +40,12 @@ type part struct {
 	sum  [sha512.Size256]byte
 }
 
-func makePart(v any) (part, error) {
+func makePart(v any) (*part, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return part{}, err
+		return nil, err
 	}
-	return part{json: b, sum: sha512.Sum512_256(b)}, nil
+	return &part{json: b, sum: sha512.Sum512_256(b)}, nil
 }
 
 // document returns a document of all groups, making it if it was not asked for
@@ -116,12 +116,12 @@ func joinParts(kind documentKind, groups []*group) (*document, error) {
 	return d, nil
 }
 
-func (e *group) part(aggregated bool) (part, error) {
+func (e *group) part(aggregated bool) (*part, error) {
 	kept := &e.plain
 	if aggregated {
 		kept = &e.aggregated
 	}
-	if kept.json != nil {
+	if *kept != nil {
 		return *kept, nil
 	}
 	var v any
@@ -155,7 +155,7 @@ func listOf(kind documentKind, groups []*group) runtime.Object {
 // apiGroup is the group as /apis and /apis/GROUP show it.
 func (e *group) apiGroup() *metav1.APIGroup {
 	g := &metav1.APIGroup{Name: e.name}
-	for _, v := range e.order() {
+	for _, v := range e.versions {
 		g.Versions = append(g.Versions, metav1.GroupVersionForDiscovery{
 			GroupVersion: v.GroupVersion.String(),
 			Version:      v.GroupVersion.Version,
@@ -168,7 +168,7 @@ func (e *group) apiGroup() *metav1.APIGroup {
 // discovery is the group in the aggregated form.
 func (e *group) discovery() *apidiscoveryv2.APIGroupDiscovery {
 	g := &apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: e.name}}
-	for _, v := range e.order() {
+	for _, v := range e.versions {
 		d := apidiscoveryv2.APIVersionDiscovery{
 			Version:   v.GroupVersion.Version,
 			Resources: v.Aggregated,

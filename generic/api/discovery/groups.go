@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -48,8 +47,7 @@ func (v *Version) List() []metav1.APIResource {
 	return v.Resources
 }
 
-// Groups is the set of served group versions. It is safe for concurrent use;
-// what was handed to Set must not be changed afterwards.
+// Groups is the set of served group versions. It is safe for concurrent use.
 type Groups struct {
 	mu        sync.Mutex
 	groups    map[string]*group
@@ -68,10 +66,9 @@ type Groups struct {
 // group is one group with what was made from it since it changed.
 type group struct {
 	name     string
-	versions map[string]*Version
-	ordered  []*Version // nil after a change
+	versions []*Version // in the order of the documents; replaced by each change
 
-	plain, aggregated part
+	plain, aggregated *part // nil before they are made
 }
 
 // NewGroups returns an empty set.
@@ -99,11 +96,13 @@ func (g *Groups) CountAggregated(f func(kept bool)) {
 	g.counted = f
 }
 
-// Set enters a version, or replaces it.
-func (g *Groups) Set(v Version) {
+// Set enters a version, or replaces it. v must not be changed afterwards; several Groups can share it.
+func (g *Groups) Set(v *Version) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.unhashed {
+		unhashed := *v
+		v = &unhashed
 		v.Resources = slices.Clone(v.Resources)
 		for i := range v.Resources {
 			v.Resources[i].StorageVersionHash = ""
@@ -111,10 +110,10 @@ func (g *Groups) Set(v Version) {
 	}
 	e := g.groups[v.GroupVersion.Group]
 	if e == nil {
-		e = &group{name: v.GroupVersion.Group, versions: map[string]*Version{}}
+		e = &group{name: v.GroupVersion.Group}
 		g.groups[e.name] = e
 	}
-	e.versions[v.GroupVersion.Version] = &v
+	e.replace(v.GroupVersion.Version, v)
 	g.touch(e)
 	g.notify(v.GroupVersion)
 }
@@ -128,10 +127,10 @@ func (g *Groups) Remove(gv schema.GroupVersion) bool {
 	if e == nil {
 		return false
 	}
-	if _, ok := e.versions[gv.Version]; !ok {
+	if e.version(gv.Version) == nil {
 		return false
 	}
-	delete(e.versions, gv.Version)
+	e.replace(gv.Version)
 	if len(e.versions) == 0 {
 		delete(g.groups, gv.Group)
 	}
@@ -148,8 +147,8 @@ func (g *Groups) Get(gv schema.GroupVersion) (Version, bool) {
 	if e == nil {
 		return Version{}, false
 	}
-	v, ok := e.versions[gv.Version]
-	if !ok {
+	v := e.version(gv.Version)
+	if v == nil {
 		return Version{}, false
 	}
 	return *v, true
@@ -197,7 +196,7 @@ func (g *Groups) Versions() []Version {
 	}
 	var all []Version
 	for _, e := range groups {
-		for _, v := range e.order() {
+		for _, v := range e.versions {
 			all = append(all, *v)
 		}
 	}
@@ -212,7 +211,7 @@ func (g *Groups) Changed() <-chan struct{} {
 }
 
 func (g *Groups) touch(e *group) {
-	e.ordered, e.plain, e.aggregated = nil, part{}, part{}
+	e.plain, e.aggregated = nil, nil
 	clear(g.documents)
 	close(g.changed)
 	g.changed = make(chan struct{})
@@ -236,7 +235,10 @@ func (e *group) named() string { return e.name }
 
 // service is the first name of the APIServices of its versions.
 func (e *group) service() string {
-	return slices.Min(slices.Collect(maps.Keys(e.versions))) + "." + e.name
+	first := slices.MinFunc(e.versions, func(a, b *Version) int {
+		return cmp.Compare(a.GroupVersion.Version, b.GroupVersion.Version)
+	})
+	return first.GroupVersion.Version + "." + e.name
 }
 
 func (e *group) priority() int32 {
@@ -247,13 +249,27 @@ func (e *group) priority() int32 {
 	return p
 }
 
-// order returns the versions of the group.
-func (e *group) order() []*Version {
-	if e.ordered == nil {
-		e.ordered = slices.SortedFunc(maps.Values(e.versions), func(a, b *Version) int {
-			return cmp.Or(cmp.Compare(b.VersionPriority, a.VersionPriority),
-				version.CompareKubeAwareVersionStrings(b.GroupVersion.Version, a.GroupVersion.Version))
-		})
+// version returns a version of the group, or nil.
+func (e *group) version(name string) *Version {
+	for _, v := range e.versions {
+		if v.GroupVersion.Version == name {
+			return v
+		}
 	}
-	return e.ordered
+	return nil
+}
+
+// replace replaces a version by others.
+func (e *group) replace(name string, by ...*Version) {
+	versions := make([]*Version, 0, len(e.versions)+len(by))
+	for _, v := range e.versions {
+		if v.GroupVersion.Version != name {
+			versions = append(versions, v)
+		}
+	}
+	e.versions = append(versions, by...)
+	slices.SortFunc(e.versions, func(a, b *Version) int {
+		return cmp.Or(cmp.Compare(b.VersionPriority, a.VersionPriority),
+			version.CompareKubeAwareVersionStrings(b.GroupVersion.Version, a.GroupVersion.Version))
+	})
 }

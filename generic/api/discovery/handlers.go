@@ -108,7 +108,7 @@ func (g *Groups) versionsOf(name string) []*Version {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e := g.groups[name]; e != nil {
-		return e.order()
+		return e.versions
 	}
 	return nil
 }

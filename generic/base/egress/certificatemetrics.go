@@ -10,7 +10,7 @@ import (
 type CertificateMetrics struct{ missingSAN, sha1 prometheus.Counter }
 
 // NewWebhookCertificateMetrics returns the metrics of webhooks' certificates, which all callers of webhooks share.
-// It returns nil for a nil registry.
+// It returns nil if nothing is gathered.
 func NewWebhookCertificateMetrics(r *metrics.Registry) *CertificateMetrics {
 	return newCertificateMetrics(r, "apiserver_webhooks")
 }
@@ -22,7 +22,7 @@ func NewAggregatorCertificateMetrics(r *metrics.Registry) *CertificateMetrics {
 
 // newCertificateMetrics registers metrics whose names begin with prefix, unless they are registered.
 func newCertificateMetrics(r *metrics.Registry, prefix string) *CertificateMetrics {
-	if r == nil {
+	if !r.Gathers() {
 		return nil
 	}
 	return &CertificateMetrics{

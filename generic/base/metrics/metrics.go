@@ -53,8 +53,8 @@ func (r *Registry) Nested() *Registry {
 	return n
 }
 
-// IsNested reports whether r was made by Nested.
-func (r *Registry) IsNested() bool { return r.nested }
+// Gathers reports whether metrics that are registered are gathered: not by nil, nor by a registry of Nested.
+func (r *Registry) Gathers() bool { return r != nil && !r.nested }
 
 // maxNativeBuckets limits the buckets of a series.
 const maxNativeBuckets = 160

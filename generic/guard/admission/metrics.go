@@ -67,7 +67,7 @@ const admissionPrefix = "apiserver_admission_"
 
 // NewMetrics registers the metrics. It returns nil for a nil registry, and for one that is not gathered.
 func NewMetrics(r *metrics.Registry) *Metrics {
-	if r == nil || r.IsNested() {
+	if !r.Gathers() {
 		return nil
 	}
 	outcome := []string{"type", "operation", "rejected"}

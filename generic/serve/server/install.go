@@ -121,7 +121,7 @@ func (s *GenericAPIServer) InstallLater(served []discovery.Version, build func()
 	s.Handler.Add(document)
 	for i := range served {
 		gv := served[i].GroupVersion
-		s.config.Discovery.Set(served[i])
+		s.config.Discovery.Set(&served[i])
 		s.Handler.AddLater(document.Root()+"/"+gv.Version, func() (routes.Service, error) {
 			info, err := build()
 			if err != nil {
@@ -151,7 +151,7 @@ func (s *GenericAPIServer) Endpoints() endpoints.Shared {
 // announce enters a version into discovery with the priority it has by default.
 func (s *GenericAPIServer) announce(gv schema.GroupVersion, resources []metav1.APIResource) {
 	group, version := discovery.DefaultPriority(gv)
-	s.config.Discovery.Set(discovery.Version{
+	s.config.Discovery.Set(&discovery.Version{
 		GroupVersion:    gv,
 		GroupPriority:   group,
 		VersionPriority: version,

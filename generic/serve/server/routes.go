@@ -32,8 +32,12 @@ func (p *PreparedServer) installHealth() {
 		}
 		return nil
 	}))
-	m, indicators := p.Handler.NonGoRestfulMux, healthz.NewSLIs()
-	m.Handle("/metrics/slis", indicators.Handler())
+	m := p.Handler.NonGoRestfulMux
+	var indicators *healthz.SLIs
+	if !p.config.Nested { // they describe the process
+		indicators = healthz.NewSLIs()
+		m.Handle("/metrics/slis", indicators.Handler())
+	}
 	healthz.NewEndpoint("healthz", all, indicators).Install(m)
 	healthz.NewEndpoint("livez", livez, indicators).Install(m)
 	healthz.NewEndpoint("readyz", readyz, indicators).Install(m)

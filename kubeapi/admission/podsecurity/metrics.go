@@ -12,9 +12,9 @@ import (
 // pluginMetrics counts the decisions of the plugin. A nil pluginMetrics counts nothing.
 type pluginMetrics struct{ evaluations, exemptions, errors *prometheus.CounterVec }
 
-// newMetrics registers the metrics. It returns nil for a nil registry.
+// newMetrics registers the metrics. It returns nil if nothing is gathered.
 func newMetrics(r *metrics.Registry) *pluginMetrics {
-	if r == nil {
+	if !r.Gathers() {
 		return nil
 	}
 	what := []string{"request_operation", "resource", "subresource"}

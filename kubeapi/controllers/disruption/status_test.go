@@ -28,7 +28,7 @@ func (noStorage) GetRESTOptions(schema.GroupResource) (registry.RESTOptions, err
 func newController(t *testing.T, objects ...runtime.Object) *controller {
 	t.Helper()
 	public := discovery.NewGroups()
-	public.Set(discovery.Version{GroupVersion: appsv1.SchemeGroupVersion, Resources: []metav1.APIResource{
+	public.Set(&discovery.Version{GroupVersion: appsv1.SchemeGroupVersion, Resources: []metav1.APIResource{
 		{Name: "replicasets", Kind: "ReplicaSet", Namespaced: true}, {Name: "deployments", Kind: "Deployment", Namespaced: true},
 	}})
 	resources, err := control.NewResources(public, func(schema.GroupVersion) bool { return true }, group.NewStores(), noStorage{})

@@ -20,9 +20,9 @@ type Metrics struct {
 }
 
 // NewMetrics registers the metrics, unless they are registered: allocations and their repair share them. It returns
-// nil for a nil registry.
+// nil if nothing is gathered.
 func NewMetrics(r *metrics.Registry) *Metrics {
-	if r == nil {
+	if !r.Gathers() {
 		return nil
 	}
 	const ips, ports = "kube_apiserver_clusterip_allocator_", "kube_apiserver_nodeport_allocator_"
