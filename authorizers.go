@@ -48,7 +48,8 @@ func (a *authorizers) modes() map[string]authoptions.Mode {
 	}
 }
 
-// startHook watches the objects while the server runs. With RBAC it returns when the authorizer has synced.
+// startHook watches the objects while the server runs. With RBAC it returns when the authorizer has synced, unless its
+// decisions wait for that.
 func (a *authorizers) startHook(withRBAC bool) server.PostStartHook {
 	return server.PostStartHook{Name: "generic-apiserver-start-informers", Func: func(hook server.HookContext) error {
 		hook.Go(func(ctx context.Context) { a.node.run(ctx, informers.NewFactory(a.stores.Source)) })
@@ -56,9 +57,10 @@ func (a *authorizers) startHook(withRBAC bool) server.PostStartHook {
 			return nil
 		}
 		synced := make(chan struct{})
-		hook.Go(func(ctx context.Context) {
-			a.rbac.Follow(ctx, a.stores.Source, synced)
-		})
+		hook.Go(func(ctx context.Context) { a.rbac.Follow(ctx, a.stores.Source, synced) })
+		if a.rbac.OnDemand() {
+			return nil
+		}
 		select {
 		case <-synced:
 			return nil

@@ -100,7 +100,7 @@ type authorization struct {
 	// startHook starts the authorizers that watch objects.
 	startHook server.PostStartHook
 	// admits reports whether a binding of other than the default policy names a user; nil for the root chain.
-	admits func(*user.Info) bool
+	admits func(context.Context, *user.Info) (bool, error)
 }
 
 func newAuthorization(f *foundation) (authorization, error) {

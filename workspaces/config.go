@@ -45,7 +45,7 @@ type Chain struct {
 	Authorizer     authorizer.Authorizer
 	// Admits reports whether a binding of the workspace's administrators names a user. Without one the user has no
 	// access, whatever the default roles allow to all authenticated users.
-	Admits func(*user.Info) bool
+	Admits func(context.Context, *user.Info) (bool, error)
 	// Lookups reads the objects to which tokens refer.
 	Lookups authoptions.Lookups
 	// Loopback configures clients of the chain with all permissions.

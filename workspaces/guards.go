@@ -165,8 +165,8 @@ func (m *Manager) authorize(ctx context.Context, name string, a *authorizer.Attr
 		return authorizer.NoOpinion, "", err
 	}
 	defer m.leave(i)
-	if !i.chain.Admits(a.User) {
-		return authorizer.NoOpinion, "", nil
+	if admitted, err := i.chain.Admits(ctx, a.User); !admitted || err != nil {
+		return authorizer.NoOpinion, "", err
 	}
 	return i.chain.Authorizer.Authorize(ctx, a)
 }

@@ -14,9 +14,12 @@ import (
 )
 
 // Authorize implements authorizer.Authorizer. It never denies: without a matching rule it has no opinion.
-func (a *Authorizer) Authorize(_ context.Context, attrs *authorizer.Attributes) (authorizer.Decision, string, error) {
+func (a *Authorizer) Authorize(ctx context.Context, attrs *authorizer.Attributes) (authorizer.Decision, string, error) {
 	if attrs.User == nil {
 		return authorizer.NoOpinion, "", nil
+	}
+	if err := a.await(ctx); err != nil {
+		return authorizer.NoOpinion, "", err
 	}
 	combined := attrs.Resource
 	if attrs.Subresource != "" {

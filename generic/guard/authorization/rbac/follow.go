@@ -15,10 +15,17 @@ import (
 )
 
 // Follow uses the objects of the sources, one for each of the four kinds, until ctx is done. It closes synced when it
-// has all objects that exist; never if a kind has no source. sourceOf returns the source of objects of a Go type, nil
+// has all objects that exist; never if a kind has no source. An Authorizer of Over waits for the first decision. sourceOf returns the source of objects of a Go type, nil
 // if there is none.
 func (a *Authorizer) Follow(ctx context.Context, sourceOf func(prototype runtime.Object) follow.Source,
 	synced chan<- struct{}) {
+	if d := a.demand; d != nil {
+		select {
+		case <-d.made:
+		case <-ctx.Done():
+			return
+		}
+	}
 	kinds := []*follower{
 		{prototype: &rbacv1.ClusterRole{}}, {prototype: &rbacv1.ClusterRoleBinding{}, bindings: true},
 		{prototype: &rbacv1.Role{}, namespaced: true}, {prototype: &rbacv1.RoleBinding{}, namespaced: true, bindings: true},

@@ -76,8 +76,17 @@ func TestFollow(t *testing.T) {
 	put("/registry/rolebindings/n/other", bind("n", "other", "ClusterRole", "reader", rbacv1.Subject{Kind: "User", Name: "carol"}))
 
 	a, synced := base.Over(), make(chan struct{})
-	if a.Admits(&user.Info{Name: "alice"}) {
-		t.Error("it admits a user before it knows what exists")
+	idle := base.Over()
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	idle.Follow(stopped, func(runtime.Object) follow.Source {
+		t.Error("objects are read before a decision depends on them")
+		return nil
+	}, make(chan struct{}))
+	ended, end := context.WithCancel(ctx)
+	end()
+	if admitted, err := a.Admits(ended, &user.Info{Name: "alice"}); admitted || err == nil {
+		t.Errorf("it admits a user before it knows what exists: %v, %v", admitted, err)
 	}
 	running.Go(func() {
 		a.Follow(ctx, func(o runtime.Object) follow.Source {

@@ -62,8 +62,11 @@ func (a *Authorizer) RoleRules(ref rbacv1.RoleRef, namespace string) ([]rbacv1.P
 
 // RulesFor implements authorizer.RuleResolver. The rules are complete even if there is an error: a binding
 // whose role does not exist grants nothing.
-func (a *Authorizer) RulesFor(_ context.Context, u *user.Info, namespace string) (resource,
+func (a *Authorizer) RulesFor(ctx context.Context, u *user.Info, namespace string) (resource,
 	nonResource []authorizer.Rule, incomplete bool, err error) {
+	if err := a.await(ctx); err != nil {
+		return nil, nil, true, err
+	}
 	rules, err := a.PolicyRules(u, namespace)
 	for _, r := range rules {
 		if len(r.Resources) > 0 {

@@ -23,8 +23,9 @@ type Authorizer struct {
 	grants layered[grantKey, *grants]
 	// admitted counts the bindings by which Admits admits a subject.
 	admitted layered[subject, int]
-	// waits is set while shared objects may have been deleted.
-	waits bool
+	// waits is set while shared objects may have been deleted. demand ends that; nil without shared objects.
+	waits  bool
+	demand *demand
 	// changed is closed at the next change. It is nil while no Await is running.
 	changed chan struct{}
 }
@@ -82,18 +83,21 @@ type grants struct{ list []*grant }
 // New returns an Authorizer without objects.
 func New() *Authorizer { return new(Authorizer) }
 
-// Over returns an Authorizer that shares the objects of a, which must not change any more. It allows nothing before
-// Follow has found out which of them exist.
+// Over returns an Authorizer that shares the objects of a, which must not change any more. Its Follow begins with the
+// first decision, which waits until Follow has found out which of the shared objects exist.
 func (a *Authorizer) Over() *Authorizer {
 	return &Authorizer{roles: a.roles.over(), bindings: a.bindings.over(), grants: a.grants.over(),
-		admitted: a.admitted.over(), waits: true}
+		admitted: a.admitted.over(), waits: true, demand: newDemand()}
 }
 
 // useShared puts the shared objects in effect.
 func (a *Authorizer) useShared() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.waits = false
+	if a.waits {
+		a.waits = false
+		close(a.demand.met)
+	}
 }
 
 // names returns the names of the roles, or of the bindings.
