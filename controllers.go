@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -19,6 +20,7 @@ import (
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/guard/authentication/serviceaccount"
 	"triplane.dev/generic/run/authoptions"
+	"triplane.dev/generic/run/pki"
 	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/kubeapi/controllers"
@@ -179,15 +181,24 @@ func newControllerOptions(f *foundation, authn *authoptions.Authenticators, name
 	if f.options.Authentication.ServiceAccount.SigningEndpoint == "" {
 		o.TokenIssuer = serviceaccount.NewIssuer(authoptions.NestedLegacyIssuer(f.urlPath()), authn.Signer)
 	}
-	name := cmp.Or(c.RootCAFile, f.options.SecureServing.CertFile, f.files.CACert)
-	if name == "" {
-		return o, nil
-	}
 	var err error
-	if o.RootCA, err = os.ReadFile(name); err != nil {
-		return o, fmt.Errorf("--root-ca-file: %w", err)
-	}
-	return o, nil
+	o.RootCA, err = f.process.rootCA()
+	return o, err
+}
+
+// newRootCA returns a function that returns the CA that controllers publish, nil without one. It reads the file once.
+func newRootCA(o *Options, files pki.Files) func() ([]byte, error) {
+	return sync.OnceValues(func() ([]byte, error) {
+		name := cmp.Or(o.Controllers.RootCAFile, o.SecureServing.CertFile, files.CACert)
+		if name == "" {
+			return nil, nil
+		}
+		ca, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("--root-ca-file: %w", err)
+		}
+		return ca, nil
+	})
 }
 
 // readAuthority reads the CA that signs certificates.

@@ -80,6 +80,8 @@ type foundation struct {
 type process struct {
 	// anonymous connects to the kubelets of workspaces, without a certificate: their nodes may have any address.
 	kubelets, anonymous *kubelet.Client
+	// rootCA returns the CA that controllers publish.
+	rootCA func() ([]byte, error)
 	// admission is the configuration of admission plugins in workspaces, which the root chain reads.
 	admission *configuration.Plugins
 	// defaults returns the default objects that all workspaces share; nil if workspaces are disabled.
@@ -123,7 +125,8 @@ func newProcess(o *Options, in opened) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &process{kubelets: kubelets, anonymous: anonymous, workspaces: newWorkspaceManager(o, in)}, nil
+	return &process{kubelets: kubelets, anonymous: anonymous, rootCA: newRootCA(o, in.files),
+		workspaces: newWorkspaceManager(o, in)}, nil
 }
 
 // newConfig returns the servers' configuration by options and storage.

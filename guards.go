@@ -151,6 +151,7 @@ func newAdmission(f *foundation, authz authorization, services *aggregator.Servi
 		FeatureEnabled: o.Compatibility.Enabled,
 		Metrics:        f.config.Metrics.Registry,
 		Manifests:      newManifests(f),
+		OnDemand:       f.nested != nil,
 		Own:            o.internal.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
 }

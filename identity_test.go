@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
+
+	"triplane.dev/kubeapi/nodeauthorizer"
 )
 
 // claims adds a front proxy's headers of a user.
@@ -166,8 +168,8 @@ func TestNodesAreAuthorizedOnceTheirObjectsAreRead(t *testing.T) {
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("%v", err)
 	}
-	// With an informer that has no source, each request of a node waits for firstSync.
-	if passed := time.Since(start); passed >= firstSync {
+	// With an informer that has no source, each request of a node waits for nodeauthorizer.FirstSync.
+	if passed := time.Since(start); passed >= nodeauthorizer.FirstSync {
 		t.Errorf("the response took %v", passed)
 	}
 }

@@ -46,6 +46,8 @@ type Dependencies struct {
 	Metrics *metrics.Registry
 	// Manifests reads webhooks and policies from files; nil disables that.
 	Manifests *configured.Manifests
+	// OnDemand makes the configurations of webhooks and policies be read by the first write.
+	OnDemand bool
 	// Own are the plugins of the embedding program.
 	Own []admission.Plugin
 
@@ -167,7 +169,7 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 	counted := admission.NewMetrics(d.Metrics)
 	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer,
 		Services: d.Services, Metrics: counted, ExcludeReviews: d.enabled("ExcludeAdmissionWebhookVirtualResources"),
-		Params: configured.NewParams(d.Groups.KindResolver(), params), Manifests: d.Manifests})
+		Params: configured.NewParams(d.Groups.KindResolver(), params), Manifests: d.Manifests, OnDemand: d.OnDemand})
 	var plugins []admission.Named
 	var readers []string
 	for _, row := range WithOwn(d.Own) {
@@ -208,9 +210,8 @@ func (d *Dependencies) namespace(ctx context.Context, name string) (*corev1.Name
 // Following returns an error unless all configured webhooks and policies are in effect.
 func (p *Plugins) Following() error { return p.configured.Following() }
 
-// StartHook watches the configurations of webhooks and policies while the server runs, and returns when the
-// existing ones are in effect. Writes wait until then. It also runs the work that plugins of an embedding program
-// registered.
+// StartHook watches the configurations of webhooks and policies while the server runs, and returns when the existing
+// ones are in effect. Writes wait until then. It also runs the work of plugins of an embedding program.
 func (p *Plugins) StartHook() server.PostStartHook {
 	return server.PostStartHook{Name: "start-apiserver-admission-initializer",
 		Func: func(hook server.HookContext) error {
@@ -218,9 +219,8 @@ func (p *Plugins) StartHook() server.PostStartHook {
 			if p.mutates && configured.MutatingVersion(p.groups.Serves) != "" {
 				mutating = "v1" // the hub version, which informers of this process have
 			}
-			hook.Go(func(ctx context.Context) {
-				p.configured.Follow(ctx, informers.NewFactory(p.stores.Source), mutating)
-			})
+			objects := informers.NewFactory(p.stores.Source)
+			hook.Go(func(ctx context.Context) { p.configured.Follow(ctx, objects, mutating) })
 			for _, work := range p.work {
 				hook.Go(work)
 			}

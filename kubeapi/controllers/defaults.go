@@ -15,8 +15,8 @@ import (
 	"triplane.dev/kubeapi/group"
 )
 
-// WriteDefaults writes what the selected controllers write in a new server: in each namespace the default service account
-// and the CA, and the finalizers of ServiceCIDRs.
+// WriteDefaults writes what the selected controllers write in a new server: the default service account and the CA in
+// each namespace, and the finalizers of ServiceCIDRs.
 func WriteDefaults(ctx context.Context, stores *group.Stores, o *Options) error {
 	namespaces, err := group.Namespaces(stores).ListConsistent(ctx, "")
 	for _, ns := range namespaces {

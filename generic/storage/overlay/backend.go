@@ -50,7 +50,8 @@ func New(values map[string][]byte, resources map[schema.GroupResource]bool) *Def
 	return d
 }
 
-// With returns the defaults with other values for some of their keys. All else is shared. The caller must not change own.
+// With returns the defaults with other values for some of their keys, and shares all else. The caller must not change
+// own.
 func (d *Defaults) With(own map[string][]byte) *Defaults {
 	with := *d
 	with.own = own

@@ -37,6 +37,8 @@ type Config struct {
 	ExcludeReviews bool
 	// Metrics counts calls and evaluations; nil disables metrics.
 	Metrics *admission.Metrics
+	// OnDemand makes Follow begin with the first write, which waits until the webhooks and policies are synced.
+	OnDemand bool
 	// Manifests lets plugins read webhooks and policies from files. With nil, staticManifestsDir is an error.
 	Manifests *Manifests
 }
@@ -64,6 +66,7 @@ const (
 // Order: after the plugins that default objects, before ResourceQuota, which counts the final object.
 type Plugins struct {
 	gate               *admission.Gate
+	onDemand           bool
 	manifests          *Manifests
 	enabled            []string // names of plugins
 	sources            []*manifest.Source
@@ -83,6 +86,7 @@ func New(c Config) *Plugins {
 		Metrics: c.Metrics, Gate: gate, ExcludeReviews: c.ExcludeReviews}
 	return &Plugins{
 		gate:               gate,
+		onDemand:           c.OnDemand,
 		manifests:          c.Manifests,
 		webhooks:           webhooks,
 		mutatingPolicies:   policy.NewMutating(policies),
@@ -148,17 +152,32 @@ func (c *Plugins) authenticated(raw []byte) (config webhook.Config, manifests st
 	return config, manifests, err
 }
 
-// Following returns an error until the stored webhooks and policies are synced.
+// isIdle reports whether Follow waits for the first write.
+func (c *Plugins) isIdle() bool {
+	select {
+	case <-c.gate.Wanted():
+		return false
+	default:
+		return c.onDemand
+	}
+}
+
+// Following returns an error while stored webhooks and policies are not synced on which writes depend.
 func (c *Plugins) Following() error {
-	if c.gate.IsOpen() {
+	if c.gate.IsOpen() || c.isIdle() {
 		return nil
 	}
 	return errors.New("the webhooks and policies that exist are not all known yet")
 }
 
-// Await returns when the stored webhooks and policies are synced. After 10 seconds it returns the error that
-// denies writes until then.
-func (c *Plugins) Await(ctx context.Context) error { return c.gate.Wait(ctx, &admission.Attributes{}) }
+// Await returns when the stored webhooks and policies are synced, or begin to be with the first write. After 10 seconds
+// it returns the error that denies writes until then.
+func (c *Plugins) Await(ctx context.Context) error {
+	if c.onDemand {
+		return nil
+	}
+	return c.gate.Wait(ctx, &admission.Attributes{})
+}
 
 // InformerFactory has one informer for each Go type; see generic/api/informers.
 type InformerFactory interface {
@@ -170,6 +189,13 @@ type InformerFactory interface {
 // Follow applies the webhooks and policies of the API until ctx ends. mutating is the version of
 // MutatingAdmissionPolicy to follow, or "" for none. It runs the informers of the factory, which is its own.
 func (c *Plugins) Follow(ctx context.Context, factory InformerFactory, mutating string) {
+	if c.onDemand {
+		select {
+		case <-c.gate.Wanted():
+		case <-ctx.Done():
+			return
+		}
+	}
 	var work worker.Group
 	defer work.Wait()
 	for _, s := range c.sources {

@@ -17,6 +17,11 @@ import (
 )
 
 func TestFollowsThePolicies(t *testing.T) {
+	t.Run("from the start", func(t *testing.T) { testFollow(t, false) })
+	t.Run("from the first write", func(t *testing.T) { testFollow(t, true) })
+}
+
+func testFollow(t *testing.T, onDemand bool) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	rules := &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
 		Operations: []admissionv1.OperationType{"*"},
@@ -30,7 +35,7 @@ func TestFollowsThePolicies(t *testing.T) {
 			PolicyName: "p", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 		}},
 	)
-	d := New(Config{})
+	d := New(Config{OnDemand: onDemand})
 	var plugins []admission.Named
 	for _, enable := range []func([]byte) (admission.Interface, error){d.MutatingPolicies, d.MutatingWebhooks, d.ValidatingPolicies, d.ValidatingWebhooks} {
 		plugin, err := enable(nil)
@@ -49,6 +54,11 @@ func TestFollowsThePolicies(t *testing.T) {
 		defer close(done)
 		d.Follow(ctx, factory, "v1")
 	}()
+	if onDemand {
+		if err := d.Await(ctx); err != nil || d.Following() != nil || d.gate.IsOpen() {
+			t.Errorf("it waits for the first write with %v and %v, open: %v", err, d.Following(), d.gate.IsOpen())
+		}
+	}
 	create := func() error {
 		return chain.Validate(t.Context(), &admission.Attributes{
 			Operation: admission.Create, Object: &corev1.ConfigMap{}, Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},

@@ -15,13 +15,13 @@ import (
 )
 
 // Follow uses the objects of the sources, one for each of the four kinds, until ctx is done. It closes synced when it
-// has all objects that exist; never if a kind has no source. An Authorizer of Over waits for the first decision. sourceOf returns the source of objects of a Go type, nil
-// if there is none.
+// has all objects that exist; never if a kind has no source. An Authorizer of Over waits for the first decision.
+// sourceOf returns the source of objects of a Go type, nil if there is none.
 func (a *Authorizer) Follow(ctx context.Context, sourceOf func(prototype runtime.Object) follow.Source,
 	synced chan<- struct{}) {
 	if d := a.demand; d != nil {
 		select {
-		case <-d.made:
+		case <-d.Wanted():
 		case <-ctx.Done():
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane.dev/generic/base/user"
+	"triplane.dev/internal/worker"
 )
 
 // Authorizer authorizes requests with the RBAC objects of the cluster. It is safe for concurrent use.
@@ -25,7 +26,7 @@ type Authorizer struct {
 	admitted layered[subject, int]
 	// waits is set while shared objects may have been deleted. demand ends that; nil without shared objects.
 	waits  bool
-	demand *demand
+	demand *worker.OnDemand
 	// changed is closed at the next change. It is nil while no Await is running.
 	changed chan struct{}
 }
@@ -87,7 +88,7 @@ func New() *Authorizer { return new(Authorizer) }
 // first decision, which waits until Follow has found out which of the shared objects exist.
 func (a *Authorizer) Over() *Authorizer {
 	return &Authorizer{roles: a.roles.over(), bindings: a.bindings.over(), grants: a.grants.over(),
-		admitted: a.admitted.over(), waits: true, demand: newDemand()}
+		admitted: a.admitted.over(), waits: true, demand: worker.NewOnDemand()}
 }
 
 // useShared puts the shared objects in effect.
@@ -96,7 +97,7 @@ func (a *Authorizer) useShared() {
 	defer a.mu.Unlock()
 	if a.waits {
 		a.waits = false
-		close(a.demand.met)
+		a.demand.Ready()
 	}
 }
 
