@@ -212,7 +212,7 @@ func newAggregator(f *foundation, g *guards, shared *server.Config, local localS
 	}
 	generic := *shared
 	generic.Discovery, generic.EnableDiscovery = discovery.NewGroups(), false
-	return (&aggregator.Config{
+	config := &aggregator.Config{
 		Generic:         &generic,
 		Scheme:          f.kinds.registration,
 		TypeConverter:   f.kinds.converter,
@@ -226,7 +226,11 @@ func newAggregator(f *foundation, g *guards, shared *server.Config, local localS
 			Prefixes: headers.ExtraHeaderPrefixes,
 		},
 		RejectForwardingRedirects: kube.RejectRedirects,
-	}).Complete().New(local.outermost)
+	}
+	if f.nested != nil {
+		config.RegisterFrom = f.nested.Work
+	}
+	return config.Complete().New(local.outermost)
 }
 
 // proxyClientCert returns the client certificate for external API servers: that of the flags, or an empty one,

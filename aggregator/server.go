@@ -48,6 +48,9 @@ type Config struct {
 	Peers *Peers
 	// RejectForwardingRedirects rejects redirects of external servers (--aggregator-reject-forwarding-redirect).
 	RejectForwardingRedirects bool
+	// RegisterFrom is done when the registration of local group versions must begin; nil begins at once. Those of the
+	// start are registered already then.
+	RegisterFrom context.Context //nolint:containedctx // the begin of work
 }
 
 // CompletedConfig is a configuration with all defaults.
@@ -281,13 +284,7 @@ func (s *Server) addHooks() error {
 		}},
 		// The directory and the documents are event handlers of APIServices.
 		{"apiservice-discovery-controller", s.awaitDelivered},
-		{"kube-apiserver-autoregistration", func(ctx server.HookContext) error {
-			if err := s.awaitDelivered(ctx); err != nil {
-				return err
-			}
-			ctx.Start(s.register)
-			return s.awaitRegistered(ctx)
-		}},
+		{"kube-apiserver-autoregistration", s.startRegistration},
 		{"apiservice-openapi-controller", s.awaitDelivered},
 		{"apiservice-openapiv3-controller", s.awaitDelivered},
 	} {
@@ -298,7 +295,12 @@ func (s *Server) addHooks() error {
 	if err := s.addPeerHook(); err != nil {
 		return err
 	}
-	s.GenericAPIServer.AddHealthChecks(healthz.NamedCheck("autoregister-completion", s.register.check))
+	s.GenericAPIServer.AddHealthChecks(healthz.NamedCheck("autoregister-completion", func() error {
+		if s.registersLater() {
+			return nil
+		}
+		return s.register.check()
+	}))
 	return nil
 }
 
@@ -338,8 +340,30 @@ func (s *Server) awaitDelivered(ctx server.HookContext) error {
 	return await(ctx, s.delivered.Done(), "APIServices could not be listed")
 }
 
-// awaitRegistered returns when every group version that the delegates serve has an available APIService.
+// registersLater reports whether RegisterFrom is not done.
+func (s *Server) registersLater() bool {
+	return s.config.RegisterFrom != nil && s.config.RegisterFrom.Err() == nil
+}
+
+// startRegistration starts to register group versions, or lets RegisterFrom start it.
+func (s *Server) startRegistration(ctx server.HookContext) error {
+	if err := s.awaitDelivered(ctx); err != nil {
+		return err
+	}
+	if s.registersLater() {
+		context.AfterFunc(s.config.RegisterFrom, func() { s.GenericAPIServer.Start(s.register) })
+		return nil
+	}
+	ctx.Start(s.register)
+	return s.awaitRegistered(ctx)
+}
+
+// awaitRegistered returns when every group version that the delegates serve has an available APIService, or at once if
+// they are registered later.
 func (s *Server) awaitRegistered(ctx server.HookContext) error {
+	if s.registersLater() {
+		return nil
+	}
 	return await(ctx, s.register.done, "local APIServices could not be registered")
 }
 
