@@ -36,6 +36,9 @@ type Options struct {
 	Ignore fieldpath.Filter
 	// New returns an empty object of the kind in the version of requests.
 	New func() runtime.Object
+	// Created returns the object that an applied document creates, with defaults and in the version of objects behind the
+	// handlers. Nil leaves all applies to the library.
+	Created func(document runtime.Object) (runtime.Object, error)
 }
 
 // Manager keeps the managed fields of a kind in one version. It is safe for
@@ -92,6 +95,9 @@ func (m *Manager) Apply(ctx context.Context, live, applied runtime.Object, manag
 			obj, err = nil, end
 		}
 	}()
+	if obj, ok := m.applyNew(live, applied, manager); ok {
+		return obj, nil
+	}
 	return m.library(ctx, live, applied).Apply(tracked(tracked(live, tooMuch), malformed), applied, manager, force)
 }
 

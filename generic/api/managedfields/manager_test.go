@@ -1,6 +1,8 @@
 package managedfields
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand"
 	"reflect"
@@ -9,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -213,6 +217,155 @@ func TestUpdatesAreAsTheLibrarys(t *testing.T) {
 	t.Logf("%d of %d updates went the short way", short, short+long)
 	if short < long {
 		t.Errorf("only %d of %d updates went the short way", short, short+long)
+	}
+}
+
+// bothApply applies a document to no object by the short way and by the library, and compares.
+func bothApply(t testing.TB, m *Manager, empty runtime.Object, document *unstructured.Unstructured) (short bool) {
+	t.Helper()
+	apply := func(by func(live, document runtime.Object) (runtime.Object, error)) (result runtime.Object, failure string) {
+		obj, err := by(empty.DeepCopyObject(), document.DeepCopy())
+		if err != nil {
+			return nil, err.Error()
+		}
+		if u, ok := obj.(runtime.Unstructured); ok {
+			typed := empty.DeepCopyObject()
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.UnstructuredContent(), typed); err != nil {
+				t.Fatal(err)
+			}
+			obj = typed
+		}
+		return obj, ""
+	}
+	want, refused := apply(func(live, document runtime.Object) (runtime.Object, error) {
+		return m.options.Library.Apply(live, document, "me", false)
+	})
+	given := document.DeepCopy()
+	have, failure := apply(func(live, document runtime.Object) (runtime.Object, error) {
+		var obj runtime.Object
+		obj, short = m.applyNew(live, document, "me")
+		if !reflect.DeepEqual(document, runtime.Object(given)) {
+			t.Errorf("%T: the document was changed", empty)
+		}
+		return obj, nil
+	})
+	if !short {
+		return false
+	}
+	if refused != "" || failure != "" {
+		t.Fatalf("%T: the library refuses %v: %s", empty, document, refused)
+	}
+	escaped := func(s string) string { // as JSON has it
+		var b bytes.Buffer
+		json.HTMLEscape(&b, []byte(s))
+		return b.String()
+	}
+	if want, have := escaped(entriesOf(t, want)), escaped(entriesOf(t, have)); want != have {
+		t.Fatalf("%T: managed fields\n%s\nwant\n%s\nof %v", empty, have, want, document)
+	}
+	for _, obj := range []runtime.Object{want, have} {
+		o, err := meta.Accessor(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.SetManagedFields(nil)
+	}
+	if w, h := asJSON(t, want), asJSON(t, have); w != h {
+		t.Fatalf("%T: the object is\n%s\nwant\n%s", empty, h, w)
+	}
+	return true
+}
+
+func asJSON(t testing.TB, obj runtime.Object) string {
+	t.Helper()
+	text, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestAppliesOfNewObjectsAreAsTheLibrarys(t *testing.T) {
+	short, long := 0, 0
+	for kind := range knownTypes.AllKnownTypes() {
+		obj, err := knownTypes.New(kind)
+		if _, notMeta := meta.Accessor(obj); err != nil || notMeta != nil || strings.HasSuffix(kind.Kind, "List") || kind.Version == runtime.APIVersionInternal {
+			continue
+		}
+		obj.GetObjectKind().SetGroupVersionKind(kind)
+		if _, err := typeConverter.ObjectToTyped(obj); err != nil {
+			continue // has no model
+		}
+		m := newManager(t, kind, "", fieldpath.NewSet(fieldpath.MakePathOrDie("status")))
+		m.options.Created = func(document runtime.Object) (runtime.Object, error) {
+			typed := m.options.New()
+			return typed, runtime.DefaultUnstructuredConverter.FromUnstructured(document.(*unstructured.Unstructured).Object, typed)
+		}
+		for seed := range int64(8) {
+			filled := obj.DeepCopyObject()
+			filler(seed).Fill(filled)
+			filled.GetObjectKind().SetGroupVersionKind(kind)
+			tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(filled)
+			if err != nil {
+				t.Fatal(err)
+			}
+			document := &unstructured.Unstructured{Object: tree}
+			document.SetUID("")
+			if seed == 0 {
+				document.Object = map[string]any{"apiVersion": tree["apiVersion"], "kind": tree["kind"], "metadata": map[string]any{"name": "alone"}}
+			}
+			if bothApply(t, m, obj, document) {
+				short++
+			} else {
+				long++
+			}
+		}
+	}
+	t.Logf("%d of %d applies went the short way", short, short+long)
+	if short < long {
+		t.Errorf("only %d of %d applies went the short way", short, short+long)
+	}
+}
+
+// What exists, what has managed fields and what is of another kind is left to the library.
+func TestOtherAppliesAreTheLibrarys(t *testing.T) {
+	kind := corev1.SchemeGroupVersion.WithKind("ConfigMap")
+	m := newManager(t, kind, "", nil)
+	m.options.Created = func(runtime.Object) (runtime.Object, error) { return &corev1.ConfigMap{}, nil }
+	empty := func() *corev1.ConfigMap {
+		o := &corev1.ConfigMap{}
+		o.SetGroupVersionKind(kind)
+		return o
+	}
+	document := func(change func(*unstructured.Unstructured)) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"a": "b"}}}
+		u.SetGroupVersionKind(kind)
+		u.SetName("x")
+		change(u)
+		return u
+	}
+	same := func(*unstructured.Unstructured) {}
+	if _, ok := m.applyNew(empty(), document(same), "me"); !ok {
+		t.Error("the short way does not create")
+	}
+	existing := empty()
+	existing.Name, existing.UID = "x", "1"
+	for name, c := range map[string]struct {
+		live     runtime.Object
+		document runtime.Object
+		manager  string
+	}{
+		"an existing object": {existing, document(same), "me"},
+		"another kind":       {empty(), document(func(u *unstructured.Unstructured) { u.SetKind("Secret") }), "me"},
+		"managed fields":     {empty(), document(func(u *unstructured.Unstructured) { u.SetManagedFields([]metav1.ManagedFieldsEntry{{}}) }), "me"},
+		"no name":            {empty(), document(func(u *unstructured.Unstructured) { u.SetName("") }), "me"},
+		"no manager":         {empty(), document(same), ""},
+		"an unknown field":   {empty(), document(func(u *unstructured.Unstructured) { u.Object["other"] = "x" }), "me"},
+		"a typed document":   {empty(), existing, "me"},
+	} {
+		if _, ok := m.applyNew(c.live, c.document, c.manager); ok {
+			t.Errorf("%s goes the short way", name)
+		}
 	}
 }
 

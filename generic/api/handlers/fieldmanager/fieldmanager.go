@@ -62,6 +62,14 @@ func New(o Options) (*managedfields.Manager, error) {
 	return managedfields.New(managedfields.Options{
 		Library: fm, LibraryOf: of, Types: o.Types, Kind: o.Kind, Subresource: o.Subresource,
 		Ignore: reset[fieldpath.APIVersion(o.Kind.GroupVersion().String())], New: codec.New,
+		Created: func(document runtime.Object) (runtime.Object, error) {
+			obj, err := c.ConvertToVersion(document, o.Kind.GroupVersion())
+			if err != nil {
+				return nil, err
+			}
+			c.Default(obj)
+			return c.ConvertToVersion(obj, o.Hub)
+		},
 	}), nil
 }
 
