@@ -11,8 +11,8 @@ import (
 )
 
 // applyNew is the short way of an Apply that creates an object of a Go type. There are no other owners and nothing to
-// merge with: the object is the applied document, and its manager owns the fields of the document. It returns false, and
-// has changed nothing, where only the library knows what to do.
+// merge with: the object is the applied document, and its manager owns the fields of the document. It returns false,
+// and has changed nothing, where only the library knows what to do.
 func (m *Manager) applyNew(live, applied runtime.Object, manager string) (runtime.Object, bool) {
 	document, ok := applied.(*unstructured.Unstructured)
 	if !ok || !m.creates(live, document) || manager == "" || !utf8.ValidString(manager) || large(document) {
