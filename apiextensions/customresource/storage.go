@@ -3,6 +3,7 @@ package customresource
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,11 +120,11 @@ func (s *objectStorage) scan(value []byte) (structural.Scan, bool) {
 	return found, ok && bytes.Equal(found.APIVersion.Of(value), s.apiVersion)
 }
 
-// Transcode answers with the stored bytes where DecodeStored, FromHub and Encode
+// Transcode appends the stored bytes to dst where DecodeStored, FromHub and Encode
 // would end with the same: the value is of the storage version, nothing has to
 // be pruned or defaulted, and the version that is asked for is that one, or has
 // the same content (conversion None) and a place for all of it.
-func (s *objectStorage) Transcode(value []byte, resourceVersion string, gv schema.GroupVersion,
+func (s *objectStorage) Transcode(dst, value []byte, resourceVersion string, gv schema.GroupVersion,
 	mt wire.MediaType) ([]byte, bool, error) {
 	if mt != wire.JSON {
 		return nil, false, nil
@@ -136,7 +137,7 @@ func (s *objectStorage) Transcode(value []byte, resourceVersion string, gv schem
 	if !ok || to != s.version && !s.fits(value, to) {
 		return nil, false, nil
 	}
-	return splice(value, &found, gv, resourceVersion), true, nil
+	return splice(dst, value, &found, gv, resourceVersion), true, nil
 }
 
 // fits reports whether an object of the storage version is one of the other version
@@ -162,11 +163,10 @@ func (v *Version) sameShape() bool {
 	return err == nil && bytes.Equal(schemas[v.spec.Name], schemas[v.definition.storage.spec.Name])
 }
 
-// splice returns the object with another apiVersion, and with its
-// resourceVersion.
-func splice(value []byte, found *structural.Scan, gv schema.GroupVersion, resourceVersion string) []byte {
+// splice appends the object with another apiVersion, and with its resourceVersion, to dst.
+func splice(dst, value []byte, found *structural.Scan, gv schema.GroupVersion, resourceVersion string) []byte {
 	const field = `"resourceVersion":"`
-	out := make([]byte, 0, len(value)+len(gv.Group)+len(gv.Version)+len(field)+len(resourceVersion)+4)
+	out := slices.Grow(dst, len(value)+len(gv.Group)+len(gv.Version)+len(field)+len(resourceVersion)+4)
 	out = append(out, value[:found.APIVersion.Start]...)
 	out = append(out, '"')
 	out = append(append(append(out, gv.Group...), '/'), gv.Version...)

@@ -95,7 +95,7 @@ func compare(t *testing.T, d *Definition, s *objectStorage, value []byte) bool {
 	t.Helper()
 	taken := false
 	for name := range d.versions {
-		b, ok, err := s.Transcode(value, "77", schema.GroupVersion{Group: "example.com", Version: name}, wire.JSON)
+		b, ok, err := s.Transcode(nil, value, "77", schema.GroupVersion{Group: "example.com", Version: name}, wire.JSON)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +240,7 @@ func TestTranscodeTaken(t *testing.T) {
 	s := newStorage(d)
 	value := []byte(storedSeeds[0])
 	for name, want := range map[string]bool{"v1": true, "v2": true, "v3": true} {
-		b, ok, err := s.Transcode(value, "77", schema.GroupVersion{Group: "example.com", Version: name}, wire.JSON)
+		b, ok, err := s.Transcode(nil, value, "77", schema.GroupVersion{Group: "example.com", Version: name}, wire.JSON)
 		if ok != want || err != nil {
 			t.Fatalf("%s: %v %v", name, ok, err)
 		}
@@ -248,7 +248,7 @@ func TestTranscodeTaken(t *testing.T) {
 			t.Errorf("%s: %s", name, b)
 		}
 	}
-	if _, ok, _ := s.Transcode(value, "77", schema.GroupVersion{Group: "example.com", Version: "v1"}, wire.YAML); ok {
+	if _, ok, _ := s.Transcode(nil, value, "77", schema.GroupVersion{Group: "example.com", Version: "v1"}, wire.YAML); ok {
 		t.Error("YAML was made of JSON")
 	}
 }
@@ -261,7 +261,7 @@ func BenchmarkTranscode(b *testing.B) {
 	b.Run("bytes", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, ok, _ := s.Transcode(value, "77", gv, wire.JSON); !ok {
+			if _, ok, _ := s.Transcode(nil, value, "77", gv, wire.JSON); !ok {
 				b.Fatal("not taken")
 			}
 		}

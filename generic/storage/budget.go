@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"math"
 	"sync"
 	"weak"
 )
@@ -43,14 +44,15 @@ func (b *Budget) Usage() (used, limit, evicted int64) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.used, b.max(), b.evicted
+	return b.used, b.Limit(), b.evicted
 }
 
-// Exceeds reports whether n bytes of forms are more than the limit.
-func (b *Budget) Exceeds(n int64) bool { return b != nil && n > b.max() }
-
-func (b *Budget) max() int64 {
-	if b.limit <= 0 {
+// Limit returns the limit in bytes.
+func (b *Budget) Limit() int64 {
+	switch {
+	case b == nil:
+		return math.MaxInt64
+	case b.limit <= 0:
 		return DefaultBudget
 	}
 	return b.limit
@@ -72,7 +74,7 @@ func (b *Budget) charge(f *form, n int) {
 // evict drops forms until the usage is below the limit. A form that was used since the last pass is kept once.
 func (b *Budget) evict() {
 	spared := 0
-	for b.used > b.max() && b.count > 0 {
+	for b.used > b.Limit() && b.count > 0 {
 		e := b.pop()
 		f := e.form.Value()
 		if f != nil && f.bytes.Load() != nil && spared < b.count && f.used.Swap(false) {

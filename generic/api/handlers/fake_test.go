@@ -227,6 +227,11 @@ func (s *storedMap) Wire(_ schema.GroupVersion, mt wire.MediaType) ([]byte, erro
 	return s.json, nil
 }
 
+func (s *storedMap) AppendWire(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	b, err := s.Wire(gv, mt)
+	return append(dst, b...), err
+}
+
 func (s *storedMap) WireItem(_ schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
 	if mt == wire.Protobuf {
 		return wire.ObjectOf(s.proto)

@@ -60,8 +60,9 @@ type Form[T Object] interface {
 	EncodeStored(obj T) ([]byte, error)
 	// DecodeStored parses a value into a new object of the hub version, without a resourceVersion.
 	DecodeStored(value []byte) (T, error)
-	// Transcode makes the wire form of a record without a decoded object in between. ok is false where it cannot.
-	Transcode(r *storage.Record, version int, mt wire.MediaType) (b []byte, ok bool, err error)
+	// Transcode appends the wire form of a record to dst without a decoded object in between. nil dst allocates. ok is
+	// false where it cannot.
+	Transcode(dst []byte, r *storage.Record, version int, mt wire.MediaType) (b []byte, ok bool, err error)
 	// FromStored reports whether the answer to a write that cannot be transcoded is made of the bytes that were stored
 	// all the same, rather than of the object that they were made of.
 	FromStored() bool
@@ -117,9 +118,9 @@ type Transcoder interface {
 // UnstructuredStorage is how objects without a Go type are kept.
 type UnstructuredStorage interface {
 	StorageCodec
-	// Transcode turns a stored value into its wire form without a decoded object
-	// in between. ok is false where it cannot.
-	Transcode(value []byte, resourceVersion string, gv schema.GroupVersion,
+	// Transcode appends the wire form of a stored value to dst without a decoded object in between. ok is false where
+	// it cannot.
+	Transcode(dst, value []byte, resourceVersion string, gv schema.GroupVersion,
 		mt wire.MediaType) (b []byte, ok bool, err error)
 	// StoredLabels and StoredFields read what selectors look at out of a stored value,
 	// without a decoded object. ok is false where they cannot.

@@ -240,22 +240,23 @@ func (f *structs[T]) DecodeStored(value []byte) (T, error) {
 
 // Transcode turns stored protobuf of the hub version, if it lacks no defaults, into
 // its wire form, and what a Transcoder stores into JSON.
-func (f *structs[T]) Transcode(r *storage.Record, version int, mt wire.MediaType) (b []byte, ok bool, _ error) {
+func (f *structs[T]) Transcode(dst []byte, r *storage.Record, version int,
+	mt wire.MediaType) (b []byte, ok bool, _ error) {
 	v := &f.versions[version]
 	if mt != wire.JSON && mt != wire.Protobuf || !v.Alike {
 		return nil, false, nil
 	}
 	if t, ok := f.Storage.(Transcoder); ok && mt == wire.JSON && v.Hub {
 		b, err := t.TranscodeJSON(r.Value, storage.FormatRevision(r.Revision))
-		return b, err == nil, nil // decoding says what is wrong
+		return append(dst, b...), err == nil, nil // decoding says what is wrong
 	}
 	message, ok := f.plain(r.Value, mt == wire.Protobuf)
 	switch {
 	case !ok:
 	case mt == wire.JSON:
-		b, ok = f.table().Append(nil, v.TypeMeta, message, storage.FormatRevision(r.Revision))
+		b, ok = f.table().Append(dst, v.TypeMeta, message, storage.FormatRevision(r.Revision))
 	case v.Hub:
-		b, ok = wire.SetResourceVersion(r.Value, storage.FormatRevision(r.Revision))
+		b, ok = wire.AppendWithVersion(dst, r.Value, storage.FormatRevision(r.Revision))
 	default:
 		ok = false
 	}

@@ -73,8 +73,8 @@ func (f *trees) DecodeStored(value []byte) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-func (f *trees) Transcode(r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
-	return f.storage.Transcode(r.Value, storage.FormatRevision(r.Revision), f.versions[version].GV, mt)
+func (f *trees) Transcode(dst []byte, r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
+	return f.storage.Transcode(dst, r.Value, storage.FormatRevision(r.Revision), f.versions[version].GV, mt)
 }
 
 // FromStored is true: a reader of storage sees the object pruned and defaulted by the schema.

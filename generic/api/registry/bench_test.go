@@ -93,7 +93,7 @@ func BenchmarkGetWire(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				r := m.record(kv)
-				if _, err := s.encode(r, 0, mt); err != nil {
+				if _, err := s.encode(nil, r, 0, mt); err != nil {
 					b.Fatal(err)
 				}
 			}

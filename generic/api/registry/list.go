@@ -75,10 +75,9 @@ func (s *Store[T]) storedList(l storage.List, prefix string) (*rest.StoredList, 
 		ResourceVersion: storage.FormatRevision(l.Revision),
 	}
 	items := make([]stored[T], len(l.Records))
-	// The forms of a list that fills half of the budget would evict those that are used more often.
-	once := s.options.Budget.Exceeds(2 * estimate(l.Records))
+	kept := s.keptItems(l.Records)
 	for i, r := range l.Records {
-		items[i] = stored[T]{s, r, once}
+		items[i] = stored[T]{s, r, i >= kept}
 		out.Items[i] = &items[i]
 	}
 	if l.Last == "" {
@@ -91,6 +90,16 @@ func (s *Store[T]) storedList(l storage.List, prefix string) (*rest.StoredList, 
 	var err error
 	out.Continue, err = storage.EncodeContinue(l.Last, s.tokenRoot(prefix), l.Revision)
 	return out, err
+}
+
+// keptItems is how many items of a list keep what is encoded for it: at most half of the budget, because the forms of
+// a large list would evict those that are used more often.
+func (s *Store[T]) keptItems(records []*storage.Record) int {
+	most, size := s.options.Budget.Limit()/2, estimate(records)
+	if size <= most {
+		return len(records)
+	}
+	return int(most * int64(len(records)) / size)
 }
 
 // estimate is about how many bytes records have, from a sample of them.

@@ -55,7 +55,7 @@ func (s *Store[T]) checkStored(obj T) error {
 }
 
 func (s *Store[T]) checkTranscoded(r *storage.Record, version int, mt wire.MediaType) error {
-	got, ok, err := s.form.Transcode(r, version, mt)
+	got, ok, err := s.form.Transcode(nil, r, version, mt)
 	if !ok || err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 type stored[T kind.Object] struct {
 	store  *Store[T]
 	record *storage.Record
-	// once means that what is encoded for the response is not kept.
+	// once is set if forms that are encoded for the response are not kept.
 	once bool
 }
 
@@ -46,8 +46,27 @@ func (o *stored[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, err
 
 func (o *stored[T]) wire(version int, mt wire.MediaType) ([]byte, error) {
 	return o.form(formID(version, mt), func(r *storage.Record) ([]byte, error) {
-		return o.store.encode(r, version, mt)
+		return o.store.encode(nil, r, version, mt)
 	})
+}
+
+// AppendWire implements rest.Stored.
+func (o *stored[T]) AppendWire(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	v, err := o.store.version(gv)
+	if err != nil {
+		return nil, err
+	}
+	kept := o.record.KeptForm(formID(v, mt))
+	switch {
+	case kept != nil:
+	case o.once:
+		return o.store.encode(dst, o.record, v, mt)
+	default:
+		if kept, err = o.wire(v, mt); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, kept...), nil
 }
 
 // form returns the record in a wire form.
@@ -122,20 +141,19 @@ func (s *Store[T]) typed() bool { return s.kind.View().Typed() }
 // stored wraps a record.
 func (s *Store[T]) stored(r *storage.Record) *stored[T] { return &stored[T]{store: s, record: r} }
 
-// encode makes the wire form of a record, without a decoded object in between
-// where it can.
-func (s *Store[T]) encode(r *storage.Record, version int, mt wire.MediaType) ([]byte, error) {
+// encode appends the wire form of a record to dst, without a decoded object in between where it can. nil dst allocates.
+func (s *Store[T]) encode(dst []byte, r *storage.Record, version int, mt wire.MediaType) ([]byte, error) {
 	if r.Err != nil {
 		return nil, s.readError(r.Err)
 	}
-	if b, ok, err := s.form.Transcode(r, version, mt); ok || err != nil {
+	if b, ok, err := s.form.Transcode(dst, r, version, mt); ok || err != nil {
 		return b, err
 	}
 	obj, err := s.versioned(r, version)
 	if err != nil {
 		return nil, err
 	}
-	return s.codecs[version].Codec.Encode(nil, obj, mt)
+	return s.codecs[version].Codec.Encode(dst, obj, mt)
 }
 
 // versioned decodes a record and converts it to a served version.

@@ -33,11 +33,11 @@ func (w *writeResult[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte
 	}
 	return w.record.Form(formID(v, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
 		c := &s.codecs[v]
-		if b, ok, err := s.form.Transcode(r, v, mt); ok || err != nil {
+		if b, ok, err := s.form.Transcode(nil, r, v, mt); ok || err != nil {
 			return b, err
 		}
 		if s.form.FromStored() {
-			return s.encode(r, v, mt)
+			return s.encode(nil, r, v, mt)
 		}
 		obj, err := c.Codec.FromHub(w.obj)
 		if err != nil {

@@ -65,6 +65,8 @@ type Stored interface {
 	// shared and must not be changed. For JSON they begin with
 	// {"kind":"K","apiVersion":"V", and end without a newline.
 	Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
+	// AppendWire appends Wire's bytes to dst. It need not keep them for later calls.
+	AppendWire(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
 	// WireItem returns the form that items of a list have, which is shorter for built-in kinds: they
 	// leave out kind and apiVersion in JSON, and the protobuf envelope.
 	WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)

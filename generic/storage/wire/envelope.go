@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,19 +62,14 @@ func OpenEnvelope(value []byte) (e Envelope, ok bool) {
 	if !IsProtobuf(value) {
 		return e, false
 	}
-	body := value[len(protobufPrefix):]
-	if e.field, ok = OnlyField(body, envelopeRaw); !ok {
+	meta, raw, ok := twoFields(value[len(protobufPrefix):], envelopeTypeMeta, envelopeRaw)
+	if !ok || meta.Number == 0 || raw.Number == 0 {
 		return e, false
 	}
-	e.Object = e.field.Payload
-	meta, ok := OnlyField(body, envelopeTypeMeta)
-	if !ok {
-		return e, false
-	}
-	apiVersion, _ := OnlyField(meta.Payload, typeMetaAPIVersion)
-	kind, ok := OnlyField(meta.Payload, typeMetaKind)
+	e.Object, e.field = raw.Payload, raw
+	apiVersion, kind, ok := twoFields(meta.Payload, typeMetaAPIVersion, typeMetaKind)
 	e.APIVersion, e.Kind = apiVersion.Payload, kind.Payload
-	return e, ok
+	return e, ok && kind.Number > 0
 }
 
 // ObjectOf returns the encoded object in a protobuf value, whose envelope may have no kind.
@@ -130,17 +126,17 @@ func EnvelopeTail() []byte {
 	return []byte{envelopeContentEncoding<<3 | protoBytes, 0, envelopeContentType<<3 | protoBytes, 0}
 }
 
-// SetResourceVersion returns a copy of a protobuf value with another resource version. ok is false if the
-// object must be decoded to set it.
-func SetResourceVersion(value []byte, resourceVersion string) (out []byte, ok bool) {
+// AppendWithVersion appends a protobuf value with another resource version to dst. ok is false if the object must be
+// decoded to set it.
+func AppendWithVersion(dst, value []byte, resourceVersion string) (out []byte, ok bool) {
 	e, ok := OpenEnvelope(value)
 	if !ok {
 		return nil, false
 	}
-	return e.setResourceVersion(value[len(protobufPrefix):], resourceVersion)
+	return e.appendWithVersion(dst, value[len(protobufPrefix):], resourceVersion)
 }
 
-func (e *Envelope) setResourceVersion(body []byte, resourceVersion string) (out []byte, ok bool) {
+func (e *Envelope) appendWithVersion(dst, body []byte, resourceVersion string) (out []byte, ok bool) {
 	meta, ok := OnlyField(e.Object, ObjectMetadata)
 	if !ok {
 		return nil, false
@@ -153,7 +149,7 @@ func (e *Envelope) setResourceVersion(body []byte, resourceVersion string) (out 
 	rawSize := len(e.Object) - (meta.End - meta.Start) + BytesSize(metaSize)
 	size := len(protobufPrefix) + len(body) - (e.field.End - e.field.Start) + BytesSize(rawSize)
 
-	out = append(make([]byte, 0, size), protobufPrefix...)
+	out = append(slices.Grow(dst, size), protobufPrefix...)
 	out = append(out, body[:e.field.Start]...)
 	out = AppendTag(out, envelopeRaw, rawSize)
 	out = append(out, e.Object[:meta.Start]...)

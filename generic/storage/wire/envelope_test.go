@@ -22,7 +22,7 @@ func TestSetResourceVersionIsWhatEncodingGives(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, version := range []string{"", "1", "1234567", "9223372036854775807"} {
-			got, ok := SetResourceVersion(value, version)
+			got, ok := AppendWithVersion(nil, value, version)
 			d.ResourceVersion = version
 			want, err := AppendProtobuf(nil, kind, d)
 			if err != nil || !ok || !bytes.Equal(got, want) {
@@ -35,14 +35,14 @@ func TestSetResourceVersionIsWhatEncodingGives(t *testing.T) {
 func TestSetResourceVersionRefusesWhatItDoesNotKnow(t *testing.T) {
 	for _, value := range []string{"", "k8s", "k8s\x00", "{}", "k8s\x00\x12\x05abc", "k8s\x00\x0a\x00\x12\x00", "k8s\x00\x0a\x00\x12\x02\x0a\x00",
 		"k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
-		if out, ok := SetResourceVersion([]byte(value), "1"); ok {
+		if out, ok := AppendWithVersion(nil, []byte(value), "1"); ok {
 			t.Errorf("%q became %q", value, out)
 		}
 	}
 }
 
-// FuzzSetResourceVersion compares the splice with a decoder and an encoder, for any bytes.
-func FuzzSetResourceVersion(f *testing.F) {
+// FuzzAppendWithVersion compares the splice with a decoder and an encoder, for any bytes.
+func FuzzAppendWithVersion(f *testing.F) {
 	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"l": "m"}, Finalizers: []string{"example.com/f"}}}
 	value, err := AppendProtobuf(nil, corev1.SchemeGroupVersion.WithKind("ConfigMap"), c)
 	if err != nil {
@@ -52,7 +52,7 @@ func FuzzSetResourceVersion(f *testing.F) {
 	f.Add([]byte("k8s\x00\x0a\x00\x12\x04\x0a\x02\x32\x00"), "5")
 	f.Add([]byte("k8s\x00"), "")
 	f.Fuzz(func(t *testing.T, value []byte, version string) {
-		out, ok := SetResourceVersion(value, version)
+		out, ok := AppendWithVersion(nil, value, version)
 		if !ok {
 			return
 		}

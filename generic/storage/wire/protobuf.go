@@ -83,6 +83,31 @@ func OnlyField(b []byte, number uint64) (found Field, ok bool) {
 	return found, ok
 }
 
+// twoFields returns the length-delimited fields with two numbers, the zero Field for an absent one. ok is false if
+// there are several of one.
+func twoFields(b []byte, first, second uint64) (one, two Field, ok bool) {
+	for i := 0; i < len(b); {
+		f, valid := NextField(b, i)
+		if !valid {
+			return one, two, false
+		}
+		i = f.End
+		found := &one
+		switch f.Number {
+		case first:
+		case second:
+			found = &two
+		default:
+			continue
+		}
+		if found.Number > 0 || f.kind != protoBytes {
+			return one, two, false
+		}
+		*found = f
+	}
+	return one, two, true
+}
+
 // MapEntry parses an entry of a map of strings. An absent key or value is empty. If there are several, the last
 // one counts.
 func MapEntry(b []byte) (key, value []byte, ok bool) {

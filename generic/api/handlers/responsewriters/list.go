@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -31,15 +30,20 @@ type envelope struct {
 	separator  []byte
 	// frame, where set, writes what stands before an item of this size.
 	frame   func(dst []byte, size int) []byte
-	scratch [16]byte // of frame
+	scratch []byte // of frame and render
 	items   [][]byte
-	// more, if set, are the items behind those, encoded while they are written. An error ends them.
+	// render, if set, appends an item as it is written.
+	render func(dst, item []byte) []byte
+	// more, if set, are the items behind those, encoded while they are written. An item is valid until the next one. An
+	// error ends them.
 	more iter.Seq2[[]byte, error]
+	// left is the size of more in bytes with what stands before the items; 0 if it is not known.
+	left int
 }
 
-// size is the length of the list in bytes. It is not known while there are more items.
+// size is the length of the list in bytes if nothing is rendered and left is known.
 func (e *envelope) size() int {
-	n := len(e.head) + len(e.tail)
+	n := len(e.head) + len(e.tail) + e.left
 	if len(e.items) > 1 {
 		n += (len(e.items) - 1) * len(e.separator)
 	}
@@ -81,8 +85,13 @@ func (e *envelope) writeItem(w io.Writer, i int, b []byte) error {
 	if i == 0 {
 		before = nil
 	}
-	if e.frame != nil {
-		before = e.frame(e.scratch[:0], len(b))
+	switch {
+	case e.frame != nil:
+		e.scratch = e.frame(e.scratch[:0], len(b))
+		before = e.scratch
+	case e.render != nil:
+		e.scratch = e.render(e.scratch[:0], b)
+		b = e.scratch
 	}
 	if len(before) > 0 {
 		if _, err := w.Write(before); err != nil {
@@ -93,9 +102,9 @@ func (e *envelope) writeItem(w io.Writer, i int, b []byte) error {
 	return err
 }
 
-// gatherLimit is how many bytes of JSON items are collected before a response begins: its length is then known, and an
-// error has a Status. The items behind those are encoded while they are written, so that a list of any size takes
-// little memory.
+// gatherLimit is how many bytes of items are collected before a response begins: its length is then known, and an error
+// has a Status. The items behind those are encoded while they are written, so that a list of any size takes little
+// memory.
 const gatherLimit = 16 << 20
 
 // leastItem is the size of a small item. More than gatherLimit/leastItem of them are rarely collected.
@@ -126,31 +135,23 @@ func (a *Response) storedList(code int, list *rest.StoredList) error {
 		*pooled = (*pooled)[:0]
 		itemSlices.Put(pooled)
 	}()
-	timer := request.Time(a.Request.Context(), request.Serialization)
-	limit := math.MaxInt
-	if mt == wire.JSON {
-		limit = gatherLimit
+	ctx := a.Request.Context()
+	timer := request.Time(ctx, request.Serialization)
+	e, err := a.Scope.storedEnvelope(ctx, (*pooled)[:0], list, form, gatherLimit)
+	if err == nil {
+		*pooled = e.items
+		switch {
+		case mt == wire.YAML:
+			err = e.convert(ctx, asYAML)
+		case mt == wire.JSON && a.Output.Pretty:
+			err = e.convert(ctx, indented)
+		case mt == wire.JSON:
+			e.tail = append(e.tail, '\n')
+		}
 	}
-	e, err := a.Scope.storedEnvelope(a.Request.Context(), (*pooled)[:0], list, form, limit)
 	timer.Stop()
 	if err != nil {
 		return err
-	}
-	*pooled = e.items
-	switch {
-	case mt == wire.YAML:
-		b, err := toYAML(e.bytes())
-		if err != nil {
-			return err
-		}
-		writeBody(a.Writer, a.Request, code, a.Output, b)
-		return nil
-	case mt == wire.JSON && a.Output.Pretty:
-		if err := e.indent(); err != nil {
-			return err
-		}
-	case mt == wire.JSON:
-		e.tail = append(e.tail, '\n')
 	}
 	a.stream(code, e)
 	return nil
@@ -164,20 +165,18 @@ func (s *Scope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.Sto
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.envelope(items, metav1.ListMeta{
+	c := contents{items: items, count: len(list.Items)}
+	if rest := list.Items[len(items):]; len(rest) > 0 {
+		c.more = s.moreItems(ctx, rest, mt, tails)
+	}
+	e, err := s.envelope(c, metav1.ListMeta{
 		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount,
 		ShardInfo: list.Shard,
 	}, mt)
-	if err != nil {
-		return nil, err
-	}
-	if tails {
+	if tails && err == nil {
 		e.head, e.separator = append(e.head, '{'), commaBrace
 	}
-	if rest := list.Items[len(items):]; len(rest) > 0 {
-		e.more = s.moreItems(ctx, rest, tails)
-	}
-	return e, nil
+	return e, err
 }
 
 func (e *envelope) bytes() []byte {
@@ -197,7 +196,7 @@ func (a *Response) stream(code int, e *envelope) {
 		e.finish(e.writeTo(a.Request.Context(), z))
 		return
 	}
-	if e.more == nil {
+	if e.render == nil && (e.more == nil || e.left > 0) {
 		a.Writer.Header().Set("Content-Length", strconv.Itoa(size))
 	}
 	a.Writer.WriteHeader(code)
@@ -225,37 +224,62 @@ func (e *envelope) finish(err error) {
 	}
 }
 
-// indent makes the list readable for people, as json.Indent does.
-func (e *envelope) indent() error {
-	const prefix, by = "    ", "  "
-	var b bytes.Buffer
-	whole := slices.Concat(e.head, e.tail)
+// conversion writes a list of JSON in another form.
+type conversion struct {
+	list, item func(json []byte) ([]byte, error)
+	// before, zero and after are what the form has for the items of a list whose only item is the number 0.
+	before, zero, after string
+	separator           string
+}
+
+// indented is JSON for people, as json.Indent writes it.
+var indented = conversion{
+	list:   func(b []byte) ([]byte, error) { return indent(b, "") },
+	item:   func(b []byte) ([]byte, error) { return indent(b, "    ") },
+	before: "\n    ", zero: "0", after: "\n", separator: ",\n    ",
+}
+
+func indent(b []byte, prefix string) ([]byte, error) {
+	var out bytes.Buffer
+	out.Grow(len(b) + len(b)/2)
+	err := json.Indent(&out, b, prefix, "  ")
+	return out.Bytes(), err
+}
+
+// asYAML converts each item as a separate list.
+var asYAML = conversion{
+	list:   toYAML,
+	item:   func(b []byte) ([]byte, error) { return toYAML(slices.Concat([]byte("["), b, []byte("]"))) },
+	before: "\n", zero: "- 0\n",
+}
+
+// convert writes the list in another form.
+func (e *envelope) convert(ctx context.Context, c conversion) (err error) {
 	if len(e.items) == 0 {
+		e.head, err = c.list(slices.Concat(e.head, e.tail))
 		e.tail = nil
-		err := json.Indent(&b, whole, "", by)
-		e.head = b.Bytes()
 		return err
 	}
 	open, tails := bytes.CutSuffix(e.head, []byte("{"))
-	if err := json.Indent(&b, slices.Concat(open, []byte("0"), e.tail), "", by); err != nil {
+	list, err := c.list(slices.Concat(open, []byte("0"), e.tail))
+	if err != nil {
 		return err
 	}
 	// Texts have no line breaks, so that the zero is the only one.
-	e.head, e.tail, _ = bytes.Cut(b.Bytes(), []byte("\n"+prefix+"0\n"))
-	e.head, e.tail = append(slices.Clip(e.head), "\n"+prefix...), append([]byte{'\n'}, e.tail...)
-	e.separator = []byte(",\n" + prefix)
-	item := func(item []byte) ([]byte, error) {
-		var b bytes.Buffer
-		b.Grow(len(item) + len(item)/2)
+	e.head, e.tail, _ = bytes.Cut(list, []byte(c.before+c.zero+c.after))
+	e.head, e.tail = append(slices.Clip(e.head), c.before...), append([]byte(c.after), e.tail...)
+	e.separator = []byte(c.separator)
+	item := func(b []byte) ([]byte, error) {
 		if tails {
-			item = slices.Concat([]byte("{"), item)
+			b = slices.Concat([]byte("{"), b)
 		}
-		err := json.Indent(&b, item, prefix, by)
-		return b.Bytes(), err
+		return c.item(b)
 	}
 	for i, b := range e.items {
-		var err error
-		if e.items[i], err = item(b); err != nil {
+		if err = yieldAt(ctx, i); err == nil {
+			e.items[i], err = item(b)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -295,14 +319,28 @@ func (s *Scope) storedItems(ctx context.Context, dst [][]byte, items []rest.Stor
 	return dst, tails, nil
 }
 
-// moreItems encodes JSON items one by one.
-func (s *Scope) moreItems(ctx context.Context, items []rest.Stored, tails bool) iter.Seq2[[]byte, error] {
+// moreItems encodes items one by one, without their opening brace if tails is set.
+func (s *Scope) moreItems(ctx context.Context, items []rest.Stored, mt wire.MediaType,
+	tails bool) iter.Seq2[[]byte, error] {
+	gv, prefix := s.Kind.GroupVersion(), s.notInItems()
 	return func(yield func([]byte, error) bool) {
+		var buf []byte
 		for i, item := range items {
 			err := yieldAt(ctx, i)
 			var b []byte
-			if err == nil {
-				b, _, err = s.storedItem(item, wire.JSON, tails)
+			switch {
+			case err != nil:
+			case mt == wire.CBOR:
+				b, err = item.WireItem(gv, mt)
+				b = wire.TrimCBORTag(b)
+			default:
+				if b, err = item.AppendWire(buf[:0], gv, mt); err == nil {
+					buf = b
+					b, err = itemOf(b, prefix, mt)
+				}
+			}
+			if tails && err == nil {
+				b = b[1:]
 			}
 			if !yield(b, err) {
 				return
@@ -334,20 +372,25 @@ func yieldAt(ctx context.Context, i int) error {
 	return ctx.Err()
 }
 
-// item shortens an encoded object to what it is as an item of a list: built-in
-// kinds do not repeat their kind there.
-func (s *Scope) item(b []byte, mt wire.MediaType) ([]byte, error) {
+// notInItems is the beginning of JSON objects that list items lack: built-in kinds do not repeat their kind there.
+func (s *Scope) notInItems() []byte {
+	if s.Unstructured() {
+		return nil
+	}
+	return wire.TypeMetaPrefix(s.Kind)
+}
+
+// itemOf shortens an encoded object, which it may change, to what it is as an item of a list. prefix is notInItems.
+func itemOf(b, prefix []byte, mt wire.MediaType) ([]byte, error) {
 	if mt == wire.Protobuf {
 		return wire.ObjectOf(b)
 	}
-	if s.Unstructured() {
+	if prefix == nil || !bytes.HasPrefix(b, prefix) {
 		return b, nil
 	}
-	tail, ok := bytes.CutPrefix(b, wire.TypeMetaPrefix(s.Kind))
-	if !ok {
-		return b, nil
-	}
-	return append([]byte{'{'}, tail...), nil
+	b = b[len(prefix)-1:]
+	b[0] = '{'
+	return b, nil
 }
 
 // encodeList writes a typed list of hub objects.
@@ -357,6 +400,7 @@ func (s *Scope) encodeList(list runtime.Object, mt wire.MediaType) ([]byte, erro
 		form = wire.JSON
 	}
 	var items [][]byte
+	prefix := s.notInItems()
 	err := meta.EachListItem(list, func(obj runtime.Object) error {
 		versioned, err := s.Codec.FromHub(obj)
 		if err != nil {
@@ -366,14 +410,14 @@ func (s *Scope) encodeList(list runtime.Object, mt wire.MediaType) ([]byte, erro
 		if err != nil {
 			return err
 		}
-		b, err = s.item(b, form)
+		b, err = itemOf(b, prefix, form)
 		items = append(items, b)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.envelope(items, listMeta(list), form)
+	e, err := s.envelope(contents{items: items, count: len(items)}, listMeta(list), form)
 	if err != nil {
 		return nil, err
 	}
@@ -393,16 +437,23 @@ func listMeta(list runtime.Object) metav1.ListMeta {
 	return m
 }
 
+// contents are the items of a list: those that are encoded, and more. count is the number of both.
+type contents struct {
+	items [][]byte
+	more  iter.Seq2[[]byte, error]
+	count int
+}
+
 // envelope puts a list around encoded items.
-func (s *Scope) envelope(items [][]byte, m metav1.ListMeta, mt wire.MediaType) (*envelope, error) {
+func (s *Scope) envelope(c contents, m metav1.ListMeta, mt wire.MediaType) (*envelope, error) {
 	kind := s.listKind()
 	switch mt {
 	case wire.Protobuf:
-		return protobufEnvelope(kind, items, m)
+		return protobufEnvelope(kind, c, m)
 	case wire.CBOR:
-		return cborEnvelope(kind, items, m)
+		return cborEnvelope(kind, c, m)
 	}
-	e := &envelope{items: items, separator: comma}
+	e := &envelope{items: c.items, more: c.more, separator: comma}
 	apiVersion := kind.GroupVersion().String()
 	if s.Unstructured() {
 		e.head = append(wire.AppendString([]byte(`{"apiVersion":`), apiVersion), `,"items":[`...)
@@ -446,30 +497,39 @@ func appendShard(dst []byte, m metav1.ListMeta) []byte {
 	return append(wire.AppendString(append(dst, `,"shardInfo":{"selector":`...), m.ShardInfo.Selector), '}')
 }
 
-// protobufEnvelope puts a list around items: a message that holds ListMeta and
-// the items, in its envelope.
-func protobufEnvelope(kind schema.GroupVersionKind, items [][]byte, m metav1.ListMeta) (*envelope, error) {
+// protobufEnvelope puts a list around items: a message that holds ListMeta and the items, in its envelope. Its size
+// stands before it, so that more items are encoded twice.
+func protobufEnvelope(kind schema.GroupVersionKind, c contents, m metav1.ListMeta) (*envelope, error) {
 	lm, err := m.Marshal()
 	if err != nil {
 		return nil, err
 	}
-	size := wire.BytesSize(len(lm))
-	for _, b := range items {
+	e := &envelope{
+		items: c.items, more: c.more,
+		tail:  wire.EnvelopeTail(),
+		frame: func(dst []byte, n int) []byte { return wire.AppendTag(dst, wire.ListItems, n) },
+	}
+	if e.more != nil {
+		for b, err := range e.more {
+			if err != nil {
+				return nil, err
+			}
+			e.left += wire.BytesSize(len(b))
+		}
+	}
+	size := wire.BytesSize(len(lm)) + e.left
+	for _, b := range c.items {
 		size += wire.BytesSize(len(b))
 	}
 	head := wire.AppendEnvelopeHead(make([]byte, 0, 128+len(lm)), kind, size)
-	head = wire.AppendBytes(head, wire.ObjectMetadata, lm)
-	return &envelope{
-		head: head, items: items,
-		tail:  wire.EnvelopeTail(),
-		frame: func(dst []byte, n int) []byte { return wire.AppendTag(dst, wire.ListItems, n) },
-	}, nil
+	e.head = wire.AppendBytes(head, wire.ObjectMetadata, lm)
+	return e, nil
 }
 
 // cborEnvelope puts a list around items, which lose their tags.
-func cborEnvelope(kind schema.GroupVersionKind, items [][]byte, m metav1.ListMeta) (*envelope, error) {
-	for i, b := range items {
-		items[i] = wire.TrimCBORTag(b)
+func cborEnvelope(kind schema.GroupVersionKind, c contents, m metav1.ListMeta) (*envelope, error) {
+	for i, b := range c.items {
+		c.items[i] = wire.TrimCBORTag(b)
 	}
 	head := wire.AppendCBORHead(wire.AppendCBORTag(make([]byte, 0, 192)), wire.CBORMap, 4)
 	var err error
@@ -478,5 +538,6 @@ func cborEnvelope(kind schema.GroupVersionKind, items [][]byte, m metav1.ListMet
 			return nil, err
 		}
 	}
-	return &envelope{head: wire.AppendCBORHead(head, wire.CBORArray, len(items)), items: items}, nil
+	head = wire.AppendCBORHead(head, wire.CBORArray, c.count)
+	return &envelope{head: head, items: c.items, more: c.more}, nil
 }

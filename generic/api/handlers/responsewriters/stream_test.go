@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -33,6 +35,11 @@ type text struct {
 
 func (i text) WireItem(schema.GroupVersion, wire.MediaType) ([]byte, error) {
 	return []byte("{" + i.tail), i.err
+}
+
+func (i text) AppendWire(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	b, err := i.WireItem(gv, mt)
+	return append(dst, b...), err
 }
 
 func (i text) WireItemTail(schema.GroupVersion) ([]byte, bool, error) {
@@ -106,6 +113,131 @@ func TestLargeListIsNotCollected(t *testing.T) {
 	}()
 	_, err := listed(t, t.Context(), false, append(items, bad)...)
 	t.Errorf("a part was a response: %v", err)
+}
+
+// encodable is an item of a list that is encoded each time.
+type encodable struct {
+	rest.Stored
+	*corev1.ConfigMap
+	codec rest.Codec
+}
+
+func (o encodable) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+func (o encodable) DeepCopyObject() runtime.Object   { return o }
+
+func (o encodable) AppendWire(dst []byte, _ schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	return o.codec.Encode(dst, o.ConfigMap, mt)
+}
+
+func (o encodable) WireItem(_ schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	if mt == wire.CBOR {
+		return codec.EncodeItem(o.codec, o.DeepCopy(), mt)
+	}
+	b, err := o.codec.Encode(nil, o.ConfigMap, mt)
+	if err != nil {
+		return nil, err
+	}
+	return itemOf(b, wire.TypeMetaPrefix(o.codec.Kind()), mt)
+}
+
+func (o encodable) WireItemTail(schema.GroupVersion) ([]byte, bool, error) { return nil, false, nil }
+
+// In each form, a list that is encoded while it is written is the one that is collected.
+func TestListsAreTheSameInPieces(t *testing.T) {
+	c, err := codec.New(clientscheme.Scheme, corev1.SchemeGroupVersion.WithKind("ConfigMap"), codec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Scope{Kind: c.Kind(), Codec: c}
+	list := &rest.StoredList{ResourceVersion: "7", Continue: "a"}
+	for i := range 300 {
+		obj := &corev1.ConfigMap{Data: map[string]string{
+			"long": strings.Repeat("words to fold ", i%20), "lines": "\n- 0\n", "number": "1e3", "text": strings.Repeat("x", i),
+		}}
+		obj.Name = fmt.Sprint("o", i)
+		list.Items = append(list.Items, encodable{ConfigMap: obj, codec: c})
+	}
+	convert := func(e *envelope, form string) {
+		switch form {
+		case "yaml":
+			err = e.convert(t.Context(), asYAML)
+		case "pretty":
+			err = e.convert(t.Context(), indented)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for form, mt := range map[string]wire.MediaType{"json": wire.JSON, "pretty": wire.JSON, "yaml": wire.JSON,
+		"protobuf": wire.Protobuf, "cbor": wire.CBOR} {
+		whole, err := s.storedEnvelope(t.Context(), nil, list, mt, math.MaxInt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if form == "yaml" {
+			want, err := toYAML(whole.bytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if convert(whole, form); !bytes.Equal(whole.bytes(), want) {
+				t.Errorf("%s\nwant\n%s", whole.bytes(), want)
+			}
+		} else {
+			convert(whole, form)
+		}
+		for _, limit := range []int{0, 5000} {
+			e, err := s.storedEnvelope(t.Context(), nil, list, mt, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if convert(e, form); !bytes.Equal(e.bytes(), whole.bytes()) {
+				t.Errorf("%s: %s\nwant\n%s", form, e.bytes(), whole.bytes())
+			}
+			if e.more == nil || (e.left > 0) != (mt == wire.Protobuf) || e.left > 0 && e.size() != whole.size() {
+				t.Errorf("%s: size %d, %d of it left, want %d", form, e.size(), e.left, whole.size())
+			}
+		}
+	}
+}
+
+// A large table is encoded while it is written.
+func TestLargeTableIsNotCollected(t *testing.T) {
+	encoded, failing := 0, -1
+	resource := &rest.Resource{
+		Row: func(rest.Stored) (wire.Row, bool, error) {
+			if encoded++; encoded == failing {
+				return nil, false, nil
+			}
+			row, err := wire.EncodeRow([]any{strings.Repeat("x", gatherLimit/4)}, nil, metav1.ObjectMeta{Name: "a"}, &wire.Ages{})
+			return row, true, err
+		},
+		RowColumns: func() []metav1.TableColumnDefinition { return []metav1.TableColumnDefinition{{Name: "Name"}} },
+	}
+	write := func() *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		a := &Response{Scope: &Scope{Storage: resource}, Writer: w, Request: httptest.NewRequest("GET", "/", nil),
+			Output: negotiation.Output{MediaType: wire.JSON, Transform: negotiation.Table, Version: "v1"}}
+		if err := a.Write(http.StatusOK, &rest.StoredList{Items: make([]rest.Stored, 6)}); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	w := write()
+	var table metav1.Table
+	if err := json.Unmarshal(w.Body.Bytes(), &table); err != nil || len(table.Rows) != 6 {
+		t.Fatalf("%d rows: %v", len(table.Rows), err)
+	}
+	if n := w.Header().Get("Content-Length"); n != "" {
+		t.Errorf("length %s of what was not encoded yet", n)
+	}
+	encoded, failing = 0, 6
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler { //nolint:errorlint // panics are compared by identity
+			t.Errorf("panic %v", p)
+		}
+	}()
+	write()
+	t.Error("a part was a response")
 }
 
 func TestListEndsWithItsRequest(t *testing.T) {

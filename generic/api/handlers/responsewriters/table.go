@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
-	"net/http"
-	"sync"
+	"errors"
+	"iter"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,22 +30,25 @@ func (a *Response) storedTable(code int, list *rest.StoredList) (done bool, err 
 	if err != nil || opts.IncludeObject == metav1.IncludeObject {
 		return false, err
 	}
-	// Errors of encoding are returned before the response begins.
 	pooled := itemSlices.Get().(*[][]byte)
 	defer func() {
 		clear(*pooled)
 		*pooled = (*pooled)[:0]
 		itemSlices.Put(pooled)
 	}()
-	for i, item := range list.Items {
-		if err := yieldAt(a.Request.Context(), i); err != nil {
-			return false, err
+	ctx := a.Request.Context()
+	size := 0
+	for b, err := range rowsOf(ctx, list.Items, row) {
+		if errors.Is(err, errNoRow) {
+			return false, nil
 		}
-		b, ok, err := row(item)
-		if !ok || err != nil {
+		if err != nil {
 			return false, err
 		}
 		*pooled = append(*pooled, b)
+		if size += len(b); size > gatherLimit {
+			break
+		}
 	}
 	empty := metav1.Table{
 		TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: metav1.GroupName + "/" + a.Output.Version},
@@ -65,69 +67,41 @@ func (a *Response) storedTable(code int, list *rest.StoredList) (done bool, err 
 	if !ok {
 		return false, nil
 	}
-	version := a.Output.Version
+	version, now := a.Output.Version, time.Now()
 	if opts.IncludeObject == metav1.IncludeNone {
 		version = ""
 	}
-	a.rows(code, head, *pooled, version)
+	e := &envelope{head: head, tail: []byte("]}\n"), separator: comma, items: *pooled,
+		render: func(dst, item []byte) []byte { return wire.Row(item).AppendTo(dst, version, now) }}
+	if rest := list.Items[len(*pooled):]; len(rest) > 0 {
+		e.more = rowsOf(ctx, rest, row)
+	}
+	if size < listChunk { // its length is known if it is rendered at once
+		e = &envelope{head: e.bytes()}
+	}
+	a.stream(code, e)
 	return true, nil
 }
 
-// rows writes the table, in one piece where it is small.
-func (a *Response) rows(code int, head []byte, rows [][]byte, version string) {
-	size := len(head)
-	for _, row := range rows {
-		size += len(row)
-	}
-	switch {
-	case size < tableChunk:
-		var b bytes.Buffer
-		b.Grow(size + size/4)
-		writeRows(a.Request.Context(), &b, head, rows, version)
-		writeBody(a.Writer, a.Request, code, a.Output, b.Bytes())
-		return
-	case size > gzipThreshold && negotiation.AcceptsGzip(a.Request):
-		a.Writer.Header().Set("Content-Type", negotiation.Name(a.Output.MediaType))
-		z := startGzip(a.Writer, code)
-		defer stopGzip(z)
-		writeRows(a.Request.Context(), z, head, rows, version)
-		_, _ = z.Write(newline) // a client that closed the connection needs no response
-		return
-	}
-	a.Writer.Header().Set("Content-Type", negotiation.Name(a.Output.MediaType))
-	a.Writer.WriteHeader(code)
-	if a.Request.Method == http.MethodHead {
-		return
-	}
-	writeRows(a.Request.Context(), a.Writer, head, rows, version)
-	_, _ = a.Writer.Write(newline)
-}
+var errNoRow = errors.New("the row of an object is not a part of its bytes")
 
-// tableChunks are the buffers that rows are put together in.
-var tableChunks = sync.Pool{New: func() any { return new([]byte) }}
-
-// tableChunk is how many bytes of rows are written at a time.
-const tableChunk = listChunk
-
-func writeRows(ctx context.Context, w io.Writer, head []byte, rows [][]byte, version string) {
-	lent := tableChunks.Get().(*[]byte)
-	defer tableChunks.Put(lent)
-	buf := append((*lent)[:0], head...)
-	now := time.Now()
-	for i, row := range rows {
-		_ = yieldAt(ctx, i) // as in envelope.writeTo
-		if i > 0 {
-			buf = append(buf, ',')
-		}
-		buf = wire.Row(row).AppendTo(buf, version, now)
-		if len(buf) >= tableChunk {
-			if _, err := w.Write(buf); err != nil {
+// rowsOf encodes rows one by one. It ends with errNoRow if storage has no row of an item.
+func rowsOf(ctx context.Context, items []rest.Stored,
+	row func(rest.Stored) (wire.Row, bool, error)) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for i, item := range items {
+			err := yieldAt(ctx, i)
+			var b wire.Row
+			ok := true
+			if err == nil {
+				b, ok, err = row(item)
+			}
+			if !ok && err == nil {
+				err = errNoRow
+			}
+			if !yield(b, err) {
 				return
 			}
-			buf = buf[:0]
 		}
 	}
-	buf = append(buf, "]}"...)
-	_, _ = w.Write(buf)
-	*lent = buf
 }

@@ -217,3 +217,17 @@ func BenchmarkPod(b *testing.B) {
 		}
 	})
 }
+
+func TestMustEscape(t *testing.T) {
+	for c := range 256 {
+		for length := range 18 {
+			for at := range length {
+				text := bytes.Repeat([]byte("~"), length)
+				text[at] = byte(c)
+				if mustEscape(text) != escaped[c] {
+					t.Fatalf("byte %#x at %d of %d", c, at, length)
+				}
+			}
+		}
+	}
+}

@@ -2,9 +2,11 @@ package protojson
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"triplane.dev/generic/storage/wire"
@@ -18,9 +20,10 @@ const metadataDepth = 2
 
 // writer is the state of a conversion.
 type writer struct {
-	dst   []byte
-	found []span // of the messages being written, the innermost last
-	depth int
+	dst    []byte
+	buffer []byte // for results of exact size
+	found  []span // of the messages being written, the innermost last
+	depth  int
 	// comma is set after a member was written.
 	comma bool
 	// version is the resourceVersion to write; "" after it is written.
@@ -33,21 +36,32 @@ type writer struct {
 type span struct{ start, end int }
 
 // Append appends a message as JSON. head is the beginning of the object: the opening brace and members that are
-// not in the message, followed by a comma. version, if not "", replaces the metadata's resourceVersion. If ok
-// is false, the message must be decoded, and dst is unchanged.
+// not in the message, followed by a comma. version, if not "", replaces the metadata's resourceVersion. nil dst
+// allocates the exact size. If ok is false, the message must be decoded, and dst is unchanged.
 func (t *Table) Append(dst, head, message []byte, version string) (_ []byte, ok bool) {
 	w := t.types.writers.Get().(*writer)
 	defer t.types.writers.Put(w)
-	*w = writer{dst: append(w.dst[:0], head...), found: w.found[:0], version: version}
-	w.members(t.message, message)
-	if w.failed || w.version != "" {
-		return dst, false
+	buffer := w.buffer
+	if dst != nil {
+		buffer = dst
 	}
-	if !w.comma && len(w.dst) > 1 {
+	*w = writer{dst: append(buffer, head...), buffer: w.buffer, found: w.found[:0], version: version}
+	w.members(t.message, message)
+	if !w.comma && len(head) > 1 {
 		w.dst = w.dst[:len(w.dst)-1] // the comma of head
 	}
-	w.dst = append(w.dst, '}')
-	return append(dst, w.dst...), true
+	out := append(w.dst, '}')
+	w.dst = nil
+	if dst == nil {
+		w.buffer = out[:0]
+	}
+	switch {
+	case w.failed || w.version != "":
+		return dst, false
+	case dst == nil:
+		return slices.Clone(out), true
+	}
+	return out, true
 }
 
 // members writes the fields of a message without braces.
@@ -261,10 +275,31 @@ func (w *writer) element(e *element, v value) (zero bool) {
 
 // appendString writes a JSON string.
 func appendString(dst, text []byte) []byte {
-	for _, c := range text {
-		if escaped[c] {
-			return wire.AppendString(dst, string(text))
-		}
+	if mustEscape(text) {
+		return wire.AppendString(dst, string(text))
 	}
 	return append(append(append(dst, '"'), text...), '"')
+}
+
+// mustEscape reports whether text has a byte of escaped. It looks at eight bytes at a time.
+func mustEscape(text []byte) bool {
+	const each, highest = 0x0101010101010101, 0x8080808080808080
+	for ; len(text) >= 8; text = text[8:] {
+		w := binary.LittleEndian.Uint64(text)
+		// The highest bit of a byte is set in w or w+each from 0x7f, and in a difference below what is subtracted. After
+		// such a byte the others may be wrong, which does not matter.
+		found := w | (w + each) | (w - 0x20*each) |
+			((w | 0x04*each) ^ '&'*each - each) | // or '"'
+			((w | 0x02*each) ^ '>'*each - each) | // or '<'
+			(w ^ '\\'*each - each)
+		if found&highest != 0 {
+			return true
+		}
+	}
+	for _, c := range text {
+		if escaped[c] {
+			return true
+		}
+	}
+	return false
 }
