@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -41,6 +42,20 @@ func Unmap(path string) error {
 		}
 	}
 	return errors.Join(append(errs, lines.Err())...)
+}
+
+// Files returns the resident bytes of all mapped files, 0 if they are unknown.
+func Files() int64 {
+	b, err := os.ReadFile("/proc/self/statm") // proc_pid_statm(5)
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(b))
+	if len(fields) < 3 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(fields[2], 10, 64) // 0 after an error
+	return n * int64(os.Getpagesize())
 }
 
 // parse parses the first line of a mapping: "START-END PERMISSIONS OFFSET DEVICE INODE PATH".

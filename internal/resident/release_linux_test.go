@@ -52,8 +52,12 @@ func TestPagesOfAFileAreReleased(t *testing.T) {
 		if mapped(t, path) == "0" {
 			t.Fatal("what was read is not mapped")
 		}
+		before := Files()
 		if err := Unmap(path); err != nil {
 			t.Fatal(err)
+		}
+		if after := Files(); before == 0 || after >= before {
+			t.Errorf("%d bytes of files are resident after %d", after, before)
 		}
 		if n := mapped(t, path); n != "0" {
 			t.Fatalf("%s KB are mapped", n)

@@ -50,10 +50,15 @@ func newBackend(s *Server, space *space, leases etcd.LeaseOptions) *Backend {
 	}
 }
 
-// RunCompactor compacts at each interval, like with a client of etcd, and manages the space, until ctx ends.
+// RunCompactor compacts at each interval, like with a client of etcd, and manages the space and the mapped pages of the
+// file, until ctx ends.
 func (b *Backend) RunCompactor(ctx context.Context, interval time.Duration) {
 	var running worker.Group
 	running.Keep(ctx, b.space.keep)
+	if !b.clustered { // the leader of a cluster may send another file, and mappings must not change
+		p := &pages{server: b.server, gate: b.gate, limit: mappedMax}
+		running.Keep(ctx, p.keep)
+	}
 	b.Store.RunCompactor(ctx, interval)
 	running.Wait()
 }

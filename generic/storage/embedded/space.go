@@ -18,14 +18,11 @@ import (
 	"triplane.dev/generic/storage"
 	"triplane.dev/internal/durable"
 	"triplane.dev/internal/platform"
-	"triplane.dev/internal/resident"
 )
 
 const (
 	// checkInterval is the interval of checks if no write is rejected.
 	checkInterval = 30 * time.Second
-	// startPeriod is how long clients and caches read at the start.
-	startPeriod = 5 * time.Second
 	// retryAfter is the minimum time between attempts to free space.
 	retryAfter = 5 * time.Second
 	// reserve is the free disk space that a write needs: the next file of the log allocates 64 MB, and a full
@@ -52,10 +49,9 @@ type space struct {
 	gate   *gate
 	quota  int64
 	// rewrite enables defragmentation.
-	rewrite   bool
-	clustered bool
-	snap      string        // directory of the database file
-	wake      chan struct{} // receives after a write was rejected
+	rewrite bool
+	snap    string        // directory of the database file
+	wake    chan struct{} // receives after a write was rejected
 
 	refused, defragmented atomic.Int64 // counters
 
@@ -75,7 +71,7 @@ type space struct {
 
 func newSpace(server *etcdserver.EtcdServer, gate *gate, cfg Config) *space {
 	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented,
-		clustered: cfg.Peer != nil, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
+		snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
 }
 
 // usage returns the size of the file and its used bytes.
@@ -152,14 +148,10 @@ func diskFree(dir string) uint64 {
 func (s *space) keep(ctx context.Context) {
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
-	started := time.After(startPeriod)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-started:
-			s.release()
-			continue
 		case <-ticker.C:
 		case <-s.wake:
 			if wait := retryAfter - time.Since(s.attempted); wait > 0 {
@@ -173,20 +165,6 @@ func (s *space) keep(ctx context.Context) {
 		if err := s.check(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrStopped) {
 			klog.ErrorS(err, "Failed to free space in the embedded etcd, retrying")
 		}
-	}
-}
-
-// release releases the memory of the pages that the start has read, which are those of all revisions. They stay in the
-// kernel's cache. While a snapshot is open, the file stays mapped where it is; in a cluster the leader may send another
-// file.
-func (s *space) release() {
-	if s.clustered || !s.gate.enter() {
-		return
-	}
-	defer s.gate.leave()
-	snapshot := s.server.Backend().Snapshot()
-	if err := errors.Join(resident.Unmap(s.server.Cfg.BackendPath()), snapshot.Close()); err != nil {
-		klog.V(2).InfoS("Failed to release the mapped pages of the embedded etcd's file", "err", err)
 	}
 }
 

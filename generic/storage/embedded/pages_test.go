@@ -1,0 +1,39 @@
+package embedded
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"triplane.dev/generic/storage"
+	"triplane.dev/internal/resident"
+)
+
+func TestPagesAreReleased(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has resident.Files")
+	}
+	s := startSmall(t, t.TempDir())
+	const n, size = 10, 1 << 20
+	for i := range n {
+		if _, err := s.Backend().Create(t.Context(), fmt.Sprint("/a/", i), make([]byte, size), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.etcd.Backend().ForceCommit() // so that the values are read from the file
+	if r, err := s.Backend().Range(t.Context(), storage.RangeOptions{Prefix: "/a/"}); err != nil || len(r.Items) != n {
+		t.Fatalf("%d values, %v", len(r.Items), err)
+	}
+	before := resident.Files()
+	p := &pages{server: s.etcd, gate: s.gate, limit: before + 1}
+	if p.check(); resident.Files() < before-size {
+		t.Error("pages below the limit were released")
+	}
+	p.limit = before - 1
+	if p.check(); resident.Files() > before-n*size/2 {
+		t.Errorf("%d bytes are resident after %d", resident.Files(), before)
+	}
+	if p.limit < mappedMax {
+		t.Errorf("limit %d", p.limit)
+	}
+}
