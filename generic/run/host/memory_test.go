@@ -66,8 +66,9 @@ func TestSettlerWaitsForQuietAfterWork(t *testing.T) {
 	}
 }
 
-func TestSmallHeapsAreCollectedLessOften(t *testing.T) {
-	for live, want := range map[uint64]int{0: 800, 16 << 20: 400, 30 << 20: 200, 64 << 20: 100, 80 << 20: 75, 10 << 30: 75} {
+func TestGarbageIsInProportion(t *testing.T) {
+	for live, want := range map[uint64]int{0: 800, 16 << 20: 400, 30 << 20: 200, 64 << 20: 100, 80 << 20: 75, 300 << 20: 75,
+		400 << 20: 60, 512 << 20: 50, 1 << 30: 25, 10 << 30: 25} {
 		if got := gcPercentOf(live); got != want {
 			t.Errorf("%d live bytes: %d, want %d", live, got, want)
 		}
