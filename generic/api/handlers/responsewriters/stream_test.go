@@ -215,7 +215,7 @@ func TestLargeTableIsNotCollected(t *testing.T) {
 	}
 	write := func() *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		a := &Response{Scope: &Scope{Storage: resource}, Writer: w, Request: httptest.NewRequest("GET", "/", nil),
+		a := &Response{Scope: &Scope{Storage: resource}, Writer: w, Request: httptest.NewRequest(http.MethodGet, "/", nil),
 			Output: negotiation.Output{MediaType: wire.JSON, Transform: negotiation.Table, Version: "v1"}}
 		if err := a.Write(http.StatusOK, &rest.StoredList{Items: make([]rest.Stored, 6)}); err != nil {
 			t.Fatal(err)
