@@ -107,6 +107,10 @@ func (e *envelope) writeItem(w io.Writer, i int, b []byte) error {
 // memory.
 const gatherLimit = 16 << 20
 
+// ownLimit takes the place of gatherLimit for items that are not shared: each request keeps them until its client has
+// read them.
+const ownLimit = 1 << 20
+
 // leastItem is the size of a small item. More than gatherLimit/leastItem of them are rarely collected.
 const leastItem = 256
 
@@ -137,23 +141,38 @@ func (a *Response) storedList(code int, list *rest.StoredList) error {
 	}()
 	ctx := a.Request.Context()
 	timer := request.Time(ctx, request.Serialization)
-	e, err := a.Scope.storedEnvelope(ctx, (*pooled)[:0], list, form, gatherLimit)
+	limit := gatherLimit
+	if a.converts() {
+		limit = ownLimit
+	}
+	e, err := a.Scope.storedEnvelope(ctx, (*pooled)[:0], list, form, limit)
 	if err == nil {
 		*pooled = e.items
-		switch {
-		case mt == wire.YAML:
-			err = e.convert(ctx, asYAML)
-		case mt == wire.JSON && a.Output.Pretty:
-			err = e.convert(ctx, indented)
-		case mt == wire.JSON:
-			e.tail = append(e.tail, '\n')
-		}
+		err = a.present(e)
 	}
 	timer.Stop()
 	if err != nil {
 		return err
 	}
 	a.stream(code, e)
+	return nil
+}
+
+// converts reports whether lists are converted from JSON, to YAML or for people.
+func (a *Response) converts() bool {
+	return a.Output.MediaType == wire.YAML || a.Output.MediaType == wire.JSON && a.Output.Pretty
+}
+
+// present converts a list, or ends JSON with a newline.
+func (a *Response) present(e *envelope) error {
+	switch {
+	case a.Output.MediaType == wire.YAML:
+		return e.convert(a.Request.Context(), asYAML)
+	case a.converts():
+		return e.convert(a.Request.Context(), indented)
+	case a.Output.MediaType == wire.JSON:
+		e.tail = append(e.tail, '\n')
+	}
 	return nil
 }
 
@@ -165,14 +184,11 @@ func (s *Scope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.Sto
 	if err != nil {
 		return nil, err
 	}
-	c := contents{items: items, count: len(list.Items)}
+	c := s.contents(items, len(list.Items))
 	if rest := list.Items[len(items):]; len(rest) > 0 {
 		c.more = s.moreItems(ctx, rest, mt, tails)
 	}
-	e, err := s.envelope(c, metav1.ListMeta{
-		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount,
-		ShardInfo: list.Shard,
-	}, mt)
+	e, err := c.envelope(storedMeta(list), mt)
 	if tails && err == nil {
 		e.head, e.separator = append(e.head, '{'), commaBrace
 	}
@@ -283,6 +299,7 @@ func (e *envelope) convert(ctx context.Context, c conversion) (err error) {
 			return err
 		}
 	}
+	request.Keeps(ctx, e.size())
 	if more := e.more; more != nil {
 		e.more = func(yield func([]byte, error) bool) {
 			for b, err := range more {
@@ -417,7 +434,8 @@ func (s *Scope) encodeList(list runtime.Object, mt wire.MediaType) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.envelope(contents{items: items, count: len(items)}, listMeta(list), form)
+	c := s.contents(items, len(items))
+	e, err := c.envelope(listMeta(list), form)
 	if err != nil {
 		return nil, err
 	}
@@ -437,25 +455,39 @@ func listMeta(list runtime.Object) metav1.ListMeta {
 	return m
 }
 
-// contents are the items of a list: those that are encoded, and more. count is the number of both.
+// storedMeta is the metadata of a stored list.
+func storedMeta(list *rest.StoredList) metav1.ListMeta {
+	return metav1.ListMeta{ResourceVersion: list.ResourceVersion, Continue: list.Continue,
+		RemainingItemCount: list.RemainingItemCount, ShardInfo: list.Shard}
+}
+
+// contents are the items of a list: those that are encoded, and more.
 type contents struct {
-	items [][]byte
-	more  iter.Seq2[[]byte, error]
-	count int
+	kind schema.GroupVersionKind // of the list
+	// sorted is set if the members of JSON are sorted, as those of custom resources.
+	sorted bool
+	items  [][]byte
+	more   iter.Seq2[[]byte, error]
+	count  int // of items and more
+}
+
+// contents are items of the resource, the first of count.
+func (s *Scope) contents(items [][]byte, count int) contents {
+	return contents{kind: s.listKind(), sorted: s.Unstructured(), items: items, count: count}
 }
 
 // envelope puts a list around encoded items.
-func (s *Scope) envelope(c contents, m metav1.ListMeta, mt wire.MediaType) (*envelope, error) {
-	kind := s.listKind()
+func (c contents) envelope(m metav1.ListMeta, mt wire.MediaType) (*envelope, error) {
+	kind := c.kind
 	switch mt {
 	case wire.Protobuf:
-		return protobufEnvelope(kind, c, m)
+		return protobufEnvelope(c, m)
 	case wire.CBOR:
-		return cborEnvelope(kind, c, m)
+		return cborEnvelope(c, m)
 	}
 	e := &envelope{items: c.items, more: c.more, separator: comma}
 	apiVersion := kind.GroupVersion().String()
-	if s.Unstructured() {
+	if c.sorted {
 		e.head = append(wire.AppendString([]byte(`{"apiVersion":`), apiVersion), `,"items":[`...)
 		e.tail = wire.AppendString([]byte(`],"kind":`), kind.Kind)
 		e.tail = wire.AppendString(append(e.tail, `,"metadata":{"continue":`...), m.Continue)
@@ -499,7 +531,7 @@ func appendShard(dst []byte, m metav1.ListMeta) []byte {
 
 // protobufEnvelope puts a list around items: a message that holds ListMeta and the items, in its envelope. Its size
 // stands before it, so that more items are encoded twice.
-func protobufEnvelope(kind schema.GroupVersionKind, c contents, m metav1.ListMeta) (*envelope, error) {
+func protobufEnvelope(c contents, m metav1.ListMeta) (*envelope, error) {
 	lm, err := m.Marshal()
 	if err != nil {
 		return nil, err
@@ -521,19 +553,19 @@ func protobufEnvelope(kind schema.GroupVersionKind, c contents, m metav1.ListMet
 	for _, b := range c.items {
 		size += wire.BytesSize(len(b))
 	}
-	head := wire.AppendEnvelopeHead(make([]byte, 0, 128+len(lm)), kind, size)
+	head := wire.AppendEnvelopeHead(make([]byte, 0, 128+len(lm)), c.kind, size)
 	e.head = wire.AppendBytes(head, wire.ObjectMetadata, lm)
 	return e, nil
 }
 
 // cborEnvelope puts a list around items, which lose their tags.
-func cborEnvelope(kind schema.GroupVersionKind, c contents, m metav1.ListMeta) (*envelope, error) {
+func cborEnvelope(c contents, m metav1.ListMeta) (*envelope, error) {
 	for i, b := range c.items {
 		c.items[i] = wire.TrimCBORTag(b)
 	}
 	head := wire.AppendCBORHead(wire.AppendCBORTag(make([]byte, 0, 192)), wire.CBORMap, 4)
 	var err error
-	for _, v := range []any{"kind", kind.Kind, "apiVersion", kind.GroupVersion().String(), "metadata", m, "items"} {
+	for _, v := range []any{"kind", c.kind.Kind, "apiVersion", c.kind.GroupVersion().String(), "metadata", m, "items"} {
 		if head, err = wire.AppendCBORItem(head, v); err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ func TestUnstructuredListOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &Scope{Kind: codec.Kind(), Codec: codec}
-	e, err := s.envelope(contents{}, metav1.ListMeta{ResourceVersion: "5", Continue: "a<b", RemainingItemCount: &remaining}, wire.JSON)
+	e, err := s.contents(nil, 0).envelope(metav1.ListMeta{ResourceVersion: "5", Continue: "a<b", RemainingItemCount: &remaining}, wire.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func FuzzCBORList(f *testing.F) {
 		}
 		m := listMeta(&corev1.ConfigMapList{})
 		m.ResourceVersion = version
-		e, err := cborEnvelope(schema.GroupVersionKind{Version: "v1", Kind: kind}, contents{items: items, count: len(items)}, m)
+		e, err := cborEnvelope(contents{kind: schema.GroupVersionKind{Version: "v1", Kind: kind}, items: items, count: len(items)}, m)
 		if err != nil {
 			return
 		}

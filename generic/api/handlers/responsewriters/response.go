@@ -66,6 +66,9 @@ func (a *Response) list(code int, list *rest.StoredList) error {
 	if done, err := a.storedTable(code, list); done || err != nil {
 		return err
 	}
+	if a.Output.Transform == negotiation.PartialObjectMetadataList && len(list.Items) > 0 && !a.renumbered() {
+		return a.storedMetadata(code, list)
+	}
 	return a.object(code, list)
 }
 

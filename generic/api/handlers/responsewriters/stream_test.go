@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -125,6 +126,8 @@ type encodable struct {
 func (o encodable) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 func (o encodable) DeepCopyObject() runtime.Object   { return o }
 
+func (o encodable) Decode() (runtime.Object, error) { return o.ConfigMap.DeepCopy(), nil }
+
 func (o encodable) AppendWire(dst []byte, _ schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
 	return o.codec.Encode(dst, o.ConfigMap, mt)
 }
@@ -141,6 +144,51 @@ func (o encodable) WireItem(_ schema.GroupVersion, mt wire.MediaType) ([]byte, e
 }
 
 func (o encodable) WireItemTail(schema.GroupVersion) ([]byte, bool, error) { return nil, false, nil }
+
+// Metadata that is read from the bytes of objects is that of the decoded objects.
+func TestMetadataIsTheSameInPieces(t *testing.T) {
+	c, err := codec.New(clientscheme.Scheme, corev1.SchemeGroupVersion.WithKind("ConfigMap"), codec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := &rest.StoredList{ResourceVersion: "7", Continue: "a"}
+	for i := range 100 {
+		obj := &corev1.ConfigMap{Data: map[string]string{"text": "x"}}
+		obj.Name, obj.UID, obj.ResourceVersion = fmt.Sprint("o", i), "u", fmt.Sprint(i)
+		obj.CreationTimestamp = metav1.Unix(int64(i), 0)
+		if i%3 == 0 {
+			obj.Labels = map[string]string{"b": "<", "a": ""}
+			obj.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:a":{}}`)}}}
+		}
+		list.Items = append(list.Items, encodable{ConfigMap: obj, codec: c})
+	}
+	for _, output := range []negotiation.Output{{MediaType: wire.JSON, Version: "v1"}, {MediaType: wire.JSON, Version: "v1beta1"},
+		{MediaType: wire.Protobuf, Version: "v1"}, {MediaType: wire.CBOR, Version: "v1"}} {
+		output.Transform = negotiation.PartialObjectMetadataList
+		a := &Response{Scope: &Scope{Kind: c.Kind(), Codec: c}, Request: httptest.NewRequest(http.MethodGet, "/", nil), Output: output}
+		want, err := a.transformed(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, limit := range []int{0, 1000, math.MaxInt} {
+			e, err := a.metadataEnvelope(t.Context(), list, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := e.bytes(); !bytes.Equal(got, want) && !equalCBOR(got, want) { // its members have no order
+				t.Errorf("%v:\n%s\nwant\n%s", output, got, want)
+			}
+			if (e.more == nil) != (limit == math.MaxInt) {
+				t.Errorf("%v: collected up to %d", output, limit)
+			}
+		}
+	}
+}
+
+func equalCBOR(a, b []byte) bool {
+	var one, other any
+	return wire.UnmarshalCBOR(a, &one) == nil && wire.UnmarshalCBOR(b, &other) == nil && reflect.DeepEqual(one, other)
+}
 
 // In each form, a list that is encoded while it is written is the one that is collected.
 func TestListsAreTheSameInPieces(t *testing.T) {

@@ -80,6 +80,11 @@ func partialOf(obj runtime.Object, version string) (*metav1.PartialObjectMetadat
 	return p, nil
 }
 
+// renumbered reports whether the fields of a list of metadata have other numbers, as those of v1beta1 in protobuf.
+func (a *Response) renumbered() bool {
+	return a.Output.MediaType == wire.Protobuf && a.Output.Version == metav1beta1.SchemeGroupVersion.Version
+}
+
 // partialListOf is the list in a version of meta.k8s.io: the fields of v1beta1 have other
 // numbers in protobuf.
 func partialListOf(list *metav1.PartialObjectMetadataList, version string) runtime.Object {
