@@ -16,38 +16,47 @@ import (
 // an operation is a delivery, a latency is from before the write to the arrival.
 func fanOut(watchers, events int) func(*bench, resource) (measured, error) {
 	return func(b *bench, r resource) (measured, error) {
-		events := b.n(events)
-		w, err := b.openWatches(r, watchers, r.collection+"?watch=true&fieldSelector=metadata.name%3Do000000", events)
+		w, err := b.openFan(r, watchers, b.n(events))
 		if err != nil {
 			return measured{}, err
 		}
-		defer w.cancel()
-		before, start := cpuTime(b.target.pids), time.Now()
-		sent := make([]time.Time, events)
-		for i := range events {
-			sent[i] = time.Now()
-			if _, err := b.loader.send(b.loader.clients[i%clients], r.merge(0, int(sent[i].UnixNano()))); err != nil {
-				return measured{}, err
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-		stop := time.AfterFunc(time.Minute, w.cancel)
-		w.done.Wait()
-		stop.Stop()
-		m := measured{ops: watchers * events, elapsed: time.Since(start), cpu: cpuTime(b.target.pids) - before}
-		var latencies []time.Duration
-		for _, times := range w.arrivals {
-			for i, t := range times {
-				latencies = append(latencies, t.Sub(sent[i]))
-			}
-		}
-		if len(latencies) < m.ops {
-			return m, fmt.Errorf("%d of %d events arrived: %w", len(latencies), m.ops, w.failure())
-		}
-		slices.Sort(latencies)
-		m.p50, m.p99 = latencies[len(latencies)/2], latencies[len(latencies)*99/100]
-		return m, nil
+		return b.deliver(w, r, b.n(events))
 	}
+}
+
+// openFan opens watches of one object that end after so many events.
+func (b *bench) openFan(r resource, watchers, events int) (*watches, error) {
+	return b.openWatches(r, watchers, r.collection+"?watch=true&fieldSelector=metadata.name%3Do000000", events)
+}
+
+// deliver changes the object of watches that openFan has opened, and ends them.
+func (b *bench) deliver(w *watches, r resource, events int) (measured, error) {
+	defer w.cancel()
+	before, start := cpuTime(b.target.pids), time.Now()
+	sent := make([]time.Time, events)
+	for i := range events {
+		sent[i] = time.Now()
+		if _, err := b.loader.send(b.loader.clients[i%clients], r.merge(0, int(sent[i].UnixNano()))); err != nil {
+			return measured{}, err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	stop := time.AfterFunc(time.Minute, w.cancel)
+	w.done.Wait()
+	stop.Stop()
+	m := measured{ops: len(w.arrivals) * events, elapsed: time.Since(start), cpu: cpuTime(b.target.pids) - before}
+	var latencies []time.Duration
+	for _, times := range w.arrivals {
+		for i, t := range times {
+			latencies = append(latencies, t.Sub(sent[i]))
+		}
+	}
+	if len(latencies) < m.ops {
+		return m, fmt.Errorf("%d of %d events arrived: %w", len(latencies), m.ops, w.failure())
+	}
+	slices.Sort(latencies)
+	m.p50, m.p99 = latencies[len(latencies)/2], latencies[len(latencies)*99/100]
+	return m, nil
 }
 
 // watches are many clients that wait for events.

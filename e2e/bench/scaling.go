@@ -165,6 +165,9 @@ func restart(p harness.Programs, t *target, c *curve, n int) error {
 	return nil
 }
 
+// watchersIdle is when the server has collected the garbage of opening the watches and returned the memory.
+const watchersIdle = 15 * time.Second
+
 // watchersCurve opens watches that have no events, then has one event go to
 // all of them.
 func watchersCurve(b *bench, c *curve) error {
@@ -179,8 +182,7 @@ func watchersCurve(b *bench, c *curve) error {
 		if err != nil {
 			return err
 		}
-		b.enterResident(c, n, "resident", time.Second)
-		m, err := fanOut(n-n/2, max(4, min(40, 200_000/n)))(b, configMaps)
+		m, err := b.enterWatchers(c, n)
 		others.cancel()
 		others.done.Wait()
 		if err != nil {
@@ -189,6 +191,17 @@ func watchersCurve(b *bench, c *curve) error {
 		c.add(n, "delivery to half of them", cost(m))
 	}
 	return nil
+}
+
+// enterWatchers opens the other half of n watches, enters the memory of all when they are idle, and delivers events.
+func (b *bench) enterWatchers(c *curve, n int) (measured, error) {
+	events := b.n(max(4, min(40, 200_000/n)))
+	fan, err := b.openFan(configMaps, n-n/2, events)
+	if err != nil {
+		return measured{}, err
+	}
+	b.enterResident(c, n, "resident", watchersIdle)
+	return b.deliver(fan, configMaps, events)
 }
 
 // setUpOne creates one config map.
