@@ -68,7 +68,11 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		responsewriters.WriteError(w, r, err)
 		return
 	}
-	defer s.release(watch)
+	if state := request.StateFrom(r.Context()); watch && state != nil {
+		defer state.AtEnd(func(any) { s.release(true) })
+	} else {
+		defer s.release(watch)
+	}
 	handler, err := s.handler(info)
 	switch {
 	case err != nil:

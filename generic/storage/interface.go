@@ -136,6 +136,13 @@ type Cache interface {
 	Expect(*Record)
 }
 
+// NoWait is a context that is done: with it, Watch.Next returns context.Canceled if there are no events.
+var NoWait = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
 // Watch is a running watch. It belongs to one goroutine.
 type Watch interface {
 	// Next blocks until there are events and returns the available ones in order. The slice is valid until the
@@ -144,6 +151,9 @@ type Watch interface {
 	//   - ErrTooSlow: the watch has too many pending events.
 	//   - ErrStopped: the cache was dropped or reset.
 	Next(ctx context.Context) ([]Event, error)
+	// Ready has a value when Next may have something to return. A reader that waits for it calls Next with NoWait until
+	// there is nothing. It is for goroutines with a small stack.
+	Ready() <-chan struct{}
 	// Initializing reports whether Next still has initial events to return.
 	Initializing() bool
 	// Stop releases the watch. It may be called twice.

@@ -106,6 +106,8 @@ func (s *repeat) Next(context.Context) ([]rest.Event, error) {
 
 func (s *repeat) Stop() {}
 
+func (s *repeat) Ready() <-chan struct{} { return nil }
+
 func (s *repeat) Initializing() bool { return false }
 
 func BenchmarkWatchEvent(b *testing.B) {
@@ -117,5 +119,7 @@ func BenchmarkWatchEvent(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
-	pump(context.Background(), &repeat{batch: []rest.Event{e}, n: b.N}, enc, func([]byte) error { return nil })
+	out := &sender{ctx: b.Context(), stream: &repeat{batch: []rest.Event{e}, n: b.N}, enc: enc,
+		send: func([]byte) error { return nil }}
+	out.pump()
 }

@@ -264,6 +264,8 @@ func (b *batches) Next(ctx context.Context) ([]rest.Event, error) {
 
 func (b *batches) Stop() {}
 
+func (b *batches) Ready() <-chan struct{} { return nil }
+
 func (b *batches) Initializing() bool { return false }
 
 // call sends a request to a handler, as the filters would hand it over.

@@ -20,36 +20,40 @@ import (
 	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/request"
+	"triplane.dev/generic/storage"
 )
 
 // defaultMinRequestTimeout is how long watches last at least that do not say.
 const defaultMinRequestTimeout = 30 * time.Minute
 
-// watch serves the events of a resource until the client goes, the time is up or the filters end it.
+// watch serves the events of a resource until the client goes, the time is up or the filters end it. Over HTTP it is
+// the request's continuation, where the filter chain supports that.
 func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request,
 	opts *internalversion.ListOptions) error {
 	timeout := s.watchTimeout(opts)
 	// The storage sends a last bookmark shortly before the context's deadline.
 	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	stream, err := s.openStream(ctx, opts)
 	if err != nil {
+		cancel()
 		return err
 	}
-	defer stream.Stop()
-	out, err := negotiation.NegotiateStream(req, s.Rules())
-	if err != nil {
-		return err
-	}
-	enc, err := responsewriters.NewEventEncoder(&s.Scope, req, out)
-	if err != nil {
+	out := &sender{ctx: ctx, cancel: cancel, stream: stream, skips: request.SkipsUnreadable(ctx),
+		initialized: s.initialized(ctx, opts)}
+	continues := false
+	defer func() {
+		if !continues {
+			out.end()
+		}
+	}()
+	if out.enc, err = s.eventEncoder(req); err != nil {
 		return err
 	}
 	if wsstream.IsWebSocketRequest(req) {
-		serveWebSocket(ctx, w, req, s.initialized(req.Context(), stream, opts), enc)
+		serveWebSocket(w, req, out)
 		return nil
 	}
-	w.Header().Set("Content-Type", negotiation.StreamName(out.MediaType))
+	w.Header().Set("Content-Type", negotiation.StreamName(out.enc.MediaType()))
 	w.WriteHeader(http.StatusOK)
 	flusher := http.NewResponseController(w)
 	// A client that reads no more must not hold the watch beyond its time.
@@ -57,13 +61,25 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	if flusher.Flush() != nil {
 		return nil // the client has gone
 	}
-	pump(ctx, s.initialized(req.Context(), stream, opts), enc, func(batch []byte) error {
+	out.send = func(batch []byte) error {
 		if _, err := w.Write(batch); err != nil {
 			return err
 		}
 		return flusher.Flush()
-	})
+	}
+	if continues = request.Continue(ctx, out.serve); !continues {
+		out.pump()
+	}
 	return nil
+}
+
+// eventEncoder returns the encoder of a watch's events.
+func (s *RequestScope) eventEncoder(req *http.Request) (*responsewriters.EventEncoder, error) {
+	out, err := negotiation.NegotiateStream(req, s.Rules())
+	if err != nil {
+		return nil, err
+	}
+	return responsewriters.NewEventEncoder(&s.Scope, req, out)
 }
 
 // openStream begins a watch. That its revision is too old, or that of its initial events too new, is an event of a
@@ -94,51 +110,34 @@ type failed struct{ err error }
 // Next implements rest.EventStream.
 func (f failed) Next(context.Context) ([]rest.Event, error) { return nil, f.err }
 
+// Ready implements rest.EventStream.
+func (failed) Ready() <-chan struct{} { return nil }
+
 // Initializing implements rest.EventStream.
 func (failed) Initializing() bool { return false }
 
 // Stop implements rest.EventStream.
 func (failed) Stop() {}
 
-// initializing calls a function before the first Next that has no initial events to return.
-type initializing struct {
-	rest.EventStream
-	done func()
-}
-
-// initialized reports the end of the initial events to the filters, and how long they took where they were asked for.
-func (s *RequestScope) initialized(ctx context.Context, stream rest.EventStream,
-	opts *internalversion.ListOptions) rest.EventStream {
+// initialized returns what reports the end of the initial events to the filters, and how long they took where they were
+// requested; nil if there is nothing to report.
+func (s *RequestScope) initialized(ctx context.Context, opts *internalversion.ListOptions) func() {
 	state := request.StateFrom(ctx)
-	if state == nil {
-		return stream
+	switch {
+	case state == nil:
+		return nil
+	case s.Watches == nil || opts.SendInitialEvents == nil || !*opts.SendInitialEvents:
+		if state.Seats == nil {
+			return nil
+		}
+		return state.Seats.Release
 	}
-	var done func()
-	if state.Seats != nil {
-		done = state.Seats.Release
-	}
-	if s.Watches != nil && opts.SendInitialEvents != nil && *opts.SendInitialEvents {
-		report := done
-		done = func() {
-			s.Watches.Initialized(state.Info.Scope(), time.Since(state.Received))
-			if report != nil {
-				report()
-			}
+	return func() {
+		s.Watches.Initialized(state.Info.Scope(), time.Since(state.Received))
+		if state.Seats != nil {
+			state.Seats.Release()
 		}
 	}
-	if done == nil {
-		return stream
-	}
-	return &initializing{stream, done}
-}
-
-// Next implements rest.EventStream.
-func (s *initializing) Next(ctx context.Context) ([]rest.Event, error) {
-	if s.done != nil && !s.Initializing() {
-		s.done()
-		s.done = nil
-	}
-	return s.EventStream.Next(ctx)
 }
 
 const (
@@ -170,36 +169,71 @@ const maxBatch = 256 << 10
 // many watches have nothing, and shall hold nothing.
 var batchBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// pump moves events from the stream to the client, one send a batch.
-func pump(ctx context.Context, stream rest.EventStream, enc *responsewriters.EventEncoder, send func([]byte) error) {
-	s := sender{enc: enc, skips: request.SkipsUnreadable(ctx), send: send}
-	for {
-		events, err := stream.Next(ctx)
-		lent := batchBuffers.Get().(*[]byte)
-		ended := s.batch(ctx, lent, events, err)
-		if cap(*lent) <= 2*maxBatch {
-			batchBuffers.Put(lent)
-		}
-		if ended {
-			return
+// sender sends the events of one watch. It belongs to one goroutine.
+type sender struct {
+	ctx    context.Context //nolint:containedctx // it lasts as long as the watch
+	cancel context.CancelFunc
+	stream rest.EventStream
+	enc    *responsewriters.EventEncoder
+	// initialized, if set, is called before the first Next that has no initial events to return.
+	initialized func()
+	// skips drops objects that cannot be read.
+	skips bool
+	// send sends a batch of events.
+	send func([]byte) error
+}
+
+// serve sends events until the watch ends, and releases it.
+func (s *sender) serve() {
+	defer s.end()
+	s.pump()
+}
+
+// end releases the watch.
+func (s *sender) end() {
+	s.stream.Stop()
+	s.cancel()
+}
+
+// pump moves events from the stream to the client. It waits with few frames on the stack, which is most of the memory
+// of an idle watch.
+func (s *sender) pump() {
+	for !s.sendReady() {
+		select {
+		case <-s.stream.Ready():
+		case <-s.ctx.Done():
 		}
 	}
 }
 
-// sender sends the events of one watch.
-type sender struct {
-	enc *responsewriters.EventEncoder
-	// skips drops objects that cannot be read.
-	skips bool
-	send  func([]byte) error
+// sendReady sends the events that are available, one batch for each Next, and reports whether the watch is over.
+func (s *sender) sendReady() (over bool) {
+	for {
+		if s.initialized != nil && !s.stream.Initializing() {
+			s.initialized()
+			s.initialized = nil
+		}
+		events, err := s.stream.Next(storage.NoWait)
+		if errors.Is(err, context.Canceled) {
+			return s.ctx.Err() != nil
+		}
+		lent := batchBuffers.Get().(*[]byte)
+		over = s.batch(lent, events, err)
+		if cap(*lent) <= 2*maxBatch {
+			batchBuffers.Put(lent)
+		}
+		if over {
+			return true
+		}
+	}
 }
 
 // batch sends what Next returned, and reports whether the watch is over.
-func (s *sender) batch(ctx context.Context, lent *[]byte, events []rest.Event, err error) (ended bool) {
+func (s *sender) batch(lent *[]byte, events []rest.Event, err error) (over bool) {
 	buf := (*lent)[:0]
 	defer func() { *lent = buf }()
 	for i := range events {
-		if item, ok := events[i].Object.(rest.Stored); ok && s.skips && rest.Unreadable(ctx, item) {
+		if item, ok := events[i].Object.(rest.Stored); ok && s.skips && rest.Unreadable(s.ctx, item) {
 			continue
 		}
 		var encErr error
@@ -222,7 +256,7 @@ func (s *sender) batch(ctx context.Context, lent *[]byte, events []rest.Event, e
 			break
 		}
 	}
-	if err != nil && !silent(ctx, err) {
+	if err != nil && !silent(s.ctx, err) {
 		buf = s.enc.AppendError(buf, err)
 	}
 	if len(buf) > 0 && s.send(buf) != nil {

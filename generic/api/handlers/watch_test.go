@@ -186,10 +186,13 @@ func (r *released) Next(ctx context.Context) ([]rest.Event, error) {
 	select {
 	case <-r.may:
 		return r.batches.Next(ctx)
-	case <-ctx.Done():
+	default:
+		<-ctx.Done()
 		return nil, ctx.Err()
 	}
 }
+
+func (r *released) Ready() <-chan struct{} { return r.may }
 
 func TestWatchWebSocketDropsWhatClientsSend(t *testing.T) {
 	stream := &released{may: make(chan struct{})}

@@ -291,6 +291,12 @@ func (w *memoryWatch) Stop() {}
 
 func (w *memoryWatch) Initializing() bool { return false }
 
+func (w *memoryWatch) Ready() <-chan struct{} {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	return w.c.changed
+}
+
 func (w *memoryWatch) Next(ctx context.Context) ([]storage.Event, error) {
 	if len(w.initial) > 0 {
 		e := w.initial

@@ -89,6 +89,9 @@ func (e *eventStream[T]) Next(ctx context.Context) ([]rest.Event, error) {
 	return e.events, nil
 }
 
+// Ready implements rest.EventStream.
+func (e *eventStream[T]) Ready() <-chan struct{} { return e.watch.Ready() }
+
 // Stop implements rest.EventStream.
 func (e *eventStream[T]) Stop() { e.watch.Stop() }
 

@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +29,12 @@ const (
 func (p Part) String() string {
 	return [parts]string{"authentication", "authorization", "apf-queue-wait", "mutating-webhook", "validating-webhook",
 		"etcd", "transform-response-object", "serialize-response-object", "response-write"}[p]
+}
+
+// latency has the durations of the parts of a request, and its steps.
+type latency struct {
+	spent [parts]atomic.Int64 // nanoseconds
+	steps []Step              // guarded by State.mu
 }
 
 // Spent adds the duration of a part to the request that ctx belongs to. It is safe for concurrent use.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"triplane.dev/generic/base/timeslice"
@@ -61,10 +60,12 @@ type State struct {
 
 	deadline time.Time
 
-	spent [parts]atomic.Int64 // nanoseconds
+	// Continuation is set by the filter chain if the request may continue after its handler, see Continue.
+	Continuation *Continuation
+
+	latency
 
 	mu     sync.Mutex
-	steps  []Step
 	armed  context.Context
 	cancel context.CancelFunc
 }

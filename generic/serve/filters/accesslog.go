@@ -22,7 +22,7 @@ func withAccessLog(next http.Handler) http.Handler {
 		}
 		e := exchangeOf(r)
 		verb := seriesOf(r, &e.info).Verb
-		defer func() { klog.InfoS("HTTP", e.accessLog(r, verb)...) }()
+		defer e.AtEnd(func(any) { klog.InfoS("HTTP", e.accessLog(r, verb)...) })
 		next.ServeHTTP(w, r)
 	})
 }

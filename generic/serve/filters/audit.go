@@ -55,7 +55,13 @@ func withAudit(o AuditOptions) filter {
 				internalError(w, r, errors.New("failed to store audit event"))
 				return
 			}
-			defer e.completeAudit()
+			defer func() {
+				if cause := recover(); cause != nil {
+					e.completeAudit(cause)
+					panic(cause)
+				}
+				e.AtEnd(e.completeAudit)
+			}()
 			next.ServeHTTP(w, r)
 		})
 	}
@@ -69,11 +75,11 @@ func (e *exchange) auditRequest(r *http.Request) *audit.Request {
 	}
 }
 
-// completeAudit is deferred around the handler: it completes the record with the handler's outcome.
-func (e *exchange) completeAudit() {
-	if cause := recover(); cause != nil {
-		audit.RecordOf(&e.State).Panicked(cause)
-		panic(cause)
+// completeAudit completes the record with the outcome of the handler, which may have panicked.
+func (e *exchange) completeAudit(panicked any) {
+	if panicked != nil {
+		audit.RecordOf(&e.State).Panicked(panicked)
+		return
 	}
 	if e.status == 0 && !e.hijacked && errors.Is(e.Err(), context.DeadlineExceeded) {
 		audit.RecordOf(&e.State).Responds(http.StatusGatewayTimeout) // withDeadline responds so

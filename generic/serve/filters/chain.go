@@ -38,7 +38,7 @@ func defaultFilters(o *Options) []Filter {
 		{"panicRecovery", withPanicRecovery(o.Metrics)},
 		{"auditID", withAuditID},
 		{"goaway", withGoaway(o.GoawayOptions)},
-		{"requestInfo", withRequestInfo(o.RequestInfoOptions)},
+		{"requestInfo", withRequestInfo(o.RequestInfoOptions, o.BuildHandlerChain == nil)},
 		{"metrics", withMetrics(o.Metrics)},
 		{"accessLog", withAccessLog},
 		{"slowRequestLog", withSlowRequestLog},

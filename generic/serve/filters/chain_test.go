@@ -352,7 +352,7 @@ func TestAuditIDIsKept(t *testing.T) {
 	if got := serve(h, "GET", "/x", "Audit-Id", long).Header().Get("Audit-Id"); got != long[:64] {
 		t.Errorf("answered %q", got)
 	}
-	a, b := newID(), newID()
+	a, b := request.NewAuditID(), request.NewAuditID()
 	if a == b || len(a) != 36 || a[14] != '4' {
 		t.Errorf("ids %s %s", a, b)
 	}

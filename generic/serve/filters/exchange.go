@@ -53,7 +53,9 @@ func withExchange(slots *timeslice.Scheduler, stalls *stalls) filter {
 			e.client, e.stalls, e.Seats = r, stalls, e
 			// Contexts derived from the exchange must not outlive the request.
 			defer e.Finish()
+			defer e.Release()
 			next.ServeHTTP(e.responseWriter.shaped(), r.WithContext(e))
+			e.RunContinuation()
 		})
 	}
 }

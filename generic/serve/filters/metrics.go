@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/guard/authentication"
 	"triplane.dev/generic/serve/requestmetrics"
@@ -27,30 +25,19 @@ func withMetrics(m *requestmetrics.Metrics) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
-			series := seriesOf(r, &e.info)
 			if authentication.IsLoopback(r.Context()) {
-				m.Requests.Self(series)
+				m.Requests.Self(seriesOf(r, &e.info))
 			}
 			panicked := true
 			defer func() {
-				code := e.status
-				switch {
-				case code != 0:
-				case panicked:
-					code = http.StatusInternalServerError // withPanicRecovery responds so
-				default:
-					code = http.StatusOK // net/http responds so
+				if !e.Continues() {
+					e.observe(m, r, panicked)
+					return
 				}
-				took := time.Since(e.Received)
-				m.Chain.Observe(e.Server, code, took, e.longRunning)
-				m.Requests.Observe(&requestmetrics.Done{
-					Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: took, Outside: e.Outside(),
-					DryRun: isDryRun(r, &e.info), LongRunning: e.longRunning,
-					Body: r.ContentLength, Validation: fieldValidation(r, &e.info), Deprecation: e.Deprecation,
-				})
+				e.AtEnd(func(cause any) { e.observe(m, r, cause != nil) })
 			}()
 			if e.longRunning {
-				defer countLongRunning(m, e, series)()
+				e.OnServed = func() { m.Requests.LongRunning(seriesOf(r, &e.info)).Inc() }
 			}
 			next.ServeHTTP(w, r)
 			panicked = false
@@ -58,19 +45,27 @@ func withMetrics(m *requestmetrics.Metrics) filter {
 	}
 }
 
-// countLongRunning counts a request as soon as its resource is known to exist. The returned function stops
-// counting it.
-func countLongRunning(m *requestmetrics.Metrics, e *exchange, series requestmetrics.Series) (done func()) {
-	var running prometheus.Gauge
-	e.OnServed = func() {
-		running = m.Requests.LongRunning(series)
-		running.Inc()
+// observe counts a request that has ended.
+func (e *exchange) observe(m *requestmetrics.Metrics, r *http.Request, panicked bool) {
+	series := seriesOf(r, &e.info)
+	if e.longRunning && e.Served() {
+		m.Requests.LongRunning(series).Dec()
 	}
-	return func() {
-		if running != nil {
-			running.Dec()
-		}
+	code := e.status
+	switch {
+	case code != 0:
+	case panicked:
+		code = http.StatusInternalServerError // withPanicRecovery responds so
+	default:
+		code = http.StatusOK // net/http responds so
 	}
+	took := time.Since(e.Received)
+	m.Chain.Observe(e.Server, code, took, e.longRunning)
+	m.Requests.Observe(&requestmetrics.Done{
+		Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: took, Outside: e.Outside(),
+		DryRun: isDryRun(r, &e.info), LongRunning: e.longRunning,
+		Body: r.ContentLength, Validation: fieldValidation(r, &e.info), Deprecation: e.Deprecation,
+	})
 }
 
 // seriesOf returns the labels of a request.

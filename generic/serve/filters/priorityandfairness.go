@@ -42,7 +42,9 @@ func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOption
 				tooManyRequests(w, r, m)
 				return
 			}
-			defer e.Release()
+			if !e.isWatch() { // withExchange releases the seats of others
+				defer e.Release()
+			}
 			if e.hasBody(r) {
 				defer e.releaseWhileReading(r, func() bool {
 					return e.enter(control, limiters, new(flowcontrol.Ticket), r.URL.RawQuery, http.Header{})

@@ -22,33 +22,41 @@ func withPanicRecovery(m *requestmetrics.Metrics) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			defer func() {
-				cause := recover()
-				if cause == nil {
-					return
+				if cause := recover(); cause != nil {
+					recovered(w, r, m, cause)
+				} else if e := exchangeOf(r); e.Continues() {
+					e.AtEnd(func(cause any) { recovered(w, r, m, cause) })
 				}
-				e := exchangeOf(r)
-				if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares likewise
-					if m != nil {
-						m.Requests.Aborted(seriesOf(r, &e.info))
-					}
-					panic(cause)
-				}
-				klog.ErrorS(fmt.Errorf("panic: %v", cause), "Handler panicked", "method", r.Method, "URI", r.RequestURI,
-					"auditID", e.AuditID(), "stack", string(debug.Stack()))
-				if m != nil {
-					m.Requests.Terminated(seriesOf(r, &e.info), http.StatusInternalServerError)
-				}
-				if e.hijacked {
-					return
-				}
-				if e.status != 0 {
-					panic(http.ErrAbortHandler)
-				}
-				//nolint:staticcheck // a message of kube-apiserver
-				err := apierrors.NewInternalError(errors.New("This request caused apiserver to panic. Look in the logs for details."))
-				writeStatus(w, r, err)
 			}()
 			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// recovered responds to a request whose handler panicked with a cause. It panics if that is not possible.
+func recovered(w http.ResponseWriter, r *http.Request, m *requestmetrics.Metrics, cause any) {
+	e := exchangeOf(r)
+	if cause == nil {
+		return
+	}
+	if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares likewise
+		if m != nil {
+			m.Requests.Aborted(seriesOf(r, &e.info))
+		}
+		panic(cause)
+	}
+	klog.ErrorS(fmt.Errorf("panic: %v", cause), "Handler panicked", "method", r.Method, "URI", r.RequestURI,
+		"auditID", e.AuditID(), "stack", string(debug.Stack()))
+	if m != nil {
+		m.Requests.Terminated(seriesOf(r, &e.info), http.StatusInternalServerError)
+	}
+	if e.hijacked {
+		return
+	}
+	if e.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	//nolint:staticcheck // a message of kube-apiserver
+	err := apierrors.NewInternalError(errors.New("This request caused apiserver to panic. Look in the logs for details."))
+	writeStatus(w, r, err)
 }

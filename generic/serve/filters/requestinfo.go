@@ -19,7 +19,7 @@ type RequestInfoOptions struct {
 // long-running. It responds 500 if the path cannot be parsed, like kube-apiserver.
 //
 // Options: none. Metrics: none. Order: before all filters that use the RequestInfo.
-func withRequestInfo(o RequestInfoOptions) filter {
+func withRequestInfo(o RequestInfoOptions, continues bool) filter {
 	longRunning := o.LongRunning
 	if longRunning == nil {
 		longRunning = LongRunning
@@ -33,6 +33,9 @@ func withRequestInfo(o RequestInfoOptions) filter {
 			}
 			e.Info = &e.info
 			e.longRunning = longRunning(r, &e.info)
+			if continues && e.longRunning && e.isWatch() {
+				e.Continuation = &request.Continuation{}
+			}
 			next.ServeHTTP(w, r)
 		})
 	}

@@ -40,8 +40,11 @@ func withTermination(o TerminationOptions) filter {
 			e := exchangeOf(r)
 			if e.longRunning && !authentication.IsLoopback(r.Context()) {
 				ctx, cancel := context.WithCancel(e.Parent())
-				defer cancel()
-				defer t.enter(cancel)()
+				leave := t.enter(cancel)
+				defer e.AtEnd(func(any) {
+					leave()
+					cancel()
+				})
 				e.Init(ctx)
 			}
 			next.ServeHTTP(w, r)

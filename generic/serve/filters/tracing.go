@@ -44,23 +44,26 @@ func withTracing(o TracingOptions) filter {
 				}
 			}
 			ctx, span := tracer.Start(ctx, spanName(r.Method, &e.info), options...)
-			defer span.End()
+			defer e.AtEnd(func(any) { e.endSpan(span) })
 			if span.IsRecording() {
 				span.SetAttributes(attribute.String("http.request.method", r.Method),
 					attribute.String("url.path", r.URL.Path),
 					attribute.String("user_agent.original", r.UserAgent()), attribute.String("audit-id", e.AuditID()),
 					attribute.String("network.protocol.version", strings.TrimPrefix(r.Proto, "HTTP/")))
-				defer func() {
-					span.SetAttributes(attribute.Int("http.response.status_code", e.status))
-					if e.status >= http.StatusInternalServerError {
-						span.SetStatus(codes.Error, http.StatusText(e.status))
-					}
-				}()
 				e.Values = ctx
 			}
 			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// endSpan records the status of the response.
+func (e *exchange) endSpan(span trace.Span) {
+	span.SetAttributes(attribute.Int("http.response.status_code", e.status))
+	if e.status >= http.StatusInternalServerError {
+		span.SetStatus(codes.Error, http.StatusText(e.status))
+	}
+	span.End()
 }
 
 // continuesTrace reports whether requests of a user continue the traces that they carry.

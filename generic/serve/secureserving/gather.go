@@ -3,7 +3,6 @@ package secureserving
 import (
 	"context"
 	"crypto/tls"
-	"net"
 	"net/http"
 	"runtime"
 	"sync"
@@ -24,11 +23,10 @@ const (
 )
 
 // gatherWrites makes HTTP/2 write to gathered connections, each with a frameScheduler. It must be called after
-// http2.ConfigureServer. It calls begun with each HTTP/2 connection.
-func gatherWrites(s *http.Server, h2 *http2.Server, limit time.Duration, m *requestmetrics.Stalls,
-	begun func(net.Conn)) {
+// http2.ConfigureServer.
+func gatherWrites(s *http.Server, h2 *http2.Server, limit time.Duration, m *requestmetrics.Stalls, others *http1) {
 	s.TLSNextProto[http2.NextProtoTLS] = func(s *http.Server, c *tls.Conn, h http.Handler) {
-		begun(c)
+		others.release(c)
 		ctx := context.Background()
 		// net/http passes the connection's context to handlers of TLSNextProto in this way.
 		if of, ok := h.(interface{ BaseContext() context.Context }); ok {
@@ -38,8 +36,25 @@ func gatherWrites(s *http.Server, h2 *http2.Server, limit time.Duration, m *requ
 		own := *h2
 		own.NewWriteScheduler = func() http2.WriteScheduler { return newFrameScheduler(stalled) }
 		ctx = filters.WithConnection(ctx, stalled)
-		own.ServeConn(gather(c), &http2.ServeConnOpts{Context: ctx, Handler: h, BaseConfig: s})
+		own.ServeConn(gather(c), &http2.ServeConnOpts{Context: ctx, Handler: &direct{others.handler, h},
+			BaseConfig: s})
 	}
+}
+
+// direct serves requests without the handlers of net/http, whose frames would be a fifth of the stack of an idle watch.
+type direct struct {
+	handler http.Handler
+	// unusual completes requests without TLS state (of the scheme http), and serves those of "*".
+	unusual http.Handler
+}
+
+// ServeHTTP implements http.Handler.
+func (d *direct) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.TLS == nil || r.RequestURI == "*" {
+		d.unusual.ServeHTTP(w, r)
+		return
+	}
+	d.handler.ServeHTTP(w, r)
 }
 
 // gathered is a connection that buffers small writes and writes them together, after other goroutines have run.

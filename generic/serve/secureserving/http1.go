@@ -15,6 +15,7 @@ import (
 // their connections before Shutdown is called.
 type http1 struct {
 	leaving atomic.Bool
+	handler http.Handler
 
 	mu   sync.Mutex
 	open map[net.Conn]bool // connections that do not speak HTTP/2, or not yet
@@ -27,6 +28,7 @@ const http1Grace = time.Second
 
 // follow makes a server serve h, and tracks its connections.
 func (c *http1) follow(server *http.Server, h http.Handler) {
+	c.handler = h
 	c.open, c.none = map[net.Conn]bool{}, make(chan struct{})
 	server.ConnState = func(conn net.Conn, state http.ConnState) {
 		switch state {

@@ -122,7 +122,7 @@ func (s *SecureServing) Serve(
 		if err := http2.ConfigureServer(run.server, h2); err != nil {
 			return nil, fmt.Errorf("HTTP/2: %w", err)
 		}
-		gatherWrites(run.server, h2, cmp.Or(s.StalledLimit, filters.StalledLimit), m.Stalls, run.http1.release)
+		gatherWrites(run.server, h2, cmp.Or(s.StalledLimit, filters.StalledLimit), m.Stalls, &run.http1)
 	}
 	run.listener = tls.NewListener(reserveDescriptors(keepAlive{s.Listener}), run.server.TLSConfig)
 	worker.Go(func() {

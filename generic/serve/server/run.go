@@ -137,7 +137,7 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 	var listening *secureserving.Server
 	if p.config.Serving != nil {
 		var err error
-		if listening, err = p.config.Serving.Serve(p.Handler, p.config.Metrics,
+		if listening, err = p.config.Serving.Serve(p.Handler.FullHandlerChain, p.config.Metrics,
 			p.config.RequestTimeout+filters.WriteGrace, fail); err != nil {
 			p.End()
 			return err

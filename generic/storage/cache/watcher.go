@@ -162,6 +162,9 @@ func (w *watch) Next(ctx context.Context) ([]storage.Event, error) {
 	}
 }
 
+// Ready implements storage.Watch.
+func (w *watch) Ready() <-chan struct{} { return w.wakeup }
+
 // Initializing implements storage.Watch.
 func (w *watch) Initializing() bool { return w.initial != nil || w.endMark }
 

@@ -57,13 +57,6 @@ func (f *Follower) Wait() {
 	f.work.Wait()
 }
 
-// expired makes Watch.Next return at once.
-var expired = func() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}()
-
 // step delivers all events that are available.
 func (f *Follower) step() {
 	whole := false
@@ -73,7 +66,7 @@ func (f *Follower) step() {
 		}
 	}()
 	for f.ctx.Err() == nil && f.open() {
-		events, err := f.watch.Next(expired)
+		events, err := f.watch.Next(storage.NoWait)
 		if errors.Is(err, context.Canceled) {
 			break
 		}
