@@ -206,3 +206,25 @@ func BenchmarkGatheredWrite(b *testing.B) {
 		}
 	}
 }
+
+// Only requests that net/http would change pass its handlers.
+func TestDirect(t *testing.T) {
+	served := func(by string, got *string) http.Handler {
+		return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { *got = by })
+	}
+	for target, c := range map[string]struct {
+		tls  *tls.ConnectionState
+		want string
+	}{
+		"/api": {&tls.ConnectionState{}, "handler"},
+		"*":    {&tls.ConnectionState{}, "net/http"},
+		"/x":   {nil, "net/http"}, // of the scheme http
+	} {
+		var got string
+		r := &http.Request{Method: http.MethodOptions, RequestURI: target, TLS: c.tls}
+		(&direct{served("handler", &got), served("net/http", &got)}).ServeHTTP(nil, r)
+		if got != c.want {
+			t.Errorf("%s is served by %s", target, got)
+		}
+	}
+}
