@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxAwakeBytes is more than the heap of an idle workspace: about 0.6 MB.
-	maxAwakeBytes      = 750 << 10
+	// maxAwakeBytes is more than the heap of an idle workspace with RBAC in use: about 0.55 MB.
+	maxAwakeBytes      = 650 << 10
 	maxAwakeGoroutines = 10
 )
 
