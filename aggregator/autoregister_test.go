@@ -25,7 +25,8 @@ func builtIn(gv schema.GroupVersion) *discovery.Version {
 }
 
 func custom(gv schema.GroupVersion) *discovery.Version {
-	return &discovery.Version{GroupVersion: gv, Custom: true, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority}
+	return &discovery.Version{GroupVersion: gv, Custom: true, GroupPriority: discovery.CustomGroupPriority,
+		VersionPriority: discovery.CustomVersionPriority}
 }
 
 // registrar runs an autoregister with a client that stores objects in memory.

@@ -47,7 +47,8 @@ func TestDirectoryTells(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
-	local.Set(&discovery.Version{GroupVersion: apps, GroupPriority: 1, Resources: []metav1.APIResource{{Name: "deployments"}}})
+	local.Set(&discovery.Version{GroupVersion: apps, GroupPriority: 1,
+		Resources: []metav1.APIResource{{Name: "deployments"}}})
 	d.localChanged(apps)
 	check("served, but without an APIService", "")
 	theirs := custom(schema.GroupVersion{Group: "example.com", Version: "v1"})

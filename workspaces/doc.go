@@ -22,6 +22,8 @@
 // write in a workspace is conditional on a key that its deletion changes first (see existence), so that a replica which
 // has not learned of the deletion cannot write; the UID separates the keys from those of a later workspace of the name.
 //
+// What a new server has is shown and not stored (see Defaults), so a workspace that is only read stores nothing.
+//
 // # Due work
 //
 // A workspace that falls asleep stores when its controllers have work next (see due). Any replica wakes it then.

@@ -82,7 +82,8 @@ func TestSchemaWaitsForObjects(t *testing.T) {
 		if _, err := d.storage.codec.FromHub(d.storage.codec.New()); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := (newStorage(d).Transcode(nil, []byte(storedSeeds[0]), "7", d.storage.gvk.GroupVersion(), wire.JSON)); err != nil {
+		gv := d.storage.gvk.GroupVersion()
+		if _, _, err := newStorage(d).Transcode(nil, []byte(storedSeeds[0]), "7", gv, wire.JSON); err != nil {
 			t.Fatal(err)
 		}
 	}

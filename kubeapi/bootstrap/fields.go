@@ -3,10 +3,11 @@ package bootstrap
 import (
 	"bytes"
 	"encoding/json"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"triplane.dev/kubeapi/group"
 )
 
 // owned returns the managed fields of an object that manager wrote: the leaves
@@ -25,10 +26,7 @@ func owned(manager, apiVersion string, paths ...[]string) []metav1.ManagedFields
 	if err != nil {
 		return nil
 	}
-	now := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
-	return []metav1.ManagedFieldsEntry{{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
-		APIVersion: apiVersion,
-		Time:       &now, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: raw}}}
+	return []metav1.ManagedFieldsEntry{group.Written(manager, apiVersion, string(raw))}
 }
 
 // metaPaths are the paths of labels and annotations.

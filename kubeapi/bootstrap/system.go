@@ -26,11 +26,7 @@ const (
 // written is a managed-fields entry for what the server writes itself; fields is
 // JSON.
 func written(apiVersion, fields string) []metav1.ManagedFieldsEntry {
-	at := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
-	return []metav1.ManagedFieldsEntry{{
-		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: apiVersion,
-		Time: &at, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
-	}}
+	return []metav1.ManagedFieldsEntry{group.Written(manager, apiVersion, fields)}
 }
 
 // createMissing creates an object unless it is there; it does not look at one

@@ -72,9 +72,7 @@ const manager = "kube-controller-manager"
 
 // Written returns the managed fields of what controllers write without a client; fields is JSON.
 func Written(apiVersion, fields string) metav1.ManagedFieldsEntry {
-	now := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
-		APIVersion: apiVersion, Time: &now, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+	return group.Written(manager, apiVersion, fields)
 }
 
 // AsUser returns the configuration of clients that impersonate a user.

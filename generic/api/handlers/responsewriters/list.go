@@ -139,15 +139,25 @@ func (a *Response) storedList(code int, list *rest.StoredList) error {
 		*pooled = (*pooled)[:0]
 		itemSlices.Put(pooled)
 	}()
-	ctx := a.Request.Context()
-	timer := request.Time(ctx, request.Serialization)
 	limit := gatherLimit
 	if a.converts() {
 		limit = ownLimit
 	}
-	e, err := a.Scope.storedEnvelope(ctx, (*pooled)[:0], list, form, limit)
+	return a.writeEnvelope(code, request.Serialization, func(ctx context.Context) (*envelope, error) {
+		e, err := a.Scope.storedEnvelope(ctx, (*pooled)[:0], list, form, limit)
+		if err == nil {
+			*pooled = e.items
+		}
+		return e, err
+	})
+}
+
+// writeEnvelope responds with a list in an envelope, whose time is that of a part of the request.
+func (a *Response) writeEnvelope(code int, part request.Part, of func(context.Context) (*envelope, error)) error {
+	ctx := a.Request.Context()
+	timer := request.Time(ctx, part)
+	e, err := of(ctx)
 	if err == nil {
-		*pooled = e.items
 		err = a.present(e)
 	}
 	timer.Stop()

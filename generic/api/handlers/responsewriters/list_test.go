@@ -19,7 +19,8 @@ func TestUnstructuredListOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &Scope{Kind: codec.Kind(), Codec: codec}
-	e, err := s.contents(nil, 0).envelope(metav1.ListMeta{ResourceVersion: "5", Continue: "a<b", RemainingItemCount: &remaining}, wire.JSON)
+	m := metav1.ListMeta{ResourceVersion: "5", Continue: "a<b", RemainingItemCount: &remaining}
+	e, err := s.contents(nil, 0).envelope(m, wire.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func FuzzCBORList(f *testing.F) {
 		}
 		m := listMeta(&corev1.ConfigMapList{})
 		m.ResourceVersion = version
-		e, err := cborEnvelope(contents{kind: schema.GroupVersionKind{Version: "v1", Kind: kind}, items: items, count: len(items)}, m)
+		c := contents{kind: schema.GroupVersionKind{Version: "v1", Kind: kind}, items: items, count: len(items)}
+		e, err := cborEnvelope(c, m)
 		if err != nil {
 			return
 		}

@@ -19,18 +19,9 @@ import (
 
 // storedMetadata responds with the metadata of a list whose items are bytes.
 func (a *Response) storedMetadata(code int, list *rest.StoredList) error {
-	ctx := a.Request.Context()
-	timer := request.Time(ctx, request.Transformation)
-	e, err := a.metadataEnvelope(ctx, list, ownLimit)
-	if err == nil {
-		err = a.present(e)
-	}
-	timer.Stop()
-	if err != nil {
-		return err
-	}
-	a.stream(code, e)
-	return nil
+	return a.writeEnvelope(code, request.Transformation, func(ctx context.Context) (*envelope, error) {
+		return a.metadataEnvelope(ctx, list, ownLimit)
+	})
 }
 
 // metadataEnvelope puts a list around the metadata of items, which are collected until they are more than limit.

@@ -81,7 +81,7 @@ func (a *Authorizer) rulesOf(ref rbacv1.RoleRef, namespace string) ([]rbacv1.Pol
 		return nil, apierrors.NewBadRequest("unsupported role reference kind: " + ref.Kind)
 	}
 	r := a.roles.get(n)
-	if r == nil || a.waits {
+	if r == nil || a.demand != nil && !a.demand.IsReady() {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: rbacv1.GroupName, Resource: resource}, ref.Name)
 	}
 	return r.rules, nil

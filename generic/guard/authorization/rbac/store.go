@@ -24,8 +24,7 @@ type Authorizer struct {
 	grants layered[grantKey, *grants]
 	// admitted counts the bindings by which Admits admits a subject.
 	admitted layered[subject, int]
-	// waits is set while shared objects may have been deleted. demand ends that; nil without shared objects.
-	waits  bool
+	// demand is ready when it is known which of the shared objects exist; nil without shared objects.
 	demand *worker.OnDemand
 	// changed is closed at the next change. It is nil while no Await is running.
 	changed chan struct{}
@@ -88,15 +87,12 @@ func New() *Authorizer { return new(Authorizer) }
 // first decision, which waits until Follow has found out which of the shared objects exist.
 func (a *Authorizer) Over() *Authorizer {
 	return &Authorizer{roles: a.roles.over(), bindings: a.bindings.over(), grants: a.grants.over(),
-		admitted: a.admitted.over(), waits: true, demand: worker.NewOnDemand()}
+		admitted: a.admitted.over(), demand: worker.NewOnDemand()}
 }
 
 // useShared puts the shared objects in effect.
 func (a *Authorizer) useShared() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.waits {
-		a.waits = false
+	if a.demand != nil {
 		a.demand.Ready()
 	}
 }

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 
 	"triplane.dev/generic/storage"
@@ -10,9 +9,6 @@ import (
 )
 
 func TestPagesAreReleased(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux has resident.Files")
-	}
 	s := startSmall(t, t.TempDir())
 	const n, size = 10, 1 << 20
 	for i := range n {
