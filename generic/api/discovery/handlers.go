@@ -158,11 +158,13 @@ func (g *Groups) write(w http.ResponseWriter, r *http.Request, body []byte, mt w
 			body = b.Bytes()
 		}
 	}
-	if len(body) >= compressFrom && negotiation.AcceptsGzip(r) {
-		writeGzip(w, body)
+	if len(body) < negotiation.GzipFrom || !negotiation.AcceptsGzip(r) {
+		_, _ = w.Write(body) // fails only on closed connections
 		return
 	}
-	w.Write(body)
+	z := negotiation.StartGzip(w)
+	_, _ = z.Write(body)
+	_ = negotiation.EndGzip(z)
 }
 
 // wantsAggregated reports whether the client accepts the aggregated form, and how it is to be encoded. The plain form

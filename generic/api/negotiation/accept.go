@@ -186,16 +186,3 @@ func pretty(r *http.Request) bool {
 	ua := r.UserAgent()
 	return strings.HasPrefix(ua, "curl") || strings.HasPrefix(ua, "Wget") || strings.HasPrefix(ua, "Mozilla/5.0")
 }
-
-// AcceptsGzip reports whether the answer to a request may be compressed.
-func AcceptsGzip(r *http.Request) bool {
-	for clause := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		name, weight, _ := strings.Cut(clause, ";")
-		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			_, q, weighted := strings.Cut(weight, "q=")
-			v, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
-			return !weighted || err != nil || v > 0
-		}
-	}
-	return false
-}

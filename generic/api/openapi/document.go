@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha512"
 	"errors"
@@ -10,15 +9,17 @@ import (
 	"io"
 	"sync"
 
+	"github.com/klauspost/compress/gzip"
+
+	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage/wire"
 )
 
 // document is a finished document: its JSON and its hash. It is safe for concurrent use.
 type document struct {
-	json    packed
-	hash    string     // upper-case hex of a SHA-512, the entity tag
-	writers *sync.Pool // of compressors
+	json packed
+	hash string // upper-case hex of a SHA-512, the entity tag
 
 	lock  request.Lock // of the fields below
 	proto packed       // empty before the first request for it
@@ -32,11 +33,11 @@ type packed struct {
 }
 
 // newDocument returns a document of the JSON, which is hashed where no hash is given.
-func newDocument(json packed, hash string, writers *sync.Pool) *document {
+func newDocument(json packed, hash string) *document {
 	if hash == "" {
 		hash = fmt.Sprintf("%X", sha512.Sum512(json.compressed))
 	}
-	return &document{json: json, hash: hash, writers: writers}
+	return &document{json: json, hash: hash}
 }
 
 // protobuf returns the document in protobuf. It is converted when it is first requested: that takes
@@ -59,34 +60,17 @@ func (d *document) makeProtobuf(convert func([]byte) ([]byte, error)) error {
 	}
 	proto, err := convert(text.Bytes())
 	if err == nil {
-		d.proto = pack(proto, d.writers)
+		d.proto = pack(proto)
 	}
 	return err
 }
 
-func pack(text []byte, writers *sync.Pool) packed {
+func pack(text []byte) packed {
 	var out bytes.Buffer
-	z := compressor(writers, &out)
+	z := negotiation.NewGzip(&out)
 	_, _ = z.Write(text) // into memory
-	return packed{finish(writers, z, &out), len(text)}
-}
-
-// compressor returns one of the pool that writes to out.
-func compressor(writers *sync.Pool, out *bytes.Buffer) *gzip.Writer {
-	if z, pooled := writers.Get().(*gzip.Writer); pooled {
-		z.Reset(out)
-		return z
-	}
-	z, _ := gzip.NewWriterLevel(out, gzip.BestSpeed) // there is such a level
-	return z
-}
-
-// finish returns the compressor to the pool, and a copy of what it wrote to out.
-func finish(writers *sync.Pool, z *gzip.Writer, out *bytes.Buffer) []byte {
-	_ = z.Close()
-	z.Reset(io.Discard) // it holds on to out otherwise
-	writers.Put(z)
-	return bytes.Clone(out.Bytes())
+	_ = negotiation.EndGzip(z)
+	return packed{bytes.Clone(out.Bytes()), len(text)}
 }
 
 // unpackerSize is about what an unpacker occupies: its piece, and the window and tables of DEFLATE.

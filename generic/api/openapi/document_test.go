@@ -36,7 +36,7 @@ func largeText() []byte { return bytes.Repeat([]byte(`{"a text":"of a document"}
 // A document without compression is unpacked as far as the client takes it.
 func TestDocumentsAreUnpackedAsTheyAreTaken(t *testing.T) {
 	text := largeText()
-	d := newDocument(pack(text, &sync.Pool{}), "", &sync.Pool{})
+	d := newDocument(pack(text), "")
 	for _, c := range []struct {
 		method string
 		takes  int
@@ -68,7 +68,7 @@ func TestDocumentsAreUnpackedAsTheyAreTaken(t *testing.T) {
 func TestProtobufIsConvertedOnce(t *testing.T) {
 	text := largeText()
 	for _, fails := range []error{nil, errNotTaken} {
-		d := newDocument(pack(text, &sync.Pool{}), "", &sync.Pool{})
+		d := newDocument(pack(text), "")
 		var converted atomic.Int32
 		var all sync.WaitGroup
 		for range 8 {

@@ -2,17 +2,17 @@ package openapi
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
+	"github.com/klauspost/compress/gzip"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"triplane.dev/generic/api/negotiation"
 	"triplane.dev/generic/api/openapi/models"
 	"triplane.dev/generic/storage/wire"
 )
@@ -29,11 +29,10 @@ type Draft struct {
 	secured        bool // says how clients authenticate
 	whole          bool // see Whole
 
-	writers *sync.Pool
-	out     bytes.Buffer
-	z       *gzip.Writer
-	size    int
-	known   map[string]bool // models that are written
+	out   bytes.Buffer
+	z     *gzip.Writer
+	size  int
+	known map[string]bool // models that are written
 
 	// paths are members of one object, in pieces: a single one would be copied each time it grows.
 	paths    []wire.JSONObject
@@ -55,13 +54,13 @@ type Draft struct {
 	merged *spec.Swagger // see Merge
 }
 
-// newDraft returns an empty document; writers are compressors for use.
-func newDraft(v2 bool, writers *sync.Pool) *Draft {
+// newDraft returns an empty document.
+func newDraft(v2 bool) *Draft {
 	d := &Draft{
-		V2: v2, writers: writers, known: map[string]bool{}, pathSeen: map[string]bool{}, refs: map[string]bool{},
+		V2: v2, known: map[string]bool{}, pathSeen: map[string]bool{}, refs: map[string]bool{},
 		rendered: map[Parameter][]byte{}, shared: map[string][]byte{},
 	}
-	d.z = compressor(writers, &d.out)
+	d.z = negotiation.NewGzip(&d.out)
 	if v2 {
 		d.write([]byte(`{"swagger":"2.0"`))
 	} else {
@@ -199,7 +198,8 @@ func (d *Draft) finish(hash string) *document {
 	default:
 		d.rest()
 	}
-	return newDocument(packed{finish(d.writers, d.z, &d.out), d.size}, hash, d.writers)
+	_ = negotiation.EndGzip(d.z) // into memory
+	return newDocument(packed{bytes.Clone(d.out.Bytes()), d.size}, hash)
 }
 
 // rest writes what was gathered.

@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"bytes"
-	"sync"
 	"testing"
 
 	"github.com/emicklei/go-restful/v3"
@@ -25,7 +24,7 @@ func swaggerOf(t *testing.T, f func(*Draft)) *spec.Swagger {
 	ws.Route(ws.GET("/configmaps/{name}").To(nothing).Operation("read").Param(name).Param(pretty).Writes(corev1.ConfigMap{}))
 	ws.Route(ws.PUT("/configmaps/{name}").To(nothing).Operation("replace").Param(name).Param(pretty).Param(dryRun).
 		Reads(corev1.ConfigMap{}).Writes(corev1.ConfigMap{}))
-	d := newDraft(true, &sync.Pool{})
+	d := newDraft(true)
 	if err := NewBuilder(&models.Source{}, scheme.Scheme, "1.36").write(d, []WebService{served(ws)}, everyVersion); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,6 @@ type entry struct {
 	source   Source
 	builder  *Builder
 	services []WebService
-	writers  *sync.Pool
 
 	lock request.Lock
 	doc  *document
@@ -43,7 +42,7 @@ func (e *entry) build() (*document, error) {
 		return e.doc, nil
 	}
 	hash := e.knownHash()
-	d := newDraft(false, e.writers)
+	d := newDraft(false)
 	if err := e.write(d); err != nil {
 		return nil, err
 	}

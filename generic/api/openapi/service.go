@@ -46,8 +46,6 @@ type Service struct {
 	changes uint64
 
 	v2 swagger
-	// writers are compressors for use.
-	writers sync.Pool
 }
 
 // WebService is one of go-restful, whose routes are made, with what describes them, whenever a
@@ -102,7 +100,7 @@ func (s *Service) SetIf(path string, src Source, may func(present Source) bool) 
 	case src == nil:
 		delete(s.sources, path)
 	default:
-		s.sources[path] = &entry{path: path, source: src, writers: &s.writers}
+		s.sources[path] = &entry{path: path, source: src}
 	}
 	s.changes++
 }
@@ -149,7 +147,7 @@ func (s *Service) readRoutes() {
 	for _, ws := range all {
 		path := strings.Trim(ws.Path, "/")
 		if s.routes[path] == nil {
-			s.routes[path] = &entry{path: path, builder: s.builder, writers: &s.writers}
+			s.routes[path] = &entry{path: path, builder: s.builder}
 		}
 		s.routes[path].services = append(s.routes[path].services, ws)
 	}

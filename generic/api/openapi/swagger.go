@@ -49,7 +49,7 @@ func (s *Service) documentV2(ctx context.Context) (*document, error) {
 // buildV2 joins the routes and the sources. It skips invalid sources, so that the document of the others remains;
 // complete reports whether there was none.
 func (s *Service) buildV2(services []WebService) (_ *document, complete bool, _ error) {
-	d := newDraft(true, &s.writers)
+	d := newDraft(true)
 	if err := s.builder.write(d, services, everyVersion); err != nil {
 		return nil, false, err
 	}

@@ -216,10 +216,12 @@ func (e *envelope) bytes() []byte {
 func (a *Response) stream(code int, e *envelope) {
 	size := e.size()
 	a.Writer.Header().Set("Content-Type", negotiation.Name(a.Output.MediaType))
-	if size > gzipThreshold && negotiation.AcceptsGzip(a.Request) {
-		z := startGzip(a.Writer, code)
-		defer stopGzip(z)
-		e.finish(e.writeTo(a.Request.Context(), z))
+	if size > negotiation.GzipFrom && negotiation.AcceptsGzip(a.Request) {
+		z := negotiation.StartGzip(a.Writer)
+		a.Writer.WriteHeader(code)
+		err := e.writeTo(a.Request.Context(), z)
+		_ = negotiation.EndGzip(z) // a client that closed the connection needs no response
+		e.finish(err)
 		return
 	}
 	if e.render == nil && (e.more == nil || e.left > 0) {

@@ -2,11 +2,9 @@ package responsewriters
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"sigs.k8s.io/yaml"
 
@@ -14,16 +12,6 @@ import (
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage/wire"
 )
-
-// gzipThreshold is the size in bytes from which responses are compressed for
-// clients that accept it; below, it costs more time than it saves.
-const gzipThreshold = 128 * 1024
-
-// writers compress answers. gzip.Writers are large and keep no state between answers.
-var writers = sync.Pool{New: func() any {
-	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
-	return w
-}}
 
 var newline = []byte("\n")
 
@@ -47,13 +35,14 @@ func writeBody(w http.ResponseWriter, r *http.Request, code int, o negotiation.O
 	}
 	header := w.Header()
 	header.Set("Content-Type", negotiation.Name(o.MediaType))
-	if len(b) > gzipThreshold && negotiation.AcceptsGzip(r) {
+	if len(b) > negotiation.GzipFrom && negotiation.AcceptsGzip(r) {
 		request.Keeps(r.Context(), len(b))
-		z := startGzip(w, code)
-		defer stopGzip(z)
+		z := negotiation.StartGzip(w)
+		w.WriteHeader(code)
 		// A client that closed the connection needs no response.
 		_, _ = z.Write(b)
 		_, _ = z.Write(end)
+		_ = negotiation.EndGzip(z)
 		return
 	}
 	header.Set("Content-Length", strconv.Itoa(len(b)+len(end)))
@@ -65,20 +54,6 @@ func writeBody(w http.ResponseWriter, r *http.Request, code int, o negotiation.O
 	if len(end) > 0 {
 		_, _ = w.Write(end)
 	}
-}
-
-func startGzip(w http.ResponseWriter, code int) *gzip.Writer {
-	w.Header().Set("Content-Encoding", "gzip")
-	w.Header().Add("Vary", "Accept-Encoding")
-	w.WriteHeader(code)
-	z := writers.Get().(*gzip.Writer)
-	z.Reset(w)
-	return z
-}
-
-func stopGzip(z *gzip.Writer) {
-	_ = z.Close()
-	writers.Put(z)
 }
 
 // toYAML converts the JSON of an object.

@@ -2,7 +2,6 @@ package models
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
@@ -13,6 +12,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/klauspost/compress/gzip"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"triplane.dev/generic/storage/wire"
