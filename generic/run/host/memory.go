@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
@@ -43,9 +44,8 @@ const (
 // the heap. It returns memory to the system each time the server becomes idle: free pages of the heap, and pages of
 // the executable, most of which are used only at start. It returns when ctx is done.
 func TuneMemory(ctx context.Context) {
-	adapts, percent := os.Getenv("GOGC") == "", gcPercent
-	if adapts {
-		debug.SetGCPercent(percent)
+	if os.Getenv("GOGC") == "" {
+		adaptGarbage(ctx)
 	}
 	if limit := containerMemory(); limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(float64(limit) * memoryShare))
@@ -59,10 +59,6 @@ func TuneMemory(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if wanted := gcPercentOf(read("/gc/heap/live:bytes")); adapts && wanted != percent {
-				percent = wanted
-				debug.SetGCPercent(percent)
-			}
 			if s.due(allocated()) {
 				debug.FreeOSMemory()
 				if err := resident.Unmap(program); err != nil {
@@ -72,6 +68,30 @@ func TuneMemory(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// adaptGarbage sets the garbage collector's target for the heap, now and after each collection until ctx is done.
+func adaptGarbage(ctx context.Context) {
+	percent := 0
+	adapt := func() {
+		if wanted := gcPercentOf(read("/gc/heap/live:bytes")); wanted != percent {
+			percent = wanted
+			debug.SetGCPercent(percent)
+		}
+	}
+	adapt()
+	afterCollections(ctx, adapt)
+}
+
+// afterCollections calls f after each collection until ctx is done, one call at a time.
+func afterCollections(ctx context.Context, f func()) {
+	type sentinel struct{ self *sentinel } // a pointer, because tiny objects are not collected one by one
+	runtime.SetFinalizer(&sentinel{}, func(*sentinel) {
+		if ctx.Err() == nil {
+			f()
+			afterCollections(ctx, f)
+		}
+	})
 }
 
 // idleDetector detects that a server has become idle, by the bytes allocated since the process started.
@@ -85,7 +105,7 @@ func (s *idleDetector) due(allocated uint64) bool {
 
 // gcPercentOf returns the target for a heap of so many live bytes. It is rounded, because each change stops the world.
 func gcPercentOf(live uint64) int {
-	live = max(live, minGarbage/8)
+	live = max(live, minGarbage/4) // with more at the start, what remains would be spread over more pages
 	if most := int(maxGarbage*100/live) / 5 * 5; most < gcPercent {
 		return max(leastPercent, most)
 	}

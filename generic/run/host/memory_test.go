@@ -1,8 +1,10 @@
 package host
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -67,10 +69,29 @@ func TestSettlerWaitsForQuietAfterWork(t *testing.T) {
 }
 
 func TestGarbageIsInProportion(t *testing.T) {
-	for live, want := range map[uint64]int{0: 800, 16 << 20: 400, 30 << 20: 200, 64 << 20: 100, 80 << 20: 75, 300 << 20: 75,
+	for live, want := range map[uint64]int{0: 400, 16 << 20: 400, 30 << 20: 200, 64 << 20: 100, 80 << 20: 75, 300 << 20: 75,
 		400 << 20: 60, 512 << 20: 50, 1 << 30: 25, 10 << 30: 25} {
 		if got := gcPercentOf(live); got != want {
 			t.Errorf("%d live bytes: %d, want %d", live, got, want)
 		}
+	}
+}
+
+func TestTargetFollowsEachCollection(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	called := make(chan struct{}, 16)
+	afterCollections(ctx, func() { called <- struct{}{} })
+	for range 3 {
+		for len(called) == 0 { // the next sentinel may be created after the next collection
+			runtime.GC()
+		}
+		<-called
+	}
+	cancel()
+	for range 3 { // the sentinel of the last call, and the finalizer of that
+		runtime.GC()
+	}
+	if len(called) > 0 {
+		t.Error("called after the end")
 	}
 }
