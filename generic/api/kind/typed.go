@@ -17,6 +17,7 @@ import (
 	"triplane.dev/generic/storage/object"
 	"triplane.dev/generic/storage/wire"
 	"triplane.dev/generic/storage/wire/protojson"
+	"triplane.dev/generic/storage/wire/required"
 )
 
 // Typed represents objects that are Go structs: the built-in kinds. They are kept as the server's storage says, as JSON
@@ -53,6 +54,18 @@ type Typed[T Object] struct {
 	AnyFinalizer bool
 }
 
+// OnRead completes objects that earlier releases stored, beyond the defaults.
+type OnRead[T Object] struct {
+	// Complete fills in what is missing.
+	Complete func(T)
+	// Fields are those that an object which lacks nothing has, as names in JSON
+	// joined with dots. With none of them every object is decoded to be read.
+	Fields []string
+}
+
+// decides reports whether only Complete shows what an object lacks.
+func (r *OnRead[T]) decides() bool { return r.Complete != nil && len(r.Fields) == 0 }
+
 // MetadataValidation is how the metadata of an update is validated, in which kube-apiserver's kinds differ. What is
 // invalid by several rules is reported for each, unless the server reports distinct errors.
 type MetadataValidation uint8
@@ -79,7 +92,7 @@ type structs[T Object] struct {
 	form     wire.StoredForm
 	empties  *object.Empties // of values that cannot distinguish from absent
 	// required validates that a stored message lacks nothing that reading it would complete.
-	required func() *requiredFields
+	required func() *required.Fields
 	// partial reads selectable fields, of what is stored as protobuf.
 	partial *partial[T]
 	// table writes that as JSON.
@@ -108,7 +121,7 @@ func (t Typed[T]) Open(k *Kind[T], scheme *runtime.Scheme, opts StorageOptions) 
 		types = NewTypes()
 	}
 	f.table = sync.OnceValue(func() *protojson.Table { return types.json.Of(reflect.TypeFor[T]().Elem()) })
-	f.required = sync.OnceValue(func() *requiredFields { return requiredFieldsOf(k.New, k.Write.Default, t.OnRead) })
+	f.required = sync.OnceValue(func() *required.Fields { return required.Of(k.New, k.Write.Default, t.OnRead.Fields) })
 	f.storage = kept
 	if f.versions[0].Codec.Supports(wire.Protobuf) {
 		if f.partial, err = newPartial(f.kind, types); err != nil {
@@ -268,18 +281,18 @@ func (f *structs[T]) FromStored() bool { return false }
 // plain returns the stored message of an object of the hub version that lacks no
 // defaults, where inside, of what protobuf has: reading it is decoding it, and no more.
 func (f *structs[T]) plain(value []byte, inside bool) ([]byte, bool) {
-	if f.Storage != nil {
+	if f.Storage != nil || f.OnRead.decides() {
 		return nil, false
 	}
 	e, ok := wire.OpenEnvelope(value)
-	return e.Object, ok && e.Is(f.kind.Hub) && f.required().holds(e.Object, inside)
+	return e.Object, ok && e.Is(f.kind.Hub) && f.required().Holds(e.Object, inside)
 }
 
 func (f *structs[T]) Labels(value []byte) (storage.Set, bool) {
 	if f.Storage != nil {
 		return nil, false
 	}
-	if r := f.required(); r != nil && r.labels {
+	if r := f.required(); r != nil && r.Labels {
 		if _, ok := f.plain(value, true); !ok {
 			return nil, false
 		}

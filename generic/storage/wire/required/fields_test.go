@@ -1,4 +1,4 @@
-package kind
+package required
 
 import (
 	"testing"
@@ -35,7 +35,7 @@ func TestRequiredFields(t *testing.T) {
 		}
 	}
 	empty := func() pod { return &corev1.Pod{} }
-	w := requiredFieldsOf(empty, fill, OnRead[pod]{})
+	w := Of(empty, fill, nil)
 	full := func() pod {
 		p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{LivenessProbe: &corev1.Probe{}}, {}}, Volumes: []corev1.Volume{
 			{VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{}}}, {VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}}}
@@ -52,28 +52,25 @@ func TestRequiredFields(t *testing.T) {
 	} {
 		p := full()
 		change(p)
-		if b, err := p.Marshal(); err != nil || w.holds(b, false) {
+		if b, err := p.Marshal(); err != nil || w.Holds(b, false) {
 			t.Errorf("%s: what lacks it is whole (%v)", name, err)
 		}
 	}
 	p := full()
 	p.Spec.Volumes[0].Secret.DefaultMode = new(int32) // 0 is a value where nil is none
 	b, err := p.Marshal()
-	if err != nil || !w.holds(b, false) {
+	if err != nil || !w.Holds(b, false) {
 		t.Errorf("what lacks nothing is not whole (%v)", err)
 	}
-	if n := testing.AllocsPerRun(10, func() { w.holds(b, false) }); n > 0 {
+	if n := testing.AllocsPerRun(10, func() { w.Holds(b, false) }); n > 0 {
 		t.Errorf("looking allocates %v times", n)
 	}
-	if w.holds([]byte{0xff}, false) {
+	if w.Holds([]byte{0xff}, false) {
 		t.Error("nonsense is whole")
 	}
-	named := requiredFieldsOf(empty, nil, OnRead[pod]{Complete: fill, Fields: []string{"spec.nodeName"}})
-	if b, _ := (&corev1.Pod{}).Marshal(); named.holds(b, false) {
+	named := Of(empty, nil, []string{"spec.nodeName"})
+	if b, _ := (&corev1.Pod{}).Marshal(); named.Holds(b, false) {
 		t.Error("a field that reading fills in is not needed")
-	}
-	if requiredFieldsOf(empty, nil, OnRead[pod]{Complete: fill}).holds(b, false) {
-		t.Error("what reading completes somehow is whole")
 	}
 }
 
@@ -81,40 +78,40 @@ func TestRequiredFields(t *testing.T) {
 func TestRequiredListsAndLabels(t *testing.T) {
 	type pod = *corev1.Pod
 	empty := func() pod { return &corev1.Pod{} }
-	w := requiredFieldsOf(empty, func(p pod) {
+	w := Of(empty, func(p pod) {
 		if s := p.Spec.SecurityContext; s != nil && len(s.Sysctls) == 0 {
 			s.Sysctls = []corev1.Sysctl{{Name: "s"}}
 		}
-	}, OnRead[pod]{})
+	}, nil)
 	for _, tt := range []struct {
 		context *corev1.PodSecurityContext
 		whole   bool
 	}{{nil, true}, {&corev1.PodSecurityContext{}, false}, {&corev1.PodSecurityContext{Sysctls: []corev1.Sysctl{{Name: "s"}}}, true}} {
 		b, err := (&corev1.Pod{Spec: corev1.PodSpec{SecurityContext: tt.context}}).Marshal()
-		if err != nil || w.holds(b, false) != tt.whole {
+		if err != nil || w.Holds(b, false) != tt.whole {
 			t.Errorf("%v is whole: %t, %v", tt.context, !tt.whole, err)
 		}
 	}
-	for name, labelled := range map[string]*requiredFields{
-		"by defaults": requiredFieldsOf(empty, func(p pod) { p.Labels = map[string]string{"name": p.Name} }, OnRead[pod]{}),
-		"declared":    requiredFieldsOf(empty, nil, OnRead[pod]{Fields: []string{"metadata.labels"}}),
+	for name, labelled := range map[string]*Fields{
+		"by defaults": Of(empty, func(p pod) { p.Labels = map[string]string{"name": p.Name} }, nil),
+		"declared":    Of(empty, nil, []string{"metadata.labels"}),
 	} {
-		if b, _ := empty().Marshal(); !labelled.labels || labelled.holds(b, false) {
+		if b, _ := empty().Marshal(); !labelled.Labels || labelled.Holds(b, false) {
 			t.Errorf("%s: labels are not seen", name)
 		}
 	}
-	if w.labels {
+	if w.Labels {
 		t.Error("labels are seen where none are filled in")
 	}
 }
 
 func BenchmarkRequiredFields(b *testing.B) {
 	type pod = *corev1.Pod
-	w := requiredFieldsOf(func() pod { return &corev1.Pod{} }, func(p pod) {
+	w := Of(func() pod { return &corev1.Pod{} }, func(p pod) {
 		for i := range p.Spec.Containers {
 			p.Spec.Containers[i].ImagePullPolicy = corev1.PullAlways
 		}
-	}, OnRead[pod]{})
+	}, nil)
 	p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i", ImagePullPolicy: "Always"}}}}
 	message, err := p.Marshal()
 	if err != nil {
@@ -122,6 +119,6 @@ func BenchmarkRequiredFields(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		w.holds(message, false)
+		w.Holds(message, false)
 	}
 }
