@@ -2,6 +2,7 @@ package customresourcedefinition
 
 import (
 	"bytes"
+	"strings"
 
 	"triplane.dev/generic/storage/wire"
 )
@@ -10,53 +11,84 @@ import (
 // own is one to be edited.
 type parts map[string]parts
 
-// edit appends a JSON value in which replace has taken the place of each part, or has left it
-// out.
-func (p parts) edit(dst, value []byte, replace func(part []byte) (replacement []byte, keep bool)) []byte {
+// replacer returns what takes the place of a part; without keep the part is left out.
+type replacer func(part []byte) (replacement []byte, keep bool)
+
+// edit appends a JSON value with what replace makes of each part.
+func (p parts) edit(dst, value []byte, replace replacer) []byte {
 	value = bytes.TrimSpace(value)
-	switch {
-	case len(p) == 0 || len(value) == 0:
-	case value[0] == '{':
-		return p.editObject(dst, value, replace)
-	case value[0] == '[':
-		return p.editList(dst, value, replace)
-	}
-	return append(dst, value...)
+	dst, end := p.editAt(dst, value, 0, replace)
+	return append(dst, value[end:]...) // not JSON: the decoder says so
 }
 
-func (p parts) editObject(dst, object []byte, replace func([]byte) ([]byte, bool)) []byte {
+// editAt edits the value at index i, and returns the index after it. It goes through the bytes once, however deep the
+// parts are.
+func (p parts) editAt(dst, b []byte, i int, replace replacer) ([]byte, int) {
+	switch {
+	case len(p) == 0 || i == len(b):
+	case b[i] == '{':
+		return p.editObject(dst, b, i, replace)
+	case b[i] == '[':
+		return p.editList(dst, b, i, replace)
+	}
+	end := wire.SkipJSON(b, i)
+	return append(dst, b[i:end]...), end
+}
+
+func (p parts) editObject(dst, b []byte, i int, replace replacer) ([]byte, int) {
 	dst = append(dst, '{')
 	start := len(dst)
-	for i := wire.NextJSON(object, 1); i < len(object); {
-		key, value, end, ok := wire.JSONMember(object, i)
+	for i++; ; {
+		key, at, ok := wire.JSONKey(b, skipSeparators(b, i))
 		if !ok {
-			return append(dst, object[i:]...) // not JSON: the decoder says so
+			return closed(dst, b, i)
 		}
-		i = wire.NextJSON(object, end)
 		inner, named := p[string(key)]
-		keep := true
-		if named && inner == nil {
-			value, keep = replace(value)
+		if !named || inner != nil {
+			dst = appendKey(separate(dst, start), key)
+			dst, i = inner.editAt(dst, b, at, replace)
+			continue
 		}
-		if keep {
-			dst = separate(dst, start)
-			dst = append(append(append(dst, '"'), key...), '"', ':')
-			dst = inner.edit(dst, value, replace)
+		i = wire.SkipJSON(b, at)
+		if value, keep := replace(b[at:i]); keep {
+			dst = append(appendKey(separate(dst, start), key), value...)
 		}
 	}
-	return append(dst, object[len(object)-1])
 }
 
-func (p parts) editList(dst, list []byte, replace func([]byte) ([]byte, bool)) []byte {
+func (p parts) editList(dst, b []byte, i int, replace replacer) ([]byte, int) {
 	dst = append(dst, '[')
 	start := len(dst)
-	for i := wire.NextJSON(list, 1); i < len(list); {
-		end := wire.SkipJSON(list, i)
-		dst = p.edit(separate(dst, start), list[i:end], replace)
-		i = wire.NextJSON(list, end)
+	for i++; ; {
+		at := skipSeparators(b, i)
+		if at == len(b) || b[at] == ']' {
+			return closed(dst, b, i)
+		}
+		before := at
+		dst, i = p.editAt(separate(dst, start), b, at, replace)
+		if i == before {
+			return dst, i // not JSON
+		}
 	}
-	return append(dst, list[len(list)-1])
 }
+
+// closed appends the end of an object or list, which is behind index i, and returns the index after it.
+func closed(dst, b []byte, i int) ([]byte, int) {
+	if i = skipSeparators(b, i); i == len(b) || b[i] != '}' && b[i] != ']' {
+		return dst, i // not JSON
+	}
+	return append(dst, b[i]), i + 1
+}
+
+// skipSeparators returns the index at or after i of what is no comma and no space.
+func skipSeparators(b []byte, i int) int {
+	for i < len(b) && strings.IndexByte(", \n\t\r", b[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+func appendKey(dst, key []byte) []byte { return append(append(append(dst, '"'), key...), '"', ':') }
 
 // separate appends what stands between members, or elements.
 func separate(dst []byte, start int) []byte {

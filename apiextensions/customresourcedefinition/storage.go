@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
+	"triplane.dev/generic/api/codec"
 	"triplane.dev/generic/storage/wire"
 )
 
@@ -278,13 +279,18 @@ func eachSchema(crd Object, of int, f func(v *apiextensionsv1.CustomResourceDefi
 
 // decodeAtOnce reads a CRD without schemas, or with numbers in their place.
 func decodeAtOnce(value []byte) (Object, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if codec.ReadJSON(value, crd) && crd.GroupVersionKind() == GVK {
+		setDefaults(crd)
+		return crd, nil
+	}
 	var kind struct {
 		APIVersion string `json:"apiVersion"`
 	}
 	if err := json.Unmarshal(value, &kind); err != nil {
 		return nil, err
 	}
-	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd = &apiextensionsv1.CustomResourceDefinition{}
 	if kind.APIVersion != apiextensionsv1beta1.SchemeGroupVersion.String() {
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(value, crd); err != nil {
 			return nil, err

@@ -41,12 +41,14 @@ func (e *entry) build() (*document, error) {
 	if e.doc != nil {
 		return e.doc, nil
 	}
-	hash := e.knownHash()
+	if e.hash == "" {
+		e.hash = e.knownHash()
+	}
 	d := newDraft(false)
 	if err := e.write(d); err != nil {
 		return nil, err
 	}
-	doc := d.finish(hash)
+	doc := d.finish(e.hash)
 	if doc != nil {
 		e.doc, e.hash = doc, doc.hash
 	}

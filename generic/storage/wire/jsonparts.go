@@ -20,20 +20,28 @@ func NextJSON(b []byte, i int) int {
 // JSONMember returns the object member at index i: its key without quotes but with escapes, and its value. end
 // is the index after it. ok is false if there is none.
 func JSONMember(b []byte, i int) (key, value []byte, end int, ok bool) {
-	if i >= len(b) || b[i] != '"' {
+	key, start, ok := JSONKey(b, i)
+	if !ok {
 		return nil, nil, i, false
 	}
-	end = skipString(b, i)
+	end = SkipJSON(b, start)
+	return key, b[start:end], end, end > start
+}
+
+// JSONKey is JSONMember without the value, which begins at index start.
+func JSONKey(b []byte, i int) (key []byte, start int, ok bool) {
+	if i >= len(b) || b[i] != '"' {
+		return nil, i, false
+	}
+	end := skipString(b, i)
 	if end == 0 {
-		return nil, nil, i, false
+		return nil, i, false
 	}
 	key = b[i+1 : end-1]
 	for end < len(b) && (isSpace(b[end]) || b[end] == ':') {
 		end++
 	}
-	start := end
-	end = SkipJSON(b, start)
-	return key, b[start:end], end, end > start
+	return key, end, true
 }
 
 // JSONMembers iterates over the members of an object, like JSONMember. It yields nothing if the input is not an
