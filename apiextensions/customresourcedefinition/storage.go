@@ -277,38 +277,42 @@ func eachSchema(crd Object, of int, f func(v *apiextensionsv1.CustomResourceDefi
 	return nil
 }
 
+// readPlain reads a document by the codec's table if possible, otherwise by the library.
+func readPlain[T any, P interface {
+	*T
+	runtime.Object
+}](value []byte) (P, error) {
+	if obj := P(new(T)); codec.ReadJSON(value, obj) {
+		return obj, nil
+	}
+	obj := P(new(T))
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(value, obj); err != nil {
+		return nil, err
+	}
+	return obj, nil
+}
+
 // decodeAtOnce reads a CRD without schemas, or with numbers in their place.
 func decodeAtOnce(value []byte) (Object, error) {
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if codec.ReadJSON(value, crd) && crd.GroupVersionKind() == GVK {
-		setDefaults(crd)
-		return crd, nil
-	}
-	var kind struct {
-		APIVersion string `json:"apiVersion"`
-	}
-	if err := json.Unmarshal(value, &kind); err != nil {
-		return nil, err
-	}
-	crd = &apiextensionsv1.CustomResourceDefinition{}
-	if kind.APIVersion != apiextensionsv1beta1.SchemeGroupVersion.String() {
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(value, crd); err != nil {
-			return nil, err
+	if string(wire.MemberOf(value, "apiVersion")) != strconv.Quote(apiextensionsv1beta1.SchemeGroupVersion.String()) {
+		crd, err := readPlain[apiextensionsv1.CustomResourceDefinition](value)
+		if err == nil {
+			setDefaults(crd)
 		}
-		setDefaults(crd)
-		return crd, nil
+		return crd, err
 	}
-	var stored apiextensionsv1beta1.CustomResourceDefinition
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(value, &stored); err != nil {
+	stored, err := readPlain[apiextensionsv1beta1.CustomResourceDefinition](value)
+	if err != nil {
 		return nil, err
 	}
-	apiextensionsv1beta1.SetDefaults_CustomResourceDefinition(&stored)
+	apiextensionsv1beta1.SetDefaults_CustomResourceDefinition(stored)
 	apiextensionsv1beta1.SetDefaults_CustomResourceDefinitionSpec(&stored.Spec)
 	var hub apiextensions.CustomResourceDefinition
 	if err := apiextensionsv1beta1.Convert_v1beta1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(
-		&stored, &hub, nil); err != nil {
+		stored, &hub, nil); err != nil {
 		return nil, err
 	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(&hub, crd,
 		nil); err != nil {
 		return nil, err

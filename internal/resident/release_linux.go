@@ -1,9 +1,10 @@
 package resident
 
 import (
-	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -11,10 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapping is an entry of /proc/self/smaps (proc_pid_smaps(5)).
+// mapping is an entry of /proc/self/maps (proc_pid_maps(5)).
 type mapping struct {
 	start, end uintptr
 	writable   bool
+	shared     bool
 	path       string
 }
 
@@ -22,26 +24,57 @@ type mapping struct {
 // mappings must not change concurrently: pages of another mapping at the same address would be lost. It skips
 // mappings with modified pages, for example of relocated programs.
 func Unmap(path string) error {
-	f, err := os.Open("/proc/self/smaps")
+	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // opened for reading only
+	pages, err := os.Open("/proc/self/pagemap")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = pages.Close() }() // opened for reading only
 	var errs []error
-	var m mapping
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		line := lines.Text()
-		if next, ok := parse(line); ok {
-			m = next
-		} else if own, ok := strings.CutPrefix(line, "Anonymous:"); ok && m.path == path && !m.writable &&
-			strings.Fields(own)[0] == "0" {
-			if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_DONTNEED); errno != 0 {
-				errs = append(errs, fmt.Errorf("madvise: %w", errno))
-			}
+	for line := range strings.Lines(string(maps)) {
+		m, ok := parse(line)
+		if !ok || m.path != path || m.writable {
+			continue
+		}
+		if own, err := m.modified(pages); own || err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_DONTNEED); errno != 0 {
+			errs = append(errs, fmt.Errorf("madvise: %w", errno))
 		}
 	}
-	return errors.Join(append(errs, lines.Err())...)
+	return errors.Join(errs...)
+}
+
+// Bits of an entry of /proc/self/pagemap (proc_pid_pagemap(5)).
+const (
+	pagePresent = 1 << 63
+	pageSwapped = 1 << 62
+	pageOfFile  = 1 << 61
+)
+
+// modified reports whether a mapping of a file has pages that exist only in the process. /proc/self/smaps says so, too,
+// but the kernel visits all memory of the process to write it.
+func (m mapping) modified(pages io.ReaderAt) (bool, error) {
+	if m.shared {
+		return false, nil
+	}
+	size := uintptr(os.Getpagesize())
+	entries := make([]byte, (m.end-m.start)/size*8)
+	if _, err := pages.ReadAt(entries, int64(m.start/size*8)); err != nil {
+		return false, fmt.Errorf("pagemap: %w", err)
+	}
+	for ; len(entries) > 0; entries = entries[8:] {
+		entry := binary.NativeEndian.Uint64(entries)
+		if entry&(pagePresent|pageSwapped) != 0 && entry&pageOfFile == 0 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // Files returns the resident bytes of all mapped files, 0 if they are unknown.
@@ -58,7 +91,7 @@ func Files() int64 {
 	return n * int64(os.Getpagesize())
 }
 
-// parse parses the first line of a mapping: "START-END PERMISSIONS OFFSET DEVICE INODE PATH".
+// parse parses a mapping: "START-END PERMISSIONS OFFSET DEVICE INODE PATH".
 func parse(line string) (m mapping, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 5 {
@@ -67,7 +100,7 @@ func parse(line string) (m mapping, ok bool) {
 	if n, err := fmt.Sscanf(fields[0], "%x-%x", &m.start, &m.end); n != 2 || err != nil {
 		return m, false
 	}
-	m.writable = strings.Contains(fields[1], "w")
+	m.writable, m.shared = strings.Contains(fields[1], "w"), strings.HasSuffix(fields[1], "s")
 	if len(fields) > 5 {
 		m.path = strings.Join(fields[5:], " ")
 	}

@@ -61,6 +61,16 @@ func JSONMembers(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// MemberOf returns the first member of an object with a name, nil if there is none. It does not read what follows.
+func MemberOf(object []byte, name string) []byte {
+	for key, value := range JSONMembers(object) {
+		if string(key) == name {
+			return value
+		}
+	}
+	return nil
+}
+
 // JSONElements iterates over the elements of a list.
 func JSONElements(list []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {

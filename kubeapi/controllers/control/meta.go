@@ -105,24 +105,13 @@ var (
 	relatedYAML = [][]byte{[]byte("ownerReferences:"), []byte("deletionTimestamp:")}
 )
 
-// jsonMetadata returns the metadata of an object, or the whole object where it has none by that name. What follows the
-// metadata, which can be long, is not read.
-func jsonMetadata(object []byte) []byte {
-	for key, value := range wire.JSONMembers(object) {
-		if string(key) == "metadata" {
-			return value
-		}
-	}
-	return object
-}
-
 // Related reports whether a stored object may have owners or a deletion timestamp. It is cheap, and may return
 // true for an object that only contains these texts.
 func Related(value []byte) bool {
 	if !wire.IsProtobuf(value) {
 		texts := relatedYAML
 		if bytes.HasPrefix(value, []byte("{")) {
-			value, texts = jsonMetadata(value), relatedJSON
+			value, texts = wire.MemberOf(value, "metadata"), relatedJSON
 		}
 		return slices.ContainsFunc(texts, func(text []byte) bool { return bytes.Contains(value, text) })
 	}
