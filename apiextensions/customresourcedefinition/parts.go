@@ -2,7 +2,6 @@ package customresourcedefinition
 
 import (
 	"bytes"
-	"strings"
 
 	"triplane.dev/generic/storage/wire"
 )
@@ -39,7 +38,7 @@ func (p parts) editObject(dst, b []byte, i int, replace replacer) ([]byte, int) 
 	dst = append(dst, '{')
 	start := len(dst)
 	for i++; ; {
-		key, at, ok := wire.JSONKey(b, skipSeparators(b, i))
+		key, at, ok := wire.JSONKey(b, wire.SkipJSONSpace(b, i))
 		if !ok {
 			return closed(dst, b, i)
 		}
@@ -60,7 +59,7 @@ func (p parts) editList(dst, b []byte, i int, replace replacer) ([]byte, int) {
 	dst = append(dst, '[')
 	start := len(dst)
 	for i++; ; {
-		at := skipSeparators(b, i)
+		at := wire.SkipJSONSpace(b, i)
 		if at == len(b) || b[at] == ']' {
 			return closed(dst, b, i)
 		}
@@ -74,18 +73,10 @@ func (p parts) editList(dst, b []byte, i int, replace replacer) ([]byte, int) {
 
 // closed appends the end of an object or list, which is behind index i, and returns the index after it.
 func closed(dst, b []byte, i int) ([]byte, int) {
-	if i = skipSeparators(b, i); i == len(b) || b[i] != '}' && b[i] != ']' {
+	if i = wire.SkipJSONSpace(b, i); i == len(b) || b[i] != '}' && b[i] != ']' {
 		return dst, i // not JSON
 	}
 	return append(dst, b[i]), i + 1
-}
-
-// skipSeparators returns the index at or after i of what is no comma and no space.
-func skipSeparators(b []byte, i int) int {
-	for i < len(b) && strings.IndexByte(", \n\t\r", b[i]) >= 0 {
-		i++
-	}
-	return i
 }
 
 func appendKey(dst, key []byte) []byte { return append(append(append(dst, '"'), key...), '"', ':') }

@@ -1,8 +1,8 @@
 package openapi
 
 import (
-	"bytes"
 	"encoding/json"
+	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -18,37 +18,94 @@ const (
 	integerOrText = `[{"type":"integer"},{"type":"string"}]`
 )
 
-// member is one of a JSON object: its key as it stands between the quotes, and its value.
-type member struct{ key, value []byte }
-
-// node is a schema in JSON, whose inner schemas are not looked at.
-type node []member
-
-// read returns the members of an object, none of what is no object.
-func read(object []byte) node { return appendMembers(nil, object) }
-
-// appendMembers appends the members of an object.
-func appendMembers(n node, object []byte) node {
-	for key, value := range wire.JSONMembers(object) {
-		n = append(n, member{key, value})
-	}
-	return n
+// member is a value in a document: one of an object, with its key as it stands between the quotes, or of a list. The
+// members of the value follow it; next is the index of what is beside it.
+type member struct {
+	key, value []byte
+	next       int
 }
 
-func (n node) get(key string) []byte {
-	for _, m := range n {
-		if string(m.key) == key {
-			return m.value
+// appendMember appends the value of a document at index i, and all within it, and returns the index after the value. A
+// document is gone through once, however deep it is.
+func appendMember(all []member, key, doc []byte, i int) ([]member, int) {
+	own, start := len(all), i
+	all = append(all, member{key: key})
+	switch {
+	case i == len(doc) || doc[i] != '{' && doc[i] != '[':
+		i = wire.SkipJSON(doc, i)
+	case doc[i] == '{':
+		for i = wire.SkipJSONSpace(doc, i+1); ; i = wire.SkipJSONSpace(doc, i) {
+			key, at, ok := wire.JSONKey(doc, i)
+			if !ok {
+				break
+			}
+			all, i = appendMember(all, key, doc, at)
+		}
+		i = min(i+1, len(doc))
+	default:
+		for i = wire.SkipJSONSpace(doc, i+1); i < len(doc) && doc[i] != ']'; i = wire.SkipJSONSpace(doc, i) {
+			before := i
+			if all, i = appendMember(all, nil, doc, i); i == before {
+				break // no JSON
+			}
+		}
+		i = min(i+1, len(doc))
+	}
+	all[own].value, all[own].next = doc[start:i], len(all)
+	return all, i
+}
+
+// node is a value of a document, for example a schema. The zero node is none.
+type node struct {
+	all []member // of the document
+	at  int
+}
+
+// read reads a document.
+func read(doc []byte) node {
+	all, _ := appendMember(nil, nil, doc, 0)
+	return node{all: all}
+}
+
+// value returns the JSON.
+func (n node) value() []byte {
+	if n.all == nil {
+		return nil
+	}
+	return n.all[n.at].value
+}
+
+// members iterates over those of an object or list.
+func (n node) members() iter.Seq2[[]byte, node] {
+	return func(yield func(key []byte, value node) bool) {
+		if n.all == nil {
+			return
+		}
+		for i := n.at + 1; i < n.all[n.at].next; i = n.all[i].next {
+			if !yield(n.all[i].key, node{n.all, i}) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
-func (n node) is(key string) bool { return string(n.get(key)) == "true" }
+func (n node) get(key string) node {
+	for k, value := range n.members() {
+		if string(k) == key {
+			return value
+		}
+	}
+	return node{}
+}
+
+func (n node) is(key string) bool { return string(n.get(key).value()) == "true" }
+
+// object reports whether a value is one.
+func (n node) object() bool { return len(n.value()) > 0 && n.value()[0] == '{' }
 
 // holds reports whether a schema is of objects or of lists.
 func (n node) holds() bool {
-	t := string(n.get("type"))
+	t := string(n.get("type").value())
 	return t == `"object"` || t == `"array"`
 }
 
@@ -59,18 +116,8 @@ func (n node) holds() bool {
 type publisher struct {
 	refs string // what stands before the name of a model
 	v2   bool
-	// open are the members of the schemas that are being written, one inside the other.
-	open node
+	all  []member // of the last root, for use by the next one
 }
-
-// enter reads an object's members, which are good until leave is called with start.
-func (p *publisher) enter(object []byte) (n node, start int) {
-	start = len(p.open)
-	p.open = appendMembers(p.open, object)
-	return p.open[start:len(p.open):len(p.open)], start
-}
-
-func (p *publisher) leave(start int) { p.open = p.open[:start] }
 
 // meta says which fields of every object a schema has.
 type meta struct{ apiVersion, kind string }
@@ -82,18 +129,15 @@ var (
 
 // root appends the schema of a resource's objects.
 func (p *publisher) root(dst, schema []byte) []byte {
-	n, start := p.enter(schema)
-	defer p.leave(start)
-	return p.fields(dst, n, ofObjects, false)
+	p.all, _ = appendMember(p.all[:0], nil, schema, 0)
+	return p.fields(dst, node{all: p.all}, ofObjects, false)
 }
 
 // append appends a schema, or true or false.
-func (p *publisher) append(dst, schema []byte) []byte {
-	if len(schema) == 0 || schema[0] != '{' {
-		return append(dst, schema...)
+func (p *publisher) append(dst []byte, n node) []byte {
+	if !n.object() {
+		return append(dst, n.value()...)
 	}
-	n, start := p.enter(schema)
-	defer p.leave(start)
 	var m *meta
 	if p.embeds(n) {
 		m = ofEmbedded
@@ -113,42 +157,39 @@ func (p *publisher) fields(dst []byte, n node, m *meta, opened bool) []byte {
 	either := n.is(intOrString)
 	closed := p.v2 && n.is(preserveUnknown)
 	untyped := opened || closed && n.holds()
-	for _, f := range n {
-		switch string(f.key) {
+	for key, f := range n.members() {
+		switch string(key) {
 		case "$ref", "definitions", "dependencies", "patternProperties", "additionalItems", "properties", "required":
 			// No structural schema has the first ones; the last two are below.
 		case "type":
 			if !untyped {
-				o.Key(f.key)
-				o.Dst = append(o.Dst, f.value...)
+				o.Member(string(key), f.value())
 			}
 		case "nullable":
 			if !opened {
-				o.Key(f.key)
-				o.Dst = append(o.Dst, f.value...)
+				o.Member(string(key), f.value())
 			}
 		case "items":
-			if !opened && !closed && f.value[0] == '{' {
-				o.Key(f.key)
-				o.Dst = p.append(o.Dst, f.value)
+			if !opened && !closed && f.object() {
+				o.Key(key)
+				o.Dst = p.append(o.Dst, f)
 			}
 		case "additionalProperties":
-			o.Key(f.key)
-			o.Dst = p.append(o.Dst, f.value)
+			o.Key(key)
+			o.Dst = p.append(o.Dst, f)
 		case "default", "not", "allOf", "anyOf", "oneOf":
-			p.logic(&o, f, n)
+			p.logic(&o, key, f, n)
 		default:
-			o.Key(f.key)
-			o.Dst = append(o.Dst, f.value...)
+			o.Member(string(key), f.value())
 		}
 	}
-	if either && !p.v2 && n.get("anyOf") == nil && !saysEither(n) {
+	if either && !p.v2 && n.get("anyOf").value() == nil && !saysEither(n) {
 		o.Member("anyOf", []byte(integerOrText))
 	}
 	if opened || closed {
-		p.properties(&o, nil, m)
+		p.properties(&o, node{}, m)
 	} else {
-		p.properties(&o, n, m)
+		p.properties(&o, n.get("properties"), m)
 	}
 	p.required(&o, n)
 	return o.End()
@@ -156,39 +197,36 @@ func (p *publisher) fields(dst []byte, n node, m *meta, opened bool) []byte {
 
 // logic appends what v2 has no words for. What is an integer or a text says so, where it does
 // not yet.
-func (p *publisher) logic(o *wire.JSONObject, f member, n node) {
+func (p *publisher) logic(o *wire.JSONObject, key []byte, f, n node) {
 	switch {
 	case p.v2:
-	case string(f.key) == "default":
-		o.Key(f.key)
-		o.Dst = append(o.Dst, f.value...)
-	case string(f.key) == "not":
-		o.Key(f.key)
-		o.Dst = p.append(o.Dst, f.value)
+	case string(key) == "default":
+		o.Member(string(key), f.value())
+	case string(key) == "not":
+		o.Key(key)
+		o.Dst = p.append(o.Dst, f)
 	default:
-		hidden := n.is(intOrString) && n.get("anyOf") != nil && !saysEither(n)
-		if string(f.key) == "allOf" && hidden {
+		hidden := n.is(intOrString) && n.get("anyOf").value() != nil && !saysEither(n)
+		if string(key) == "allOf" && hidden {
 			return // the other one appends it
 		}
-		p.list(o, f, nil)
-		if string(f.key) == "anyOf" && hidden {
-			p.list(o, member{[]byte("allOf"), n.get("allOf")}, []byte(`{"anyOf":`+integerOrText+`}`))
+		p.list(o, string(key), f, nil)
+		if string(key) == "anyOf" && hidden {
+			p.list(o, "allOf", n.get("allOf"), []byte(`{"anyOf":`+integerOrText+`}`))
 		}
 	}
 }
 
 // list appends a list of schemas behind the first one, if there is one.
-func (p *publisher) list(o *wire.JSONObject, f member, first []byte) {
-	o.Key(f.key)
+func (p *publisher) list(o *wire.JSONObject, key string, list node, first []byte) {
+	o.Key([]byte(key))
 	o.Dst = append(append(o.Dst, '['), first...)
 	start := len(o.Dst) - len(first)
-	for i := wire.NextJSON(f.value, 1); i < len(f.value); {
-		end := wire.SkipJSON(f.value, i)
+	for _, schema := range list.members() {
 		if len(o.Dst) > start {
 			o.Dst = append(o.Dst, ',')
 		}
-		o.Dst = p.append(o.Dst, f.value[i:end])
-		i = wire.NextJSON(f.value, end)
+		o.Dst = p.append(o.Dst, schema)
 	}
 	o.Dst = append(o.Dst, ']')
 }
@@ -200,37 +238,34 @@ func saysEither(n node) bool {
 
 func isEither(n node) bool {
 	var got, want any
-	given := n.get("anyOf")
+	given := n.get("anyOf").value()
 	return given != nil && json.Unmarshal(given, &got) == nil && json.Unmarshal([]byte(integerOrText), &want) == nil &&
 		reflect.DeepEqual(got, want)
 }
 
-// first reads the first schema of a list.
-func first(list []byte) node {
-	if len(list) == 0 {
-		return nil
+// first returns the first schema of a list.
+func first(list node) node {
+	for _, schema := range list.members() {
+		return schema
 	}
-	i := wire.NextJSON(list, 1)
-	return read(list[i:wire.SkipJSON(list, i)])
+	return node{}
 }
 
-func (p *publisher) properties(o *wire.JSONObject, n node, m *meta) {
-	given, start := p.enter(n.get("properties"))
-	defer p.leave(start)
-	if len(given) == 0 && m == nil {
+func (p *publisher) properties(o *wire.JSONObject, given node, m *meta) {
+	if first(given).value() == nil && m == nil {
 		return
 	}
 	o.Key([]byte("properties"))
 	inner := wire.BeginJSON(o.Dst)
-	for _, f := range given {
-		switch string(f.key) {
+	for key, f := range given.members() {
+		switch string(key) {
 		case "apiVersion", "kind", "metadata":
 			if m != nil {
 				continue
 			}
 		}
-		inner.Key(f.key)
-		inner.Dst = p.append(inner.Dst, f.value)
+		inner.Key(key)
+		inner.Dst = p.append(inner.Dst, f)
 	}
 	if m != nil {
 		inner.Member("apiVersion", text(m.apiVersion))
@@ -243,24 +278,19 @@ func (p *publisher) properties(o *wire.JSONObject, n node, m *meta) {
 
 // required appends which fields are. In v2 those are not that may be null.
 func (p *publisher) required(o *wire.JSONObject, n node) {
-	var optional node
-	if all := n.get("properties"); p.v2 && bytes.Contains(all, []byte(`"nullable"`)) {
-		optional = read(all)
-	}
+	properties := n.get("properties")
 	more := []string{"kind", "apiVersion"}
 	if !p.embeds(n) {
 		more = nil
 	}
 	var names []byte
-	given := n.get("required")
-	for i := wire.NextJSON(given, 1); i < len(given); {
-		end := wire.SkipJSON(given, i)
-		name := given[i:end]
-		i = wire.NextJSON(given, end)
-		if !read(optional.get(string(name[1:max(1, len(name)-1)]))).is("nullable") {
-			names = append(append(names, name...), ',')
-			more = slices.DeleteFunc(more, func(m string) bool { return string(name) == strconv.Quote(m) })
+	for _, required := range n.get("required").members() {
+		name := required.value()
+		if p.v2 && properties.get(string(name[1:max(1, len(name)-1)])).is("nullable") {
+			continue
 		}
+		names = append(append(names, name...), ',')
+		more = slices.DeleteFunc(more, func(m string) bool { return string(name) == strconv.Quote(m) })
 	}
 	for _, m := range more {
 		names = append(wire.AppendString(names, m), ',')

@@ -72,7 +72,8 @@ func (d *document) object(dst []byte, r *resource) []byte {
 // for the whole truth. A schema that is not structural, as old definitions may have that
 // preserve unknown fields, is in no document.
 func (d *document) publishes(r *resource) bool {
-	if r.schema == nil || d.v2 && (r.crd.Spec.PreserveUnknownFields || read(r.schema).is(preserveUnknown)) {
+	open := r.crd.Spec.PreserveUnknownFields || string(wire.MemberOf(r.schema, preserveUnknown)) == "true"
+	if r.schema == nil || d.v2 && open {
 		return false
 	}
 	return !r.crd.Spec.PreserveUnknownFields || validation.IsStructural(r.version.Schema.OpenAPIV3Schema)

@@ -17,6 +17,15 @@ func NextJSON(b []byte, i int) int {
 	return i
 }
 
+// SkipJSONSpace returns the index at or after i of what is no space and no comma, or len(b). Unlike NextJSON it stops
+// at the end of an object or list.
+func SkipJSONSpace(b []byte, i int) int {
+	for i < len(b) && (isSpace(b[i]) || b[i] == ',') {
+		i++
+	}
+	return i
+}
+
 // JSONMember returns the object member at index i: its key without quotes but with escapes, and its value. end
 // is the index after it. ok is false if there is none.
 func JSONMember(b []byte, i int) (key, value []byte, end int, ok bool) {
