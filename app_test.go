@@ -21,11 +21,11 @@ import (
 	"triplane.dev/kubeapi/controllers"
 )
 
-// testOptions returns options of a server without controllers. An RSA key, the default, takes a quarter of its start.
+// testOptions returns options of a server without controllers.
 func testOptions(dir string) *Options {
 	o := NewOptions()
 	o.DataDir = dir
-	o.SecureServing.BindPort, o.SecureServing.ECDSA = 0, true
+	o.SecureServing.BindPort = 0
 	o.Controllers.Selection = []string{controllers.None}
 	return o
 }

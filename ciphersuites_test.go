@@ -6,11 +6,9 @@ import (
 	"testing"
 )
 
-// TestClientsWithRSASuitesConnect starts a server with the default keys, like make run.
+// TestClientsWithRSASuitesConnect starts a server with the generated keys, like make run.
 func TestClientsWithRSASuitesConnect(t *testing.T) {
-	o := testOptions(t.TempDir())
-	o.SecureServing.ECDSA = NewOptions().SecureServing.ECDSA
-	s := startServerWith(t, o)
+	s := startServerWith(t, testOptions(t.TempDir()))
 	config, err := s.AdminConfig()
 	if err != nil {
 		t.Fatal(err)

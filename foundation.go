@@ -25,7 +25,6 @@ import (
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/pki"
 	"triplane.dev/generic/serve/requestmetrics"
-	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage/cache"
 	"triplane.dev/generic/storage/etcd"
@@ -146,8 +145,7 @@ func newConfig(o *Options, in opened, known kinds) (*server.Config, error) {
 		c.Flags = o.internal.line.Values()
 	}
 	var err error
-	if c.Serving, err = o.SecureServing.Serving(in.listener, secureserving.CertificateFiles{CertFile: in.files.ServingCert,
-		KeyFile: in.files.ServingKey}); err != nil {
+	if c.Serving, err = o.SecureServing.Serving(in.listener, in.files.Serving()); err != nil {
 		return nil, err
 	}
 	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(host.Port(in.listener)))

@@ -19,7 +19,7 @@ func (o *Options) needsDataDir() bool {
 // ensureKeys generates missing keys, and sets the options to them.
 func (o *Options) ensureKeys() (pki.Files, error) {
 	if o.servesCertDir() {
-		config := pki.Config{ECDSA: o.SecureServing.ECDSA}
+		var config pki.Config
 		config.Names, config.IPs = o.servingNames()
 		if err := pki.EnsureServing(o.SecureServing.CertFile, o.SecureServing.KeyFile, config); err != nil {
 			return pki.Files{}, err
@@ -32,7 +32,7 @@ func (o *Options) ensureKeys() (pki.Files, error) {
 	if h.ClientCAFile == "" && len(h.AllowedNames) == 0 {
 		h.AllowedNames = []string{"front-proxy-client"}
 	}
-	config := pki.Config{FrontProxy: "front-proxy-client", ECDSA: o.SecureServing.ECDSA}
+	config := pki.Config{FrontProxy: "front-proxy-client"}
 	if len(h.AllowedNames) > 0 {
 		config.FrontProxy = h.AllowedNames[0]
 	}

@@ -17,7 +17,6 @@ import (
 	"triplane.dev/generic/base/tracing"
 	"triplane.dev/generic/run/host"
 	"triplane.dev/generic/run/pki"
-	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/internal/worker"
 	"triplane.dev/kubeapi"
 	"triplane.dev/kubeapi/controllers"
@@ -179,8 +178,7 @@ func (o *Options) unavailable(listener net.Listener, files pki.Files, err error)
 	if err != nil {
 		return func() {} // err ends the start
 	}
-	serving, err := o.SecureServing.Serving(listener, secureserving.CertificateFiles{CertFile: files.ServingCert,
-		KeyFile: files.ServingKey})
+	serving, err := o.SecureServing.Serving(listener, files.Serving())
 	if err != nil {
 		return func() {} // the start fails with the same error
 	}

@@ -63,7 +63,6 @@ func newSettings(dir string, opts []Option) *settings {
 	o := triplane.NewOptions()
 	o.DataDir = dir
 	o.SecureServing.BindPort = 0
-	o.SecureServing.ECDSA = true
 	o.Etcd.Memory = true
 	o.Controllers.Selection = []string{noControllers}
 	// Without the controller of service accounts the plugin rejects all pods.

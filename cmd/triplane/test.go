@@ -96,7 +96,7 @@ func runTest(args []string) error {
 func testOptions(out io.Writer) *triplane.Options {
 	o := triplane.NewOptions()
 	o.Out, o.DataDir = out, testDir
-	o.SecureServing.BindPort, o.SecureServing.ECDSA = 0, true
+	o.SecureServing.BindPort = 0
 	o.Etcd.Memory = true
 	o.Controllers.Selection = []string{controllers.Everything, "-" + assets.PodCollector}
 	o.Kube.EndpointReconciler = triplane.ReconcilerNone

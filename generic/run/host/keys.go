@@ -20,7 +20,7 @@ type Keys struct {
 // EnsureKeys generates what is missing in dir: authorities and the administrator's certificate if authorities is true,
 // and a serving certificate unless flags name one or its directory.
 func EnsureKeys(dir string, o *options.SecureServing, run *options.ServerRun, authorities bool) (k Keys, err error) {
-	config := pki.Config{FrontProxy: "front-proxy-client", ECDSA: o.ECDSA}
+	config := pki.Config{FrontProxy: "front-proxy-client"}
 	config.Names, config.IPs = ServingNames(o, run)
 	if authorities {
 		if k.Files, err = pki.Ensure(dir, config); err != nil {
@@ -32,7 +32,7 @@ func EnsureKeys(dir string, o *options.SecureServing, run *options.ServerRun, au
 	case o.CertFile != "":
 		return k, nil
 	case authorities && o.CertDir == "":
-		k.Serving = secureserving.CertificateFiles{CertFile: k.Files.ServingCert, KeyFile: k.Files.ServingKey}
+		k.Serving = k.Files.Serving()
 		return k, nil
 	}
 	if o.CertDir != "" {

@@ -24,9 +24,6 @@ type SecureServing struct {
 	// CertDir contains apiserver.crt and apiserver.key, which are used if CertFile and KeyFile are not set.
 	CertDir string
 	SNI     []cliflag.NamedCertKey
-	// ECDSA generates an ECDSA key instead of RSA if no certificate is given. It is faster, for tests. Clients
-	// that support only RSA cipher suites then cannot connect.
-	ECDSA bool
 
 	secureserving.ServingOptions
 	PermitPortSharing    bool

@@ -52,8 +52,8 @@ func ensureAuthority(certFile, keyFile, name string) (*authority, error) {
 }
 
 // ensure creates a certificate if it is missing, about to expire, not signed by the CA, or does not match the
-// template. make generates its key.
-func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate, make keyMaker) error {
+// template.
+func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate) error {
 	certs, key, err := readPair(certFile, keyFile)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate,
 		covers(certs[0], template) {
 		return nil
 	}
-	signer, err := make()
+	signer, err := newKey()
 	if err != nil {
 		return err
 	}
@@ -98,23 +98,12 @@ func covers(have, want *x509.Certificate) bool {
 		slices.Equal(have.Subject.Organization, want.Subject.Organization)
 }
 
-// keyMaker generates a private key.
-type keyMaker func() (crypto.Signer, error)
-
 func newKey() (crypto.Signer, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
 // rsaBits is the key size of kube-apiserver's generated keys.
 const rsaBits = 2048
 
 func newRSAKey() (crypto.Signer, error) { return rsa.GenerateKey(rand.Reader, rsaBits) }
-
-// servingKey generates the key of a serving certificate.
-func (c *Config) servingKey() (crypto.Signer, error) {
-	if c.ECDSA {
-		return newKey()
-	}
-	return newRSAKey()
-}
 
 func sign(
 	template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer, life time.Duration,

@@ -22,6 +22,8 @@ type Files struct {
 	ServiceAccountKey, ServiceAccountPub      string
 	FrontProxyCACert, FrontProxyCAKey         string
 	FrontProxyClientCert, FrontProxyClientKey string
+
+	rsa *rsaServing
 }
 
 // Config has the names and addresses of the serving certificate.
@@ -30,9 +32,6 @@ type Config struct {
 	IPs   []net.IP
 	// FrontProxy is the common name of the front proxy's client certificate.
 	FrontProxy string
-	// ECDSA generates an ECDSA serving key instead of RSA, which takes about 100 ms. Clients that support only RSA
-	// cipher suites then cannot connect.
-	ECDSA bool
 }
 
 const (
@@ -69,6 +68,7 @@ func Ensure(dir string, cfg Config) (Files, error) {
 	if err != nil {
 		return f, err
 	}
+	f.rsa = &rsaServing{by: ca, config: cfg}
 	front, err := ensureAuthority(f.FrontProxyCACert, f.FrontProxyCAKey, "triplane-front-proxy-ca")
 	if err != nil {
 		return f, err
@@ -77,13 +77,12 @@ func Ensure(dir string, cfg Config) (Files, error) {
 		by        *authority
 		cert, key string
 		template  *x509.Certificate
-		make      keyMaker
 	}{
-		{ca, f.ServingCert, f.ServingKey, serving(cfg), cfg.servingKey},
-		{ca, f.AdminCert, f.AdminKey, client("triplane-admin", "system:masters"), newKey},
-		{front, f.FrontProxyClientCert, f.FrontProxyClientKey, client(cfg.FrontProxy), newKey},
+		{ca, f.ServingCert, f.ServingKey, serving(cfg)},
+		{ca, f.AdminCert, f.AdminKey, client("triplane-admin", "system:masters")},
+		{front, f.FrontProxyClientCert, f.FrontProxyClientKey, client(cfg.FrontProxy)},
 	} {
-		if err := leaf.by.ensure(leaf.cert, leaf.key, leaf.template, leaf.make); err != nil {
+		if err := leaf.by.ensure(leaf.cert, leaf.key, leaf.template); err != nil {
 			return f, err
 		}
 	}
@@ -106,10 +105,10 @@ func EnsureStore(dir string, cfg Config) (StoreFiles, error) {
 	if err != nil {
 		return f, err
 	}
-	if err := ca.ensure(f.ServerCert, f.ServerKey, serving(cfg), newKey); err != nil {
+	if err := ca.ensure(f.ServerCert, f.ServerKey, serving(cfg)); err != nil {
 		return f, err
 	}
-	return f, ca.ensure(f.ClientCert, f.ClientKey, client("triplane-etcd-client"), newKey)
+	return f, ca.ensure(f.ClientCert, f.ClientKey, client("triplane-etcd-client"))
 }
 
 // PeerFiles are the paths of the files that EnsurePeer generates.
@@ -130,11 +129,11 @@ func EnsurePeer(dir string, cfg Config) (PeerFiles, error) {
 	template := serving(cfg)
 	template.Subject.CommonName = "triplane-etcd-peer"
 	template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
-	return f, ca.ensure(f.Cert, f.Key, template, newKey)
+	return f, ca.ensure(f.Cert, f.Key, template)
 }
 
 // EnsureServing creates a self-signed serving certificate and its key if neither file exists (--cert-dir). It
-// never changes existing files.
+// never changes existing files. Clients trust this certificate alone, so that its key is RSA, which all support.
 func EnsureServing(certFile, keyFile string, cfg Config) error {
 	_, noCert := os.Stat(certFile)
 	_, noKey := os.Stat(keyFile)
@@ -147,7 +146,7 @@ func EnsureServing(certFile, keyFile string, cfg Config) error {
 	if err := durable.MkdirAll(filepath.Dir(certFile), 0o755); err != nil {
 		return fmt.Errorf("certificate directory: %w", err)
 	}
-	key, err := cfg.servingKey()
+	key, err := newRSAKey()
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"crypto"
 	"crypto/tls"
 	"crypto/x509"
 	"net"
@@ -18,52 +19,62 @@ func TestServingCertificatesSuitClientsOfRSA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	own := Files{CACert: filepath.Join(dir, "apiserver.crt"), ServingCert: filepath.Join(dir, "apiserver.crt"), ServingKey: filepath.Join(dir, "apiserver.key")}
-	if err := EnsureServing(own.ServingCert, own.ServingKey, cfg); err != nil {
+	fallback, err := generated.Serving().Fallback()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := generated.Serving().Fallback(); again != fallback || err != nil {
+		t.Errorf("another key is generated, %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "apiserver.crt")
+	if err := EnsureServing(file, file+".key", cfg); err != nil {
+		t.Fatal(err)
+	}
+	own, err := tls.LoadX509KeyPair(file, file+".key")
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
 		if !strings.Contains(suite.Name, "_RSA_") || strings.Contains(suite.Name, "RC4") {
 			continue
 		}
-		for name, f := range map[string]Files{"generated": generated, "--cert-dir": own} {
-			if err := handshake(t, f, suite.ID); err != nil {
-				t.Errorf("%s, %s: %v", name, suite.Name, err)
-			}
+		if err := handshake(t, generated.CACert, *fallback, suite.ID); err != nil {
+			t.Errorf("generated, %s: %v", suite.Name, err)
+		}
+		if err := handshake(t, file, own, suite.ID); err != nil {
+			t.Errorf("--cert-dir, %s: %v", suite.Name, err)
 		}
 	}
 }
 
-// TestEarlierServingKeysAreKept starts with a data directory of a release that generated ECDSA keys.
+// TestEarlierServingKeysAreKept starts with a data directory of a release that generated RSA keys.
 func TestEarlierServingKeysAreKept(t *testing.T) {
 	dir := t.TempDir()
-	earlier := Config{Names: []string{"localhost"}, ECDSA: true}
-	f, err := Ensure(dir, earlier)
+	cfg := Config{Names: []string{"localhost"}}
+	f, err := Ensure(dir, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := read(t, f.ServingCert)
-	if _, err := Ensure(dir, Config{Names: []string{"localhost"}}); err != nil {
+	earlier, err := f.rsa.get()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !read(t, f.ServingCert).Equal(before) {
-		t.Error("the serving certificate was replaced")
+	if err := writePair(f.ServingCert, f.ServingKey, earlier.Leaf, earlier.PrivateKey.(crypto.Signer)); err != nil {
+		t.Fatal(err)
 	}
-	if err := handshake(t, f, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256); err != nil {
-		t.Error(err)
+	if _, err := Ensure(dir, cfg); err != nil {
+		t.Fatal(err)
+	}
+	if !read(t, f.ServingCert).Equal(earlier.Leaf) {
+		t.Error("the serving certificate was replaced")
 	}
 }
 
-// handshake connects a client that offers one cipher suite of TLS 1.2 and trusts the authority of f.
-func handshake(t *testing.T, f Files, suite uint16) error {
+// handshake connects a client that offers one cipher suite of TLS 1.2 and trusts the authority in a file.
+func handshake(t *testing.T, caFile string, pair tls.Certificate, suite uint16) error {
 	t.Helper()
-	pair, err := tls.LoadX509KeyPair(f.ServingCert, f.ServingKey)
-	if err != nil {
-		t.Fatal(err)
-	}
 	roots := x509.NewCertPool()
-	authority, err := certutil.CertsFromFile(f.CACert)
+	authority, err := certutil.CertsFromFile(caFile)
 	if err != nil {
 		t.Fatal(err)
 	}

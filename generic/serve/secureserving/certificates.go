@@ -18,6 +18,9 @@ import (
 type CertificateFiles struct {
 	CertFile, KeyFile string
 	Names             []string
+	// Fallback, if set, returns the certificate for clients that do not support the one of the files, for example its
+	// kind of key. It is called concurrently.
+	Fallback func() (*tls.Certificate, error)
 }
 
 // Certificates serves the server's certificates by the server name (SNI) of the client. It checks the files for
@@ -126,15 +129,29 @@ func (c *Certificates) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 			name = hostOf(hello.Conn.LocalAddr().String())
 		}
 		if cert := names[name]; cert != nil {
-			return cert.loaded.Load(), nil
+			return cert.suiting(hello)
 		}
 		if _, domain, ok := strings.Cut(name, "."); ok {
 			if cert := names["*."+domain]; cert != nil {
-				return cert.loaded.Load(), nil
+				return cert.suiting(hello)
 			}
 		}
 	}
-	return c.files[0].loaded.Load(), nil
+	return c.files[0].suiting(hello)
+}
+
+// suiting returns the certificate, or the one for clients that do not support it.
+func (c *certificate) suiting(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	loaded := c.loaded.Load()
+	if c.Fallback == nil {
+		return loaded, nil
+	}
+	anyName := *hello // the client decides what it thinks of the names
+	anyName.ServerName = ""
+	if anyName.SupportsCertificate(loaded) == nil {
+		return loaded, nil
+	}
+	return c.Fallback()
 }
 
 // Default returns the current default certificate, for use as a client certificate.
