@@ -15,7 +15,9 @@ import (
 
 // ReadJSON decodes a document into an empty object as the library does. It returns false, with the object undefined,
 // for a document that is not plainly right. It is for stored documents, whose depth is bounded.
-func ReadJSON(doc []byte, obj runtime.Object) bool { return readJSON(doc, obj, shapeOf(reflect.TypeOf(obj))) }
+func ReadJSON(doc []byte, obj runtime.Object) bool {
+	return readJSON(doc, obj, shapeOf(reflect.TypeOf(obj)))
+}
 
 // readJSON decodes a document into an empty object as the library's strict decoder does, in a third of its time. It
 // returns false for whatever is not plainly right, such as unknown, duplicate or differently spelled fields; the object
