@@ -88,8 +88,8 @@ func adaptGarbage(ctx context.Context) {
 
 // afterCollections calls f after each collection until ctx is done, one call at a time.
 func afterCollections(ctx context.Context, f func()) {
-	type sentinel struct{ self *sentinel } // a pointer, because tiny objects are not collected one by one
-	runtime.SetFinalizer(&sentinel{}, func(*sentinel) {
+	sentinel := new(*byte) // a pointer to a pointer, because tiny objects without pointers are not collected one by one
+	runtime.SetFinalizer(sentinel, func(**byte) {
 		if ctx.Err() == nil {
 			f()
 			afterCollections(ctx, f)
