@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"iter"
 	"reflect"
@@ -276,9 +277,25 @@ func (p *publisher) properties(o *wire.JSONObject, given node, m *meta) {
 	o.Dst = inner.End()
 }
 
+// nullable returns the names of the properties that may be null.
+func nullable(properties node) (names map[string]bool) {
+	for key, schema := range properties.members() {
+		if schema.is("nullable") {
+			if names == nil {
+				names = map[string]bool{}
+			}
+			names[string(key)] = true
+		}
+	}
+	return names
+}
+
 // required appends which fields are. In v2 those are not that may be null.
 func (p *publisher) required(o *wire.JSONObject, n node) {
-	properties := n.get("properties")
+	var optional map[string]bool
+	if p.v2 {
+		optional = nullable(n.get("properties"))
+	}
 	more := []string{"kind", "apiVersion"}
 	if !p.embeds(n) {
 		more = nil
@@ -286,7 +303,7 @@ func (p *publisher) required(o *wire.JSONObject, n node) {
 	var names []byte
 	for _, required := range n.get("required").members() {
 		name := required.value()
-		if p.v2 && properties.get(string(name[1:max(1, len(name)-1)])).is("nullable") {
+		if optional[string(bytes.Trim(name, `"`))] {
 			continue
 		}
 		names = append(append(names, name...), ',')
