@@ -54,7 +54,7 @@ func TestPublish(t *testing.T) {
 				want = c.given
 			}
 			p := publisher{v2: version, refs: "#/m/"}
-			if got, want := tree(t, p.append(nil, read([]byte(c.given)))), tree(t, []byte(want)); !reflect.DeepEqual(got, want) {
+			if got, want := tree(t, p.append(nil, nodeOf(c.given))), tree(t, []byte(want)); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, v2 %v:\n  got %v\n want %v", c.given, version, got, want)
 			}
 		}
@@ -194,4 +194,9 @@ func TestOldSchemas(t *testing.T) {
 			}
 		}
 	}
+}
+
+func nodeOf(schema string) node {
+	all, _ := appendMember(nil, nil, []byte(schema), 0)
+	return node{all: all}
 }

@@ -62,12 +62,6 @@ type node struct {
 	at  int
 }
 
-// read reads a document.
-func read(doc []byte) node {
-	all, _ := appendMember(nil, nil, doc, 0)
-	return node{all: all}
-}
-
 // value returns the JSON.
 func (n node) value() []byte {
 	if n.all == nil {

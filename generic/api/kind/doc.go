@@ -22,5 +22,5 @@
 // versions of the kind, which convert to and from the hub version; Unstructured represents trees of JSON values. Open
 // makes the Form of a kind with the options of a server: it reads labels and selectable fields from stored bytes, and
 // converts stored bytes to the bytes of a response, without decoded objects where the bytes have all that a reader
-// would see. Such bytes lack no field that defaulting would set (requiredfields.go).
+// would see. Such bytes lack no field that defaulting would set (storage/wire/required).
 package kind

@@ -69,8 +69,8 @@ func TestSettlerWaitsForQuietAfterWork(t *testing.T) {
 }
 
 func TestGarbageIsInProportion(t *testing.T) {
-	for live, want := range map[uint64]int{0: 250, 16 << 20: 250, 30 << 20: 200, 64 << 20: 100, 80 << 20: 75, 300 << 20: 75,
-		400 << 20: 60, 512 << 20: 50, 1 << 30: 25, 10 << 30: 25} {
+	for live, want := range map[uint64]int{0: 250, 16 << 20: 250, 30 << 20: 200, 64 << 20: 100, 80 << 20: 75,
+		300 << 20: 75, 400 << 20: 60, 512 << 20: 50, 1 << 30: 25, 10 << 30: 25} {
 		if got := gcPercentOf(live); got != want {
 			t.Errorf("%d live bytes: %d, want %d", live, got, want)
 		}

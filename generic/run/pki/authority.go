@@ -66,12 +66,17 @@ func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate)
 	if err != nil {
 		return err
 	}
-	template.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment
-	cert, err := sign(template, a.cert, signer.Public(), a.key, leafLife)
+	cert, err := a.issue(template, signer)
 	if err != nil {
 		return err
 	}
 	return writePair(certFile, keyFile, cert, signer)
+}
+
+// issue signs a certificate for a key.
+func (a *authority) issue(template *x509.Certificate, key crypto.Signer) (*x509.Certificate, error) {
+	template.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment
+	return sign(template, a.cert, key.Public(), a.key, leafLife)
 }
 
 // checkExpiry returns an error if a certificate must be replaced.

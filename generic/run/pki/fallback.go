@@ -2,7 +2,6 @@ package pki
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"sync"
 
 	"triplane.dev/generic/serve/secureserving"
@@ -39,9 +38,7 @@ func (s *rsaServing) get() (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	template := serving(s.config)
-	template.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment
-	cert, err := sign(template, s.by.cert, key.Public(), s.by.key, leafLife)
+	cert, err := s.by.issue(serving(s.config), key)
 	if err != nil {
 		return nil, err
 	}
