@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/apiextensions/validation"
+	"triplane.dev/generic/storage"
 )
 
 // definitionObject is a CustomResourceDefinition.
@@ -109,12 +110,12 @@ func (c *catalogue) Written(crd definitionObject) {
 		outline := *old.crd
 		outline.ResourceVersion, outline.Status = crd.ResourceVersion, crd.Status
 		outline.Finalizers, outline.DeletionTimestamp = crd.Finalizers, crd.DeletionTimestamp
-		c.enter(gr, old, newEntry(&outline, *old.generation.stored.Load(), generationOf(old, &outline)))
+		c.enter(gr, old, newEntry(&outline, old.generation.stored.Load(), generationOf(old, &outline)))
 	}
 }
 
 // set enters a CRD, new or changed, as storage holds it.
-func (c *catalogue) set(outline definitionObject, stored []byte) {
+func (c *catalogue) set(outline definitionObject, stored *storage.Record) {
 	gr := named(outline.Name)
 	old := c.find(gr)
 	c.enter(gr, old, newEntry(outline, stored, generationOf(old, outline)))

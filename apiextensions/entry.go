@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"triplane.dev/apiextensions/customresourcedefinition"
+	"triplane.dev/generic/storage"
 )
 
 // entry is a CRD of the catalogue. The parts that only requests for its objects or documents need stay encoded: a server
@@ -20,8 +21,8 @@ type entry struct {
 	generation *generation
 }
 
-func newEntry(crd definitionObject, stored []byte, g *generation) *entry {
-	g.stored.Store(&stored)
+func newEntry(crd definitionObject, stored *storage.Record, g *generation) *entry {
+	g.stored.Store(stored)
 	return &entry{crd: crd, generation: g}
 }
 
@@ -35,7 +36,7 @@ func (res *entry) Schemas() (map[string][]byte, error) { return res.generation.s
 // made once a generation.
 type generation struct {
 	// stored is the CRD as storage holds it. Its status may be older.
-	stored      atomic.Pointer[[]byte]
+	stored      atomic.Pointer[storage.Record]
 	terminating atomic.Bool
 	mu          sync.Mutex
 	replaced    bool // by another generation: nothing is made any more
@@ -46,7 +47,7 @@ type generation struct {
 
 // schemas returns the schemas of the versions that have one, as storage holds them.
 func (g *generation) schemas() (map[string][]byte, error) {
-	return customresourcedefinition.Schemas(*g.stored.Load())
+	return customresourcedefinition.Schemas(g.stored.Load().Value())
 }
 
 // generationOf is the generation of a CRD: that of the one before where only its status

@@ -134,7 +134,7 @@ func (f *follower) take(ctx context.Context, e *storage.Event) {
 		f.catalogue.Remove(name)
 		return
 	}
-	crd, err := customresourcedefinition.DecodeOutline(e.Record.Value)
+	crd, err := customresourcedefinition.DecodeOutline(e.Record.Value())
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "A stored custom resource definition cannot be read", "key", e.Record.Key)
 		if f.unread == nil {
@@ -146,10 +146,9 @@ func (f *follower) take(ctx context.Context, e *storage.Event) {
 	crd.ResourceVersion = strconv.FormatInt(e.Record.Revision, 10)
 	// What the controller writes is known before its event.
 	if known := f.catalogue.find(named(crd.Name)); known == nil || !newer(known.crd, crd) {
-		f.catalogue.set(crd, e.Record.Value)
+		f.catalogue.set(crd, e.Record)
 	} else if known.crd.ResourceVersion == crd.ResourceVersion {
-		value := e.Record.Value // which the cache holds, too
-		known.generation.stored.Store(&value)
+		known.generation.stored.Store(e.Record) // which the cache holds, too
 	}
 }
 

@@ -131,7 +131,7 @@ func (u *union) follow(ctx context.Context) error {
 			case storage.Deleted:
 				changed[u.set(e.Record.Key, nil)] = true
 			default:
-				changed[u.set(e.Record.Key, e.Record.Value)] = true
+				changed[u.set(e.Record.Key, e.Record.Value())] = true
 			}
 		}
 		for name := range changed {
@@ -222,7 +222,7 @@ func (u *union) publish(name string) {
 		}
 	}
 	crd.Generation++
-	u.server.catalogue.set(crd, []byte("{}")) // no version has a schema
+	u.server.catalogue.set(crd, storage.NewRecord("", []byte("{}"), 0)) // no version has a schema
 }
 
 // exclude sets the servers whose objects are not in the versions of a resource. It reports whether they have changed.

@@ -120,11 +120,13 @@ func (c *DefaultsConfig) make() (*Defaults, error) {
 			return nil, err
 		}
 		for i := range page.Items {
-			r := &storage.Record{Key: page.Items[i].Key, Value: page.Items[i].Value, Revision: page.Items[i].Revision}
-			key := strings.TrimPrefix(r.Key, c.Prefix+"/")
-			if values[key], err = defaults.add(r, store, origin{age.UID, age.CreationTimestamp}, key); err != nil {
+			kv := &page.Items[i]
+			key := strings.TrimPrefix(kv.Key, c.Prefix+"/")
+			r, err := defaults.add(kv, store, origin{age.UID, age.CreationTimestamp}, key)
+			if err != nil {
 				return nil, err
 			}
+			values[key] = r.Value()
 			if slices.Contains(c.Own, gr) {
 				defaults.own = append(defaults.own, ownDefault{key, r, store})
 			}
@@ -134,18 +136,20 @@ func (c *DefaultsConfig) make() (*Defaults, error) {
 	return defaults, nil
 }
 
-// add sets the origin of a default object, adds the object to the policy, and returns its value.
-func (d *Defaults) add(r *storage.Record, store registry.AnyStore, from origin, key string) ([]byte, error) {
-	var err error
-	if r.Value, err = store.Rewrite(r, func(o metav1.Object) { setOrigin(o, from, key) }); err != nil {
+// add sets the origin of a default object, adds the object to the policy, and returns its record.
+func (d *Defaults) add(kv *storage.KeyValue, store registry.AnyStore, from origin,
+	key string) (*storage.Record, error) {
+	found := storage.NewRecord(kv.Key, kv.Value, kv.Revision)
+	value, err := store.Rewrite(found, func(o metav1.Object) { setOrigin(o, from, key) })
+	if err != nil {
 		return nil, err
 	}
-	r.Revision = overlay.Revision
+	r := storage.NewRecord(kv.Key, value, overlay.Revision)
 	o, err := store.DecodeShared(r)
 	if err == nil {
 		d.Policy.Set(o)
 	}
-	return r.Value, err
+	return r, err
 }
 
 // origin is what default objects are derived from: the namespace kube-system of the root, or a workspace.

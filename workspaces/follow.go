@@ -145,7 +145,7 @@ func (m *Manager) stored(ctx context.Context, name string) (*Workspace, int64, e
 
 func decode(r *storage.Record) (*Workspace, error) {
 	w := &Workspace{}
-	text, err := wire.StoredText(r.Value)
+	text, err := wire.StoredText(r.Value())
 	if err == nil {
 		err = json.Unmarshal(text, w)
 	}

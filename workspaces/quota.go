@@ -140,7 +140,7 @@ func (u *usage) refresh(ctx context.Context) error {
 // count reads all keys. The caller holds u.mu.
 func (u *usage) count(ctx context.Context) error {
 	u.sizes, u.bytes = map[string]int{}, 0
-	opts := storage.RangeOptions{Prefix: u.manager.config.Prefix + "/" + u.path + "/", Limit: countPage}
+	opts := storage.RangeOptions{Prefix: u.manager.config.Prefix + "/" + u.path + "/"}
 	for page, err := range storage.Pages(ctx, u.manager.config.Backend, opts) {
 		if err != nil {
 			return err
@@ -152,6 +152,3 @@ func (u *usage) count(ctx context.Context) error {
 	}
 	return nil
 }
-
-// countPage is the least number of keys that are read at once to count the usage.
-const countPage = 1000

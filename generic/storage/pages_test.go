@@ -69,3 +69,24 @@ type failing struct{ storage.Backend }
 func (failing) Range(ctx context.Context, _ storage.RangeOptions) (storage.RangeResult, error) {
 	return storage.RangeResult{}, ctx.Err()
 }
+
+func TestPagesOfLargeValuesAreSmall(t *testing.T) {
+	ctx := t.Context()
+	b := memory.New()
+	t.Cleanup(func() { _ = b.Close() })
+	value := make([]byte, 1<<20) // all keys share it
+	for i := range 200 {
+		if _, err := b.Create(ctx, fmt.Sprintf("/a/%04d", i), value, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for page, err := range storage.Pages(ctx, b, storage.RangeOptions{Prefix: "/a/", Limit: 10}) {
+		if n += len(page.Items); err != nil || len(page.Items) > 32 {
+			t.Fatalf("a page of %d MB, %v", len(page.Items), err)
+		}
+	}
+	if n != 200 {
+		t.Errorf("%d keys", n)
+	}
+}

@@ -1,16 +1,24 @@
 package storage
 
-import "sync/atomic"
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/s2"
+)
 
 // Record is one revision of one object: the stored bytes, and values that were derived from them. It is
 // immutable otherwise. The cache, all lists and all watches share it.
 type Record struct {
 	Key      string
-	Value    []byte
 	Revision int64
-	// Err, if set, is the *TransformError because of which there is no Value. Only lists from the backend have
+	// Err, if set, is the *TransformError because of which there is no value. Only lists from the backend have
 	// such records.
 	Err error
+
+	value      []byte // in the block format of S2 if compressed is set
+	compressed bool
 
 	labels, fields atomic.Pointer[Set]
 	forms          atomic.Pointer[form]
@@ -19,6 +27,64 @@ type Record struct {
 // FormID identifies a wire form of a resource's objects: a version, a media type and a shape. The registry's
 // Store assigns the numbers.
 type FormID uint16
+
+// compressLeast is the size in bytes from which on values are compressed. These are mostly CRDs: they are many,
+// and their values are rarely read.
+const compressLeast = 16 << 10
+
+var compressBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// NewRecord returns a record of a value, which must not be changed afterwards.
+func NewRecord(key string, value []byte, revision int64) *Record {
+	return &Record{Key: key, value: value, Revision: revision}
+}
+
+// Value returns the stored bytes, which must not be changed. Those of a compressed record are a new copy, which
+// takes about 0.3 ns a byte.
+func (r *Record) Value() []byte {
+	if !r.compressed {
+		return r.value
+	}
+	value, err := s2.Decode(nil, r.value)
+	if err != nil {
+		return nil // memory is damaged: decoders report that there is nothing
+	}
+	return value
+}
+
+// Size returns the number of the stored bytes.
+func (r *Record) Size() int {
+	if !r.compressed {
+		return len(r.value)
+	}
+	n, _ := s2.DecodedLen(r.value)
+	return n
+}
+
+// Compressed returns the record with its value compressed, for a cache that keeps it, or the record itself if
+// the value is small or does not become much smaller. Both share the derived values.
+func (r *Record) Compressed() *Record {
+	if r.compressed || len(r.value) < compressLeast {
+		return r
+	}
+	buffer, _ := compressBuffers.Get().(*[]byte)
+	defer compressBuffers.Put(buffer)
+	*buffer = s2.Encode((*buffer)[:cap(*buffer)], r.value)
+	if len(*buffer) > len(r.value)/2 {
+		return r
+	}
+	c := r.At(r.Revision)
+	c.value, c.compressed = bytes.Clone(*buffer), true
+	c.labels.Store(r.labels.Load())
+	c.fields.Store(r.fields.Load())
+	c.Adopt(r)
+	return c
+}
+
+// At returns a record of the same value at another revision, without derived values.
+func (r *Record) At(revision int64) *Record {
+	return &Record{Key: r.Key, value: r.value, compressed: r.compressed, Revision: revision, Err: r.Err}
+}
 
 // Labels returns the labels. The first call reads them.
 func (r *Record) Labels(read func(*Record) (Set, error)) (*Set, error) {

@@ -140,7 +140,7 @@ func (f *foreign) Handle(_ context.Context, events []storage.Event) {
 		if e := &events[i]; e.Type == storage.Deleted {
 			f.set(nil, time.Time{})
 		} else {
-			f.take(e.Record.Value)
+			f.take(e.Record.Value())
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (s *source) KeyPrefix() string    { return prefix }
 
 func (s *source) DecodeShared(r *storage.Record) (runtime.Object, error) {
 	cm := &corev1.ConfigMap{}
-	err := json.Unmarshal(r.Value, cm)
+	err := json.Unmarshal(r.Value(), cm)
 	return cm, err
 }
 

@@ -260,16 +260,16 @@ func (f *structs[T]) Transcode(dst []byte, r *storage.Record, version int,
 		return nil, false, nil
 	}
 	if t, ok := f.Storage.(Transcoder); ok && mt == wire.JSON && v.Hub {
-		b, err := t.TranscodeJSON(r.Value, storage.FormatRevision(r.Revision))
+		b, err := t.TranscodeJSON(r.Value(), storage.FormatRevision(r.Revision))
 		return append(dst, b...), err == nil, nil // decoding says what is wrong
 	}
-	message, ok := f.plain(r.Value, mt == wire.Protobuf)
+	message, ok := f.plain(r.Value(), mt == wire.Protobuf)
 	switch {
 	case !ok:
 	case mt == wire.JSON:
 		b, ok = f.table().Append(dst, v.TypeMeta, message, storage.FormatRevision(r.Revision))
 	case v.Hub:
-		b, ok = wire.AppendWithVersion(dst, r.Value, storage.FormatRevision(r.Revision))
+		b, ok = wire.AppendWithVersion(dst, r.Value(), storage.FormatRevision(r.Revision))
 	default:
 		ok = false
 	}

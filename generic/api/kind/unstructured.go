@@ -74,7 +74,7 @@ func (f *trees) DecodeStored(value []byte) (*unstructured.Unstructured, error) {
 }
 
 func (f *trees) Transcode(dst []byte, r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
-	return f.storage.Transcode(dst, r.Value, storage.FormatRevision(r.Revision), f.versions[version].GV, mt)
+	return f.storage.Transcode(dst, r.Value(), storage.FormatRevision(r.Revision), f.versions[version].GV, mt)
 }
 
 // FromStored is true: a reader of storage sees the object pruned and defaulted by the schema.

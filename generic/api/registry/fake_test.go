@@ -170,7 +170,7 @@ func (m *memory) record(kv storage.KeyValue) *storage.Record {
 	if r := m.records[kv.Key]; r != nil && r.Revision == kv.Revision {
 		return r
 	}
-	r := &storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision}
+	r := storage.NewRecord(kv.Key, kv.Value, kv.Revision)
 	m.records[kv.Key] = r
 	return r
 }
@@ -312,9 +312,9 @@ func (w *memoryWatch) Next(ctx context.Context) ([]storage.Event, error) {
 				continue
 			}
 			w.next = ch.Revision
-			e := storage.Event{Type: storage.Modified, Revision: ch.Revision, Record: &storage.Record{Key: ch.Key, Value: ch.Value, Revision: ch.Revision}}
+			e := storage.Event{Type: storage.Modified, Revision: ch.Revision, Record: storage.NewRecord(ch.Key, ch.Value, ch.Revision)}
 			if ch.Deleted() {
-				e.Type, e.Record.Value = storage.Deleted, ch.Previous
+				e.Type, e.Record = storage.Deleted, storage.NewRecord(ch.Key, ch.Previous, ch.Revision)
 			} else if ch.PrevRev == 0 {
 				e.Type = storage.Added
 			}

@@ -107,7 +107,7 @@ func estimate(records []*storage.Record) int64 {
 	const sample = 64
 	var size, n int64
 	for i := 0; i < len(records); i += 1 + len(records)/sample {
-		size, n = size+int64(len(records[i].Value)), n+1
+		size, n = size+int64(records[i].Size()), n+1
 	}
 	return size * int64(len(records)) / max(1, n)
 }

@@ -110,7 +110,7 @@ func TestLargeListsAreKeptInPart(t *testing.T) {
 		}
 		want = append(want, b)
 		records[i] = recordOf(item)
-		size += int64(len(records[i].Value))
+		size += int64(len(records[i].Value()))
 	}
 	for limit, kept := range map[int64]int{size: n / 2, 2 * size: n, 100 * size: n} {
 		for _, r := range records {

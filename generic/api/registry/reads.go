@@ -31,7 +31,7 @@ func (s *Store[T]) checkStored(obj T) error {
 	if err != nil {
 		return err
 	}
-	r := &storage.Record{Value: value, Revision: 7}
+	r := storage.NewRecord("", value, 7)
 	if obj, err = s.decode(r); err != nil {
 		return err
 	}

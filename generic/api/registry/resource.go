@@ -40,7 +40,7 @@ func (s *Store[T]) shareDecoded(r *storage.Record, decode func(*storage.Record) 
 	if s.options.Decoded == nil || r.Err != nil {
 		return decode(r)
 	}
-	return s.options.Decoded(r.Value, func() (runtime.Object, error) { return decode(r) })
+	return s.options.Decoded(r.Value(), func() (runtime.Object, error) { return decode(r) })
 }
 
 // Rewrite implements AnyStore.

@@ -33,7 +33,7 @@ func TestSelectedOfBytes(t *testing.T) {
 	if _, ok := s.form.Labels(text); ok {
 		t.Error("JSON was read as protobuf")
 	}
-	labels, err := s.labels(&storage.Record{Value: text})
+	labels, err := s.labels(storage.NewRecord("", text, 0))
 	if err != nil || labels.Get("x") != "y" {
 		t.Errorf("%v, %v", labels, err)
 	}

@@ -35,7 +35,7 @@ func (s *Store[T]) peek(ctx context.Context, key string) (state, error) {
 	if err != nil || r == nil {
 		return s.read(ctx, key)
 	}
-	return state{value: r.Value, revision: r.Revision}, nil
+	return state{value: r.Value(), revision: r.Revision}, nil
 }
 
 // read asks the backend.

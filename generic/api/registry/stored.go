@@ -172,7 +172,7 @@ func (s *Store[T]) decode(r *storage.Record) (T, error) {
 		var none T
 		return none, s.readError(r.Err)
 	}
-	return s.decodeValue(r.Key, r.Value, r.Revision)
+	return s.decodeValue(r.Key, r.Value(), r.Revision)
 }
 
 // decodeValue decodes what storage holds at a key.

@@ -189,7 +189,7 @@ func TestUpdateFromAStaleCache(t *testing.T) {
 	s, m := newStore(t, configMapKind())
 	old := must[*corev1.ConfigMap](t, create(s, configMap("a")))
 	kv, _ := m.get("/registry/configmaps/ns/a")
-	stale := func() { m.stale[kv.Key] = &storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision} }
+	stale := func() { m.stale[kv.Key] = storage.NewRecord(kv.Key, kv.Value, kv.Revision) }
 	now := must[*corev1.ConfigMap](t, updateWith(s.Update, "a", change(func(c *corev1.ConfigMap) { c.Data["k"] = "w" })))
 
 	stale()

@@ -98,7 +98,7 @@ func (f *fieldReader[T]) fields(r *storage.Record) (storage.Set, error) {
 
 // labels returns the labels of a record, of its bytes where that is possible.
 func (s *Store[T]) labels(r *storage.Record) (storage.Set, error) {
-	if set, ok := s.form.Labels(r.Value); ok {
+	if set, ok := s.form.Labels(r.Value()); ok {
 		return set, nil
 	}
 	obj, err := s.decode(r)
@@ -111,7 +111,7 @@ func (s *Store[T]) labels(r *storage.Record) (storage.Set, error) {
 // fields returns what field selectors may name of a record, of its bytes where that is
 // possible.
 func (s *Store[T]) fields(r *storage.Record) (storage.Set, error) {
-	if set, ok := s.form.Fields(r.Value); ok {
+	if set, ok := s.form.Fields(r.Value()); ok {
 		return set, nil
 	}
 	obj, err := s.decode(r)

@@ -60,7 +60,7 @@ func (w *writeResult[T]) WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]
 func (s *Store[T]) wrote(key string, value []byte, revision int64, obj T) *writeResult[T] {
 	obj.SetResourceVersion(storage.FormatRevision(revision))
 	s.form.AsStored(obj)
-	r := &storage.Record{Key: key, Value: value, Revision: revision}
+	r := storage.NewRecord(key, value, revision)
 	s.cache.Expect(r)
 	return &writeResult[T]{stored: stored[T]{store: s, record: r}, obj: obj}
 }

@@ -47,7 +47,7 @@ func (c *Cache) event(change *storage.Change) *event {
 		}
 	case previous != nil:
 		e.Type = storage.Deleted
-		e.Record = &storage.Record{Key: change.Key, Value: previous.Value, Revision: change.Revision}
+		e.Record = previous.At(change.Revision)
 	case c.filled.Load():
 		return nil // created and deleted within the batch
 	default:
@@ -69,7 +69,7 @@ func (c *Cache) previous(change *storage.Change) *storage.Record {
 	if change.PrevRev == 0 {
 		return nil
 	}
-	return &storage.Record{Key: change.Key, Value: change.Previous, Revision: change.PrevRev}
+	return storage.NewRecord(change.Key, change.Previous, change.PrevRev)
 }
 
 // store applies an event to the tree.
@@ -162,9 +162,9 @@ func (c *Cache) record(change *storage.Change) *storage.Record {
 		if r.Revision <= change.Revision {
 			delete(c.expected, change.Key)
 		}
-		if r.Revision == change.Revision && bytes.Equal(r.Value, change.Value) {
-			return r
+		if r.Revision == change.Revision && bytes.Equal(r.Value(), change.Value) {
+			return r.Compressed()
 		}
 	}
-	return &storage.Record{Key: change.Key, Value: change.Value, Revision: change.Revision}
+	return storage.NewRecord(change.Key, change.Value, change.Revision).Compressed()
 }

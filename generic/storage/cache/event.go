@@ -18,7 +18,7 @@ type event struct {
 }
 
 // size estimates the memory that only the event holds.
-func (e *event) size() int { return len(e.Record.Value) + eventOverhead }
+func (e *event) size() int { return e.Record.Size() + eventOverhead }
 
 const eventOverhead = 256
 
@@ -30,7 +30,7 @@ func (e *event) leaving() *storage.Record {
 	if r := e.left.Load(); r != nil {
 		return r
 	}
-	r := &storage.Record{Key: e.previous.Key, Value: e.previous.Value, Revision: e.Revision}
+	r := e.previous.At(e.Revision)
 	if e.left.CompareAndSwap(nil, r) {
 		return r
 	}

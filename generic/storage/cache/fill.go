@@ -150,7 +150,7 @@ func (c *Cache) load(ctx context.Context) (*btree.Map[string, *storage.Record], 
 			if err := page.Items[i].Err; err != nil {
 				return nil, 0, err
 			}
-			r := newRecord(&page.Items[i])
+			r := newRecord(&page.Items[i]).Compressed()
 			tree.Load(r.Key, r)
 		}
 		if clock.Due() {
@@ -162,7 +162,9 @@ func (c *Cache) load(ctx context.Context) (*btree.Map[string, *storage.Record], 
 }
 
 func newRecord(kv *storage.KeyValue) *storage.Record {
-	return &storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision, Err: kv.Err}
+	r := storage.NewRecord(kv.Key, kv.Value, kv.Revision)
+	r.Err = kv.Err
+	return r
 }
 
 const (

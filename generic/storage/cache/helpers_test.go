@@ -38,13 +38,13 @@ type thing struct {
 
 func labelsOf(r *storage.Record) (storage.Set, error) {
 	var t thing
-	err := json.Unmarshal(r.Value, &t)
+	err := json.Unmarshal(r.Value(), &t)
 	return storage.SetOf(t.Labels), err
 }
 
 func fieldsOf(r *storage.Record) (storage.Set, error) {
 	var t thing
-	err := json.Unmarshal(r.Value, &t)
+	err := json.Unmarshal(r.Value(), &t)
 	return storage.SetOf(map[string]string{"spec.nodeName": t.Node, storage.FieldName: r.Key[strings.LastIndexByte(r.Key, '/')+1:]}), err
 }
 
@@ -164,7 +164,7 @@ func received(t testing.TB, s storage.Watch, n int) []string {
 		for _, e := range events {
 			line := fmt.Sprintf("%s @%d", typeNames[e.Type], e.Revision)
 			if e.Record != nil {
-				line = fmt.Sprintf("%s %s@%d %s", typeNames[e.Type], strings.TrimPrefix(e.Record.Key, pods), e.Record.Revision, e.Record.Value)
+				line = fmt.Sprintf("%s %s@%d %s", typeNames[e.Type], strings.TrimPrefix(e.Record.Key, pods), e.Record.Revision, e.Record.Value())
 			}
 			if e.InitialEventsEnd {
 				line += " end"

@@ -9,7 +9,7 @@ import (
 )
 
 func eventAt(revision int64, at time.Duration, size int) *event {
-	r := &storage.Record{Revision: revision, Value: make([]byte, size)}
+	r := storage.NewRecord("", make([]byte, size), revision)
 	return &event{Event: storage.Event{Record: r, Revision: revision}, at: int64(at)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -205,5 +206,29 @@ func TestCount(t *testing.T) {
 	w.list(storage.ListOptions{})
 	if n, known := w.cache.Count(); n != 2 || !known {
 		t.Errorf("counted %d, %v", n, known)
+	}
+}
+
+func TestLargeValuesAreKeptCompressed(t *testing.T) {
+	w := newWorld(t)
+	large := func(digit string) thing { return thing{Node: strings.Repeat(digit, 40_000)} }
+	first := w.create("a/1", large("1"))
+	w.list(storage.ListOptions{Prefix: pods}) // fills the cache
+	events := w.watch(storage.WatchOptions{Prefix: pods, Revision: first})
+	w.update("a/1", first, large("2"))
+	w.remove("a/1", w.update("a/1", first+1, large("3")))
+	w.create("a/2", large("4"))
+	for i, line := range received(t, events, 4) {
+		if want := large(string("2334"[i])); !strings.HasSuffix(line, string(value(want))) {
+			t.Errorf("event %d has %d bytes", i, len(line))
+		}
+	}
+	w.run() // another multiplexer, whose cache is filled from storage
+	w.create("a/3", large("4"))
+	for _, r := range w.list(storage.ListOptions{Prefix: pods}).Records {
+		first, second := r.Value(), r.Value()
+		if string(first) != string(value(large("4"))) || &first[0] == &second[0] {
+			t.Errorf("%s: %d bytes, which the record has", r.Key, r.Size())
+		}
 	}
 }

@@ -254,7 +254,7 @@ func TestExpect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mine := &storage.Record{Key: key, Value: v, Revision: rev}
+		mine := storage.NewRecord(key, v, rev)
 		mine.SeedForm(7, nil, []byte("form"))
 		w.cache.Expect(mine)
 		r, err := w.cache.Get(ctx, key, storage.Freshness{})

@@ -63,7 +63,7 @@ func (w *watch) push(e *event) bool {
 		w.pending, w.bytes, w.err = nil, 0, storage.ErrTooSlow
 	} else {
 		w.pending = append(w.pending, e)
-		w.bytes += len(e.Record.Value)
+		w.bytes += e.Record.Size()
 	}
 	wake := !w.dirty
 	w.dirty = true

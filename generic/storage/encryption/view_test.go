@@ -139,8 +139,8 @@ func TestKeysAreRotatedWhileServing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range events {
-			if seen++; string(e.Record.Value) != "1" {
-				t.Errorf("a watch received %q", e.Record.Value)
+			if seen++; string(e.Record.Value()) != "1" {
+				t.Errorf("a watch received %q", e.Record.Value())
 			}
 		}
 	}
@@ -196,7 +196,7 @@ func TestUnreadableObjects(t *testing.T) {
 	if err := unread(t, c2, storage.ListOptions{Prefix: prefix + "other/"}); err != nil {
 		t.Errorf("the list of another namespace: %v", err)
 	}
-	if r, err := c2.Get(t.Context(), prefix+"ns/c", storage.Freshness{}); err != nil || string(r.Value) != "3" {
+	if r, err := c2.Get(t.Context(), prefix+"ns/c", storage.Freshness{}); err != nil || string(r.Value()) != "3" {
 		t.Errorf("an object that can be read: %v, %v", r, err)
 	}
 	if _, err := c2.Get(t.Context(), prefix+"ns/b", storage.Freshness{}); err == nil || err.Error() != want {
@@ -205,7 +205,7 @@ func TestUnreadableObjects(t *testing.T) {
 	w.reconfigure(file(entry("secrets", one+", "+other)))
 	for _, c := range []storage.Cache{c, c2} {
 		l, err := c.List(t.Context(), storage.ListOptions{})
-		if err != nil || len(l.Records) != 3 || string(l.Records[1].Value) != "2" {
+		if err != nil || len(l.Records) != 3 || string(l.Records[1].Value()) != "2" {
 			t.Errorf("listed %v, %v", l.Records, err)
 		}
 	}

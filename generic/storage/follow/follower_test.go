@@ -53,7 +53,7 @@ func (m *mirror) Handle(_ context.Context, events []storage.Event) {
 		if e.Type == storage.Deleted {
 			delete(m.values, e.Record.Key)
 		} else {
-			m.values[e.Record.Key] = string(e.Record.Value)
+			m.values[e.Record.Key] = string(e.Record.Value())
 		}
 	}
 }

@@ -197,7 +197,7 @@ func TestWatch(t *testing.T) {
 			}
 			for _, e := range events {
 				if e.Type != storage.Bookmark {
-					got = append(got, fmt.Sprint(e.Type, " ", e.Record.Key[len(prefix):], " ", string(e.Record.Value)))
+					got = append(got, fmt.Sprint(e.Type, " ", e.Record.Key[len(prefix):], " ", string(e.Record.Value())))
 				}
 			}
 		}

@@ -31,7 +31,7 @@ func (s jsonSource) Cache() storage.Cache { return s.cache }
 func (s jsonSource) KeyPrefix() string    { return s.prefix }
 func (s jsonSource) DecodeShared(r *storage.Record) (runtime.Object, error) {
 	o := s.prototype.DeepCopyObject()
-	err := json.Unmarshal(r.Value, o)
+	err := json.Unmarshal(r.Value(), o)
 	o.(metav1.Object).SetResourceVersion(strconv.FormatInt(r.Revision, 10))
 	return o, err
 }
