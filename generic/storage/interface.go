@@ -130,9 +130,10 @@ type Cache interface {
 	// namespace and of the object. It does not count watches of a value of IndexField.
 	Watching(namespace, name string) int
 
-	// Expect announces a record that was just written. When the change arrives in the watch, the cache uses
-	// this Record with its forms. The response to the writer, the cache and all watches then share the bytes.
-	// If the change has already arrived, the cache's record adopts the forms.
+	// Expect announces a record that was just written, or deleted (then at the revision of the deletion). When
+	// the change arrives in the watch, the cache uses this Record with its forms. The response to the writer, the
+	// cache and all watches then share the bytes. If the change has already arrived, the cache's record adopts
+	// the forms.
 	Expect(*Record)
 }
 

@@ -233,7 +233,11 @@ func (d *deletion[T]) remove(ctx context.Context, obj T, from state) (runtime.Ob
 	if s.kind.Delete.After != nil {
 		s.kind.Delete.After(ctx, obj)
 	}
-	return d.answer(ctx, obj), true, nil
+	answer := d.answer(ctx, obj)
+	if _, whole := answer.(T); whole && d.written { // as from.value has it
+		answer = s.wrote(d.key, from.value, revision, obj)
+	}
+	return answer, true, nil
 }
 
 // answer is what the client gets of an object that is, or soon will be, gone.

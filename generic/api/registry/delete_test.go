@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"testing"
 
@@ -16,6 +17,8 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/storage"
+	"triplane.dev/generic/storage/wire"
 )
 
 var dryRun = []string{metav1.DryRunAll}
@@ -141,6 +144,30 @@ func TestGracefulDeletion(t *testing.T) {
 	}
 	if _, ok := m.get("/registry/pods/ns/p"); ok {
 		t.Error("still there")
+	}
+}
+
+// An object that is marked and then removed is answered with the stored bytes, at the revision of the deletion.
+func TestRemovedAtOnce(t *testing.T) {
+	s, m := newStore(t, podKind())
+	must[*corev1.Pod](t, create(s, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}))
+	obj, deleted, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "p",
+		Options: &metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}})
+	answer, ok := obj.(rest.Stored)
+	if err != nil || !deleted || !ok {
+		t.Fatalf("%T, %v, %v", obj, deleted, err)
+	}
+	text, err := answer.Wire(corev1.SchemeGroupVersion, wire.JSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p corev1.Pod
+	if err := json.Unmarshal(text, &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Kind != "Pod" || p.DeletionTimestamp == nil || *p.DeletionGracePeriodSeconds != 0 ||
+		p.ResourceVersion != storage.FormatRevision(m.revision) || answer.ResourceVersion() != p.ResourceVersion {
+		t.Errorf("at %d: %s", m.revision, text)
 	}
 }
 

@@ -55,7 +55,7 @@ func (w *writeResult[T]) WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]
 	return w.stored.WireItem(gv, mt)
 }
 
-// wrote hands the cache a value that has just been written. The object gets
+// wrote hands the cache a value that has just been written, or deleted. The object gets
 // its revision, and becomes what a reader of storage will see.
 func (s *Store[T]) wrote(key string, value []byte, revision int64, obj T) *writeResult[T] {
 	obj.SetResourceVersion(storage.FormatRevision(revision))

@@ -47,7 +47,9 @@ func (c *Cache) event(change *storage.Change) *event {
 		}
 	case previous != nil:
 		e.Type = storage.Deleted
-		e.Record = previous.At(change.Revision)
+		if e.Record = c.announced(change, previous.Value()); e.Record == nil {
+			e.Record = previous.At(change.Revision)
+		}
 	case c.filled.Load():
 		return nil // created and deleted within the batch
 	default:
@@ -158,13 +160,24 @@ func (c *Cache) Expect(r *storage.Record) {
 
 // record returns the record for a change, which is the announced one if there is one.
 func (c *Cache) record(change *storage.Change) *storage.Record {
-	if r, ok := c.expected[change.Key]; ok {
-		if r.Revision <= change.Revision {
-			delete(c.expected, change.Key)
-		}
-		if r.Revision == change.Revision && bytes.Equal(r.Value(), change.Value) {
-			return r.Compressed()
-		}
+	r := c.announced(change, change.Value)
+	if r == nil {
+		r = storage.NewRecord(change.Key, change.Value, change.Revision)
 	}
-	return storage.NewRecord(change.Key, change.Value, change.Revision).Compressed()
+	return r.Compressed()
+}
+
+// announced returns the record that the writer of a change has announced, if it has the value; otherwise nil.
+func (c *Cache) announced(change *storage.Change, value []byte) *storage.Record {
+	r, ok := c.expected[change.Key]
+	if !ok {
+		return nil
+	}
+	if r.Revision <= change.Revision {
+		delete(c.expected, change.Key)
+	}
+	if r.Revision != change.Revision || !bytes.Equal(r.Value(), value) {
+		return nil
+	}
+	return r
 }

@@ -267,3 +267,26 @@ func TestExpect(t *testing.T) {
 		}
 	}
 }
+
+func TestExpectedDeletion(t *testing.T) {
+	w := newWorld(t)
+	w.list(storage.ListOptions{})
+	events := w.watch(storage.WatchOptions{Prefix: pods, Revision: w.mux.Progress()})
+	for i, announced := range []thing{{Data: "x"}, {Data: "another"}} {
+		rev := w.create("a", thing{Data: "x"})
+		mine := storage.NewRecord(pods+"a", value(announced), rev+1)
+		w.cache.Expect(mine)
+		w.remove("a", rev)
+		var got []storage.Event
+		for len(got) < 2 {
+			some, err := events.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, some...)
+		}
+		if same := got[1].Record == mine; same != (i == 0) || string(got[1].Record.Value()) != string(value(thing{Data: "x"})) {
+			t.Errorf("announced %v: the event has the record: %v, with %s", announced, same, got[1].Record.Value())
+		}
+	}
+}
