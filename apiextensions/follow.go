@@ -74,12 +74,12 @@ func (f *follower) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		seen := int64(0)
+		seen, buffer := int64(0), []byte(nil)
 		for i := range events {
 			e := &events[i]
 			seen = max(seen, e.Revision)
 			if e.Type != storage.Bookmark {
-				if f.take(ctx, e); initial != nil {
+				if f.take(ctx, e, &buffer); initial != nil {
 					initial[f.nameOf(e)] = true
 				}
 			} else if e.InitialEventsEnd {
@@ -126,15 +126,15 @@ func (f *follower) forgetOthers(present map[string]bool) {
 	maps.DeleteFunc(f.unread, func(name string, _ struct{}) bool { return !present[name] })
 }
 
-// take enters an event. A CRD that cannot be read stays as it is known, if it is.
-func (f *follower) take(ctx context.Context, e *storage.Event) {
+// take enters an event. A CRD that cannot be read stays as it is known, if it is. buffer is as for Record.ValueIn.
+func (f *follower) take(ctx context.Context, e *storage.Event, buffer *[]byte) {
 	name := f.nameOf(e)
 	delete(f.unread, name)
 	if e.Type == storage.Deleted {
 		f.catalogue.Remove(name)
 		return
 	}
-	crd, err := customresourcedefinition.DecodeOutline(e.Record.Value())
+	crd, err := customresourcedefinition.DecodeOutline(e.Record.ValueIn(buffer))
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "A stored custom resource definition cannot be read", "key", e.Record.Key)
 		if f.unread == nil {

@@ -88,6 +88,17 @@ func (m *Multiplexer) Cache(cfg Config) *Cache {
 	return c
 }
 
+// Filled returns the cache of prefix if it has all records, and otherwise nil.
+func (m *Multiplexer) Filled(prefix string) *Cache {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	c := m.caches[strings.TrimPrefix(prefix, m.prefix)]
+	if c == nil || !c.filled.Load() {
+		return nil
+	}
+	return c
+}
+
 // Drop stops the cache of prefix, if there is one. Its watches and reads end with storage.ErrStopped. A later
 // call of Cache creates another one.
 func (m *Multiplexer) Drop(prefix string) {

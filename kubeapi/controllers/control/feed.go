@@ -23,7 +23,7 @@ type Object struct {
 	Resource        schema.GroupResource
 	Namespace, Name string
 	Key             string
-	// Value is the stored value, decrypted; nil for a deletion.
+	// Value is the stored value, decrypted; nil for a deletion. It is valid until the handler returns.
 	Value    []byte
 	Revision int64
 }
@@ -209,8 +209,14 @@ func (f *Feed) read(ctx context.Context, resource schema.GroupResource, all *key
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !stored.defaults && all.lack(stored.prefix) {
-		f.hasRead(resource, all.revision, nil)
+		f.hasRead(resource, all.revision, func(string) bool { return false })
 		return nil
+	}
+	if c := f.filled(stored.prefix); c != nil {
+		if list, err := c.List(ctx, storage.ListOptions{Prefix: stored.prefix, Freshness: anyRevision}); err == nil {
+			f.readCached(resource, stored.prefix, &list)
+			return nil
+		}
 	}
 	prefix := stored.prefix
 	var present map[string]struct{}
@@ -236,19 +242,46 @@ func (f *Feed) read(ctx context.Context, resource schema.GroupResource, all *key
 			f.dispatch(newObject(resource, kv.Key, kv.Key[len(prefix):], kv.Value, kv.Revision))
 		}
 	}
-	f.hasRead(resource, revision, present)
+	f.hasRead(resource, revision, func(key string) bool { _, ok := present[key]; return ok })
 	if len(unread) > 0 {
 		return &unreadError{len(unread), unread[0]}
 	}
 	return nil
 }
 
+// anyRevision is what a cache has: changes after it are received from the multiplexers.
+var anyRevision = storage.Freshness{Match: storage.Any}
+
+// filled returns the cache of a prefix if it has all records, and otherwise nil.
+func (f *Feed) filled(prefix string) *cache.Cache {
+	for _, m := range f.multiplexers {
+		if c := m.Filled(prefix); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// readCached calls handlers for the objects of a resource that a cache has. The caller holds f.mu.
+func (f *Feed) readCached(resource schema.GroupResource, prefix string, list *storage.List) {
+	var buffer []byte
+	for _, r := range list.Records {
+		f.dispatch(newObject(resource, r.Key, r.Key[len(prefix):], r.ValueIn(&buffer), r.Revision))
+	}
+	f.hasRead(resource, list.Revision, func(key string) bool {
+		_, ok := slices.BinarySearchFunc(list.Records, key, func(r *storage.Record, key string) int {
+			return strings.Compare(r.Key, key)
+		})
+		return ok
+	})
+}
+
 // hasRead records that handlers have received all objects of a resource, whose keys are present, as of a revision. The
 // caller holds f.mu.
-func (f *Feed) hasRead(resource schema.GroupResource, revision int64, present map[string]struct{}) {
+func (f *Feed) hasRead(resource schema.GroupResource, revision int64, present func(key string) bool) {
 	f.seen[resource] = max(f.seen[resource], revision)
 	for _, listed := range f.listed {
-		listed(resource, revision, func(key string) bool { _, ok := present[key]; return ok })
+		listed(resource, revision, present)
 	}
 }
 
