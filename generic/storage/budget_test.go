@@ -94,3 +94,32 @@ func BenchmarkFormMiss(b *testing.B) {
 		_, _ = (&Record{}).Form(1, budget, encode)
 	}
 }
+
+// BenchmarkKeptForms finds the forms of many records, which are not in the processor's caches.
+func BenchmarkKeptForms(b *testing.B) {
+	records := make([]*Record, 50_000)
+	for i := range records {
+		records[i] = NewRecord("", make([]byte, 500), 0)
+		records[i].SeedForm(1, nil, make([]byte, 600))
+	}
+	forms := make([][]byte, 0, len(records))
+	b.Run("each", func(b *testing.B) {
+		for b.Loop() {
+			forms = forms[:0]
+			for _, r := range records {
+				forms = append(forms, r.KeptForm(1))
+				touch(forms[len(forms)-1:])
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(records)), "ns/record")
+	})
+	b.Run("together", func(b *testing.B) {
+		for b.Loop() {
+			forms = forms[:0]
+			for i := 0; i < len(records); i += 64 {
+				forms = KeptForms(forms, records[i:min(i+64, len(records))], 1)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(records)), "ns/record")
+	})
+}

@@ -44,6 +44,42 @@ func (r *Record) KeptForm(id FormID) []byte {
 	return nil
 }
 
+// KeptForms appends the bytes of each record in a wire form to dst, or nil if they are not cached. It follows the
+// pointers of all records in steps, so that the processor waits once for the memory of many: in a large cache each
+// pointer is a cache miss.
+func KeptForms(dst [][]byte, records []*Record, id FormID) [][]byte {
+	var forms [64]*form
+	from := len(dst)
+	for len(records) > 0 {
+		n := min(len(records), len(forms))
+		for i, r := range records[:n] {
+			forms[i] = r.form(id)
+		}
+		for _, f := range forms[:n] {
+			var b []byte
+			if f != nil {
+				b = f.load()
+			}
+			dst = append(dst, b)
+		}
+		records = records[n:]
+	}
+	touch(dst[from:])
+	return dst
+}
+
+// touch reads the first byte of each text. Their sum keeps the compiler from leaving that out.
+//
+//go:noinline
+func touch(texts [][]byte) (sum int) {
+	for _, b := range texts {
+		if len(b) > 0 {
+			sum += int(b[0])
+		}
+	}
+	return sum
+}
+
 // SeedForm adds bytes that the caller has encoded, for example in a write. It does nothing if the record has
 // the form.
 func (r *Record) SeedForm(id FormID, budget *Budget, b []byte) {

@@ -1,8 +1,8 @@
 package handlers
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -232,13 +232,9 @@ func (s *storedMap) AppendWire(dst []byte, gv schema.GroupVersion, mt wire.Media
 	return append(dst, b...), err
 }
 
-func (s *storedMap) WireItem(_ schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
-	if mt == wire.Protobuf {
-		return wire.ObjectOf(s.proto)
-	}
-	return append([]byte{'{'}, bytes.TrimPrefix(s.json, wire.TypeMetaPrefix(configMapKind))...), nil
+func (s *storedMap) WireItem(schema.GroupVersion, wire.MediaType) ([]byte, error) {
+	return nil, errors.New("not in CBOR")
 }
-func (s *storedMap) WireItemTail(schema.GroupVersion) ([]byte, bool, error) { return nil, false, nil }
 func (s *storedMap) KeptRow(_ schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error) {
 	return encode()
 }

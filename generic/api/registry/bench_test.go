@@ -115,7 +115,7 @@ func BenchmarkListWire(b *testing.B) {
 			b.Fatal(err)
 		}
 		for _, item := range l.Items {
-			if _, _, err := item.WireItemTail(v1); err != nil {
+			if _, err := item.Wire(v1, wire.JSON); err != nil {
 				b.Fatal(err)
 			}
 		}

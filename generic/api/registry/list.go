@@ -73,6 +73,7 @@ func (s *Store[T]) storedList(l storage.List, prefix string) (*rest.StoredList, 
 		Items:           make([]rest.Stored, len(l.Records)),
 		Kind:            s.kind.Hub.GroupVersion().WithKind(s.kind.Hub.Kind + "List"),
 		ResourceVersion: storage.FormatRevision(l.Revision),
+		Kept:            s.keptForms,
 	}
 	items := make([]stored[T], len(l.Records))
 	kept := s.keptItems(l.Records)

@@ -130,7 +130,7 @@ func (r *scaling[T]) change(ctx context.Context, object runtime.Object,
 			paths[version.String()].String()))
 	}
 	// Custom resources validate the replicas where they keep them.
-	if errs := kind.ValidateScale(scale); len(errs) > 0 && s.typed() {
+	if errs := kind.ValidateScale(scale); len(errs) > 0 && s.kind.View().Typed() {
 		return nil, apierrors.NewInvalid(kind.ScaleKind.GroupKind(), obj.GetName(), errs)
 	}
 	if scale.UID != "" && scale.UID != obj.GetUID() {

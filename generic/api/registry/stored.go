@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -80,63 +79,36 @@ func (o *stored[T]) form(id storage.FormID, encode func(*storage.Record) ([]byte
 	return encode(o.record)
 }
 
-// WireItem returns the form of list items.
+// WireItem implements rest.Stored.
 func (o *stored[T]) WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
 	v, err := o.store.version(gv)
 	if err != nil {
 		return nil, err
 	}
-	if !o.store.typed() {
+	if !o.store.kind.View().Typed() {
 		return o.wire(v, mt)
 	}
-	switch mt {
-	case wire.JSON:
-		tail, ok, err := o.WireItemTail(gv)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			return append(append(make([]byte, 0, 1+len(tail)), '{'), tail...), nil
-		}
-	case wire.Protobuf:
-		b, err := o.wire(v, mt)
-		if err != nil {
-			return nil, err
-		}
-		return wire.ObjectOf(b)
-	}
-	return o.encodeItem(v, mt)
-}
-
-// WireItemTail returns the JSON of list items behind their opening brace.
-func (o *stored[T]) WireItemTail(gv schema.GroupVersion) ([]byte, bool, error) {
-	if !o.store.typed() {
-		return nil, false, nil
-	}
-	v, err := o.store.version(gv)
-	if err != nil {
-		return nil, false, err
-	}
-	b, err := o.wire(v, wire.JSON)
-	if err != nil {
-		return nil, false, err
-	}
-	tail, ok := bytes.CutPrefix(b, o.store.codecs[v].TypeMeta)
-	return tail, ok, nil
-}
-
-// encodeItem encodes without kind and apiVersion, for the media types in which
-// they cannot be cut off.
-func (o *stored[T]) encodeItem(version int, mt wire.MediaType) ([]byte, error) {
-	obj, err := o.store.versioned(o.record, version)
+	obj, err := o.store.versioned(o.record, v)
 	if err != nil {
 		return nil, err
 	}
-	return codec.EncodeItem(o.store.codecs[version].Codec, obj, mt)
+	return codec.EncodeItem(o.store.codecs[v].Codec, obj, mt)
 }
 
-// typed reports whether items of lists leave out their kind.
-func (s *Store[T]) typed() bool { return s.kind.View().Typed() }
+// keptForms implements rest.StoredList.
+func (s *Store[T]) keptForms(dst [][]byte, items []rest.Stored, gv schema.GroupVersion,
+	mt wire.MediaType) [][]byte {
+	v, err := s.version(gv)
+	records := make([]*storage.Record, 0, 64) // on the stack
+	for _, item := range items {
+		o, ok := item.(*stored[T])
+		if !ok || err != nil {
+			return append(dst, make([][]byte, len(items))...)
+		}
+		records = append(records, o.record)
+	}
+	return storage.KeptForms(dst, records, formID(v, mt))
+}
 
 // stored wraps a record.
 func (s *Store[T]) stored(r *storage.Record) *stored[T] { return &stored[T]{store: s, record: r} }

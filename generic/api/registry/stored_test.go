@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -80,12 +81,16 @@ func wantItems(t *testing.T, st rest.Stored, c *corev1.ConfigMap) {
 	item := c.DeepCopy()
 	item.TypeMeta = metav1.TypeMeta{}
 	want, _ := json.Marshal(item)
-	got, err := st.WireItem(v1, wire.JSON)
-	if err != nil || !bytes.Equal(got, want) {
+	got, err := st.Wire(v1, wire.JSON)
+	tail, ok := bytes.CutPrefix(got, wire.TypeMetaPrefix(v1.WithKind("ConfigMap")))
+	if err != nil || !ok || !bytes.Equal(tail, want[1:]) {
 		t.Errorf("JSON item %s, want %s, %v", got, want, err)
 	}
 	want, _ = c.Marshal()
-	if got, err = st.WireItem(v1, wire.Protobuf); err != nil || !bytes.Equal(got, want) {
+	if got, err = st.Wire(v1, wire.Protobuf); err == nil {
+		got, err = wire.ObjectOf(got)
+	}
+	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("protobuf item %q, want %q, %v", got, want, err)
 	}
 	got, err = st.WireItem(v1, wire.CBOR)
@@ -96,6 +101,38 @@ func wantItems(t *testing.T, st rest.Stored, c *corev1.ConfigMap) {
 	}
 	if _, _, err := serializer.Decode(got, nil, &fields); err == nil || fields.GetName() != "a" {
 		t.Errorf("CBOR item has a kind: %v", fields.Object)
+	}
+}
+
+func TestKeptFormsOfAList(t *testing.T) {
+	s, _ := newStore(t, configMapKind())
+	for i := range 100 {
+		must[*corev1.ConfigMap](t, create(s, configMap(fmt.Sprint("a", i))))
+	}
+	list, err := s.list(inNamespace(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([][]byte, len(list.Items))
+	for i, item := range list.Items {
+		if i%3 > 0 {
+			if want[i], err = item.Wire(v1, wire.Protobuf); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got := list.Kept([][]byte{nil}, list.Items, v1, wire.Protobuf)[1:]
+	if len(got) != len(want) {
+		t.Fatalf("%d forms, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if !bytes.Equal(got[i], want[i]) || (got[i] == nil) != (want[i] == nil) {
+			t.Errorf("form %d is %q, want %q", i, got[i], want[i])
+		}
+	}
+	unknown := v1.WithKind("x").GroupKind().WithVersion("v9").GroupVersion()
+	if got := list.Kept(nil, list.Items[:2], unknown, wire.Protobuf); len(got) != 2 || got[0] != nil {
+		t.Errorf("a version that is not served: %q", got)
 	}
 }
 

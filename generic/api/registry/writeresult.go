@@ -47,14 +47,6 @@ func (w *writeResult[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte
 	})
 }
 
-// WireItem returns the form of list items.
-func (w *writeResult[T]) WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
-	if _, err := w.Wire(gv, mt); err != nil {
-		return nil, err
-	}
-	return w.stored.WireItem(gv, mt)
-}
-
 // wrote hands the cache a value that has just been written, or deleted. The object gets
 // its revision, and becomes what a reader of storage will see.
 func (s *Store[T]) wrote(key string, value []byte, revision int64, obj T) *writeResult[T] {

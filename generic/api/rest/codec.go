@@ -67,13 +67,9 @@ type Stored interface {
 	Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
 	// AppendWire appends Wire's bytes to dst. It need not keep them for later calls.
 	AppendWire(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
-	// WireItem returns the form that items of a list have, which is shorter for built-in kinds: they
-	// leave out kind and apiVersion in JSON, and the protobuf envelope.
+	// WireItem returns the form that items of a list have in a media type in which it is no part of
+	// Wire's bytes, CBOR: built-in kinds leave out kind and apiVersion.
 	WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
-	// WireItemTail returns what follows the opening brace of a JSON item if that is a part of Wire's
-	// bytes, so that lists share them with gets and watches. ok is false if it is not: custom
-	// resources name their kind in lists, too.
-	WireItemTail(gv schema.GroupVersion) (tail []byte, ok bool, err error)
 	// KeptRow returns the row in the tables of a version that is kept with the object, and calls
 	// encode if there is none.
 	KeptRow(gv schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error)
@@ -96,6 +92,20 @@ type StoredList struct {
 	RemainingItemCount *int64
 	// Shard, where set, says that these are the objects of a shard alone.
 	Shard *metav1.ShardInfo
+	// Kept, where set, is AppendKept.
+	Kept func(dst [][]byte, items []Stored, gv schema.GroupVersion, mt wire.MediaType) [][]byte
+}
+
+// AppendKept appends to dst what is kept of the Wire bytes of each of items, a part of Items, or nil where nothing
+// is. It looks for many at a time, which takes less than one after the other.
+func (l *StoredList) AppendKept(dst [][]byte, items []Stored, gv schema.GroupVersion, mt wire.MediaType) [][]byte {
+	if l.Kept != nil && mt != wire.CBOR {
+		return l.Kept(dst, items, gv, mt)
+	}
+	for range items {
+		dst = append(dst, nil)
+	}
+	return dst
 }
 
 // GetObjectKind makes a StoredList a runtime.Object.

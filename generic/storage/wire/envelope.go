@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -85,6 +87,27 @@ func ObjectOf(value []byte) ([]byte, error) {
 		return nil, err
 	}
 	return u.Raw, nil
+}
+
+// ObjectPrefix returns the beginning of a protobuf value of a kind, for CutObject.
+func ObjectPrefix(kind schema.GroupVersionKind) []byte {
+	head := AppendEnvelopeHead(make([]byte, 0, 64), kind, 0)
+	return head[:len(head)-1] // without the size
+}
+
+// CutObject returns the encoded object in a protobuf value that begins with prefix and ends with EnvelopeTail, as those
+// that this package encodes do. It is ObjectOf for many values: it reads only the beginning of each.
+func CutObject(value, prefix []byte) (object []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(value, prefix)
+	if !ok {
+		return nil, false
+	}
+	size, n := binary.Uvarint(rest)
+	end := len(rest) - len(EnvelopeTail())
+	if n <= 0 || end < n || size != uint64(end-n) {
+		return nil, false
+	}
+	return rest[n:end], true
 }
 
 // AppendProtobuf encodes an object in an envelope with the kind.

@@ -2,6 +2,9 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -111,5 +114,31 @@ func TestEnvelopeHeadAndTail(t *testing.T) {
 	}
 	if _, err := ObjectOf([]byte("{}")); err == nil {
 		t.Error("JSON was read as protobuf")
+	}
+}
+
+func TestCutObject(t *testing.T) {
+	kind := corev1.SchemeGroupVersion.WithKind("ConfigMap")
+	prefix := ObjectPrefix(kind)
+	for _, size := range []int{0, 1, 127, 128, 20_000} {
+		object := bytes.Repeat([]byte{7}, size)
+		value := slices.Concat(AppendEnvelopeHead(nil, kind, size), object, EnvelopeTail())
+		got, ok := CutObject(value, prefix)
+		if !ok || !bytes.Equal(got, object) {
+			t.Errorf("%d bytes: %d, %v", size, len(got), ok)
+		}
+		for name, other := range map[string][]byte{
+			"another kind": slices.Concat(AppendEnvelopeHead(nil, kind.GroupVersion().WithKind("Secret"), size), object, EnvelopeTail()),
+			"cut off":      value[:len(value)-1],
+			"no tail":      value[:len(value)-len(EnvelopeTail())],
+			"longer":       append(slices.Clone(value), 0),
+			"no size":      prefix,
+			"endless size": append(slices.Clone(prefix), bytes.Repeat([]byte{0xff}, 20)...),
+			"large size":   append(binary.AppendUvarint(slices.Clone(prefix), math.MaxUint64-3), EnvelopeTail()...),
+		} {
+			if got, ok := CutObject(other, prefix); ok {
+				t.Errorf("%d bytes, %s: %d bytes", size, name, len(got))
+			}
+		}
 	}
 }

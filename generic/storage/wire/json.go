@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -51,5 +50,7 @@ func (w *Writer) Bytes() []byte { return w.b }
 // omit.
 func TypeMetaPrefix(kind schema.GroupVersionKind) []byte {
 	apiVersion, k := kind.ToAPIVersionAndKind()
-	return fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,`, k, apiVersion)
+	b := append(make([]byte, 0, 32+len(k)+len(apiVersion)), `{"kind":`...)
+	b = append(AppendString(b, k), `,"apiVersion":`...)
+	return append(AppendString(b, apiVersion), ',')
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -190,7 +191,7 @@ func (a *Response) present(e *envelope) error {
 // dst until they are more than limit.
 func (s *Scope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.StoredList, mt wire.MediaType,
 	limit int) (*envelope, error) {
-	items, tails, err := s.storedItems(ctx, dst, list.Items, mt, limit)
+	items, tails, err := s.storedItems(ctx, dst, list, mt, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -327,31 +328,73 @@ func (e *envelope) convert(ctx context.Context, c conversion) (err error) {
 	return nil
 }
 
-// storedItems collects the bytes of a list's items, until they are more than limit. tails is true where they lack
-// their opening brace, which lets them be shared with the answers to a get.
-func (s *Scope) storedItems(ctx context.Context, dst [][]byte, items []rest.Stored,
+// itemBatch is how many items are looked up at a time.
+const itemBatch = 64
+
+// storedItems collects the bytes of a list's items in dst, which is empty, until they are more than limit. tails is
+// true if they lack their opening brace, so that they are parts of the responses to gets.
+func (s *Scope) storedItems(ctx context.Context, dst [][]byte, list *rest.StoredList,
 	mt wire.MediaType, limit int) (_ [][]byte, tails bool, err error) {
+	gv, prefix, items := s.Kind.GroupVersion(), s.notInItems(mt), list.Items
 	dst = slices.Grow(dst, min(len(items), limit/leastItem))
-	tails, size := mt == wire.JSON && len(items) > 0, 0
-	for i := 0; i < len(items) && size <= limit; i++ {
-		if err := yieldAt(ctx, i); err != nil {
+	n, size := 0, 0
+	for ; n < len(items) && size <= limit; n++ {
+		if err := yieldAt(ctx, n); err != nil {
 			return nil, false, err
 		}
-		var b []byte
-		b, tails, err = s.storedItem(items[i], mt, tails)
+		if n == len(dst) {
+			dst = list.AppendKept(dst, items[n:min(n+itemBatch, len(items))], gv, mt)
+		}
+		b := dst[n]
+		if b == nil {
+			b, err = wireItem(items[n], gv, mt)
+		}
+		if n == 0 {
+			tails = mt == wire.JSON && prefix != nil && bytes.HasPrefix(b, prefix)
+		}
+		if err == nil {
+			b, err = sharedItem(b, prefix, mt, tails)
+		}
 		if err != nil {
 			return nil, false, err
 		}
-		dst = append(dst, b)
+		dst[n] = b
 		size += len(b)
 	}
-	return dst, tails, nil
+	clear(dst[n:])
+	return dst[:n], tails, nil
+}
+
+// wireItem returns the bytes of which an item is a part.
+func wireItem(item rest.Stored, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	if mt == wire.CBOR {
+		return item.WireItem(gv, mt)
+	}
+	return item.Wire(gv, mt)
+}
+
+// sharedItem returns the part of an encoded object that is an item of a list.
+func sharedItem(b, prefix []byte, mt wire.MediaType, tails bool) ([]byte, error) {
+	switch {
+	case mt == wire.Protobuf:
+		if object, ok := wire.CutObject(b, prefix); ok {
+			return object, nil
+		}
+		return wire.ObjectOf(b)
+	case !tails:
+		return b, nil
+	}
+	tail, ok := bytes.CutPrefix(b, prefix)
+	if !ok {
+		return nil, fmt.Errorf("an item of the list does not begin with %s", prefix)
+	}
+	return tail, nil
 }
 
 // moreItems encodes items one by one, without their opening brace if tails is set.
 func (s *Scope) moreItems(ctx context.Context, items []rest.Stored, mt wire.MediaType,
 	tails bool) iter.Seq2[[]byte, error] {
-	gv, prefix := s.Kind.GroupVersion(), s.notInItems()
+	gv, prefix := s.Kind.GroupVersion(), s.notInItems(mt)
 	return func(yield func([]byte, error) bool) {
 		var buf []byte
 		for i, item := range items {
@@ -378,19 +421,6 @@ func (s *Scope) moreItems(ctx context.Context, items []rest.Stored, mt wire.Medi
 	}
 }
 
-// storedItem returns the bytes of an item. Whether it has a tail, which is preferred, is the same for all items of a
-// list.
-func (s *Scope) storedItem(item rest.Stored, mt wire.MediaType, tail bool) (b []byte, tails bool, err error) {
-	gv := s.Kind.GroupVersion()
-	if tail {
-		if b, ok, err := item.WireItemTail(gv); ok || err != nil {
-			return b, ok, err
-		}
-	}
-	b, err = item.WireItem(gv, mt)
-	return b, false, err
-}
-
 // yieldAt lets others go first now and then in a loop over the items of a list. It returns the error of a request that
 // is over.
 func yieldAt(ctx context.Context, i int) error {
@@ -401,9 +431,12 @@ func yieldAt(ctx context.Context, i int) error {
 	return ctx.Err()
 }
 
-// notInItems is the beginning of JSON objects that list items lack: built-in kinds do not repeat their kind there.
-func (s *Scope) notInItems() []byte {
-	if s.Unstructured() {
+// notInItems is the beginning of objects that list items lack: built-in kinds do not repeat their kind there.
+func (s *Scope) notInItems(mt wire.MediaType) []byte {
+	switch {
+	case mt == wire.Protobuf:
+		return wire.ObjectPrefix(s.Kind)
+	case s.Unstructured():
 		return nil
 	}
 	return wire.TypeMetaPrefix(s.Kind)
@@ -412,7 +445,7 @@ func (s *Scope) notInItems() []byte {
 // itemOf shortens an encoded object, which it may change, to what it is as an item of a list. prefix is notInItems.
 func itemOf(b, prefix []byte, mt wire.MediaType) ([]byte, error) {
 	if mt == wire.Protobuf {
-		return wire.ObjectOf(b)
+		return sharedItem(b, prefix, mt, false)
 	}
 	if prefix == nil || !bytes.HasPrefix(b, prefix) {
 		return b, nil
@@ -429,7 +462,7 @@ func (s *Scope) encodeList(list runtime.Object, mt wire.MediaType) ([]byte, erro
 		form = wire.JSON
 	}
 	var items [][]byte
-	prefix := s.notInItems()
+	prefix := s.notInItems(form)
 	err := meta.EachListItem(list, func(obj runtime.Object) error {
 		versioned, err := s.Codec.FromHub(obj)
 		if err != nil {

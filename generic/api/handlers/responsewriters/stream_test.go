@@ -34,17 +34,16 @@ type text struct {
 	err   error
 }
 
-func (i text) WireItem(schema.GroupVersion, wire.MediaType) ([]byte, error) {
-	return []byte("{" + i.tail), i.err
+func (i text) Wire(schema.GroupVersion, wire.MediaType) ([]byte, error) {
+	if i.whole {
+		return []byte("{" + i.tail), i.err
+	}
+	return []byte(`{"kind":"ConfigMap","apiVersion":"v1",` + i.tail), i.err
 }
 
 func (i text) AppendWire(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
-	b, err := i.WireItem(gv, mt)
+	b, err := i.Wire(gv, mt)
 	return append(dst, b...), err
-}
-
-func (i text) WireItemTail(schema.GroupVersion) ([]byte, bool, error) {
-	return []byte(i.tail), !i.whole, i.err
 }
 
 // listed responds with a list.
@@ -132,18 +131,13 @@ func (o encodable) AppendWire(dst []byte, _ schema.GroupVersion, mt wire.MediaTy
 	return o.codec.Encode(dst, o.ConfigMap, mt)
 }
 
-func (o encodable) WireItem(_ schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
-	if mt == wire.CBOR {
-		return codec.EncodeItem(o.codec, o.DeepCopy(), mt)
-	}
-	b, err := o.codec.Encode(nil, o.ConfigMap, mt)
-	if err != nil {
-		return nil, err
-	}
-	return itemOf(b, wire.TypeMetaPrefix(o.codec.Kind()), mt)
+func (o encodable) Wire(_ schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	return o.codec.Encode(nil, o.ConfigMap, mt)
 }
 
-func (o encodable) WireItemTail(schema.GroupVersion) ([]byte, bool, error) { return nil, false, nil }
+func (o encodable) WireItem(_ schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	return codec.EncodeItem(o.codec, o.DeepCopy(), mt)
+}
 
 // Metadata that is read from the bytes of objects is that of the decoded objects.
 func TestMetadataIsTheSameInPieces(t *testing.T) {
