@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"testing"
@@ -102,6 +103,7 @@ func BenchmarkKeptForms(b *testing.B) {
 		records[i] = NewRecord("", make([]byte, 500), 0)
 		records[i].SeedForm(1, nil, make([]byte, 600))
 	}
+	rand.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 	forms := make([][]byte, 0, len(records))
 	b.Run("each", func(b *testing.B) {
 		for b.Loop() {

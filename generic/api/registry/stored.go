@@ -96,9 +96,8 @@ func (o *stored[T]) WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte,
 }
 
 // keptForms implements rest.StoredList.
-func (s *Store[T]) keptForms(dst [][]byte, items []rest.Stored, gv schema.GroupVersion,
-	mt wire.MediaType) [][]byte {
-	v, err := s.version(gv)
+func (s *Store[T]) keptForms(dst [][]byte, items []rest.Stored, form rest.Form) [][]byte {
+	v, err := s.version(form.Version)
 	records := make([]*storage.Record, 0, 64) // on the stack
 	for _, item := range items {
 		o, ok := item.(*stored[T])
@@ -107,7 +106,7 @@ func (s *Store[T]) keptForms(dst [][]byte, items []rest.Stored, gv schema.GroupV
 		}
 		records = append(records, o.record)
 	}
-	return storage.KeptForms(dst, records, formID(v, mt))
+	return storage.KeptForms(dst, records, s.formOf(v, form))
 }
 
 // stored wraps a record.
@@ -201,6 +200,17 @@ func (s *Store[T]) decodeRecent(r *storage.Record) (T, error) {
 // formID numbers the wire form of a version in a media type.
 func formID(version int, mt wire.MediaType) storage.FormID {
 	return storage.FormID(version*4 + int(mt) + 1)
+}
+
+// formOf numbers a form. Rows of typed objects are those of all versions.
+func (s *Store[T]) formOf(version int, form rest.Form) storage.FormID {
+	switch {
+	case !form.Row:
+		return formID(version, form.MediaType)
+	case s.kind.View().Typed():
+		return rowForm
+	}
+	return rowForm + storage.FormID(version)
 }
 
 // rowForm is the form of a row of a table, of which there is one whatever the

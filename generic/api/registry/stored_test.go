@@ -121,7 +121,7 @@ func TestKeptFormsOfAList(t *testing.T) {
 			}
 		}
 	}
-	got := list.Kept([][]byte{nil}, list.Items, v1, wire.Protobuf)[1:]
+	got := list.Kept([][]byte{nil}, list.Items, rest.Form{Version: v1, MediaType: wire.Protobuf})[1:]
 	if len(got) != len(want) {
 		t.Fatalf("%d forms, want %d", len(got), len(want))
 	}
@@ -131,7 +131,7 @@ func TestKeptFormsOfAList(t *testing.T) {
 		}
 	}
 	unknown := v1.WithKind("x").GroupKind().WithVersion("v9").GroupVersion()
-	if got := list.Kept(nil, list.Items[:2], unknown, wire.Protobuf); len(got) != 2 || got[0] != nil {
+	if got := list.Kept(nil, list.Items[:2], rest.Form{Version: unknown, MediaType: wire.Protobuf}); len(got) != 2 || got[0] != nil {
 		t.Errorf("a version that is not served: %q", got)
 	}
 }

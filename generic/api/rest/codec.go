@@ -93,14 +93,21 @@ type StoredList struct {
 	// Shard, where set, says that these are the objects of a shard alone.
 	Shard *metav1.ShardInfo
 	// Kept, where set, is AppendKept.
-	Kept func(dst [][]byte, items []Stored, gv schema.GroupVersion, mt wire.MediaType) [][]byte
+	Kept func(dst [][]byte, items []Stored, form Form) [][]byte
 }
 
-// AppendKept appends to dst what is kept of the Wire bytes of each of items, a part of Items, or nil where nothing
-// is. It looks for many at a time, which takes less than one after the other.
-func (l *StoredList) AppendKept(dst [][]byte, items []Stored, gv schema.GroupVersion, mt wire.MediaType) [][]byte {
-	if l.Kept != nil && mt != wire.CBOR {
-		return l.Kept(dst, items, gv, mt)
+// Form is a form of stored objects that is kept with them: what Wire returns, or a row.
+type Form struct {
+	Version   schema.GroupVersion
+	MediaType wire.MediaType
+	Row       bool // in tables of the version
+}
+
+// AppendKept appends to dst what is kept of the form of each of items, a part of Items, or nil where nothing is. It
+// looks for many at a time, which takes less than one after the other.
+func (l *StoredList) AppendKept(dst [][]byte, items []Stored, form Form) [][]byte {
+	if l.Kept != nil {
+		return l.Kept(dst, items, form)
 	}
 	for range items {
 		dst = append(dst, nil)

@@ -343,10 +343,10 @@ func (s *Scope) storedItems(ctx context.Context, dst [][]byte, list *rest.Stored
 			return nil, false, err
 		}
 		if n == len(dst) {
-			dst = list.AppendKept(dst, items[n:min(n+itemBatch, len(items))], gv, mt)
+			dst = list.AppendKept(dst, items[n:min(n+itemBatch, len(items))], rest.Form{Version: gv, MediaType: mt})
 		}
 		b := dst[n]
-		if b == nil {
+		if b == nil || mt == wire.CBOR {
 			b, err = wireItem(items[n], gv, mt)
 		}
 		if n == 0 {

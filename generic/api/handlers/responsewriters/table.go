@@ -38,7 +38,7 @@ func (a *Response) storedTable(code int, list *rest.StoredList) (done bool, err 
 	}()
 	ctx := a.Request.Context()
 	size := 0
-	for b, err := range rowsOf(ctx, list.Items, row) {
+	for b, err := range a.Scope.rowsOf(ctx, list, 0) {
 		if errors.Is(err, errNoRow) {
 			return false, nil
 		}
@@ -73,8 +73,8 @@ func (a *Response) storedTable(code int, list *rest.StoredList) (done bool, err 
 	}
 	e := &envelope{head: head, tail: []byte("]}\n"), separator: comma, items: *pooled,
 		render: func(dst, item []byte) []byte { return wire.Row(item).AppendTo(dst, version, now) }}
-	if rest := list.Items[len(*pooled):]; len(rest) > 0 {
-		e.more = rowsOf(ctx, rest, row)
+	if n := len(*pooled); n < len(list.Items) {
+		e.more = a.Scope.rowsOf(ctx, list, n)
 	}
 	if size < listChunk { // its length is known if it is rendered at once
 		e = &envelope{head: e.bytes()}
@@ -85,16 +85,20 @@ func (a *Response) storedTable(code int, list *rest.StoredList) (done bool, err 
 
 var errNoRow = errors.New("the row of an object is not a part of its bytes")
 
-// rowsOf encodes rows one by one. It ends with errNoRow if storage has no row of an item.
-func rowsOf(ctx context.Context, items []rest.Stored,
-	row func(rest.Stored) (wire.Row, bool, error)) iter.Seq2[[]byte, error] {
+// rowsOf encodes the rows of the items behind the first n one by one. It ends with errNoRow if storage has no row of an
+// item.
+func (s *Scope) rowsOf(ctx context.Context, list *rest.StoredList, n int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for i, item := range items {
+		form := rest.Form{Version: s.Kind.GroupVersion(), Row: true}
+		kept := make([][]byte, 0, itemBatch)
+		for i, item := range list.Items[n:] {
+			if i%itemBatch == 0 {
+				kept = list.AppendKept(kept[:0], list.Items[n+i:min(n+i+itemBatch, len(list.Items))], form)
+			}
 			err := yieldAt(ctx, i)
-			var b wire.Row
-			ok := true
-			if err == nil {
-				b, ok, err = row(item)
+			b, ok := wire.Row(kept[i%itemBatch]), true
+			if err == nil && b == nil {
+				b, ok, err = s.Storage.Row(item)
 			}
 			if !ok && err == nil {
 				err = errNoRow
