@@ -312,7 +312,8 @@ func (w *memoryWatch) Next(ctx context.Context) ([]storage.Event, error) {
 				continue
 			}
 			w.next = ch.Revision
-			e := storage.Event{Type: storage.Modified, Revision: ch.Revision, Record: storage.NewRecord(ch.Key, ch.Value, ch.Revision)}
+			e := storage.Event{Type: storage.Modified, Revision: ch.Revision,
+				Record: storage.NewRecord(ch.Key, ch.Value, ch.Revision)}
 			if ch.Deleted() {
 				e.Type, e.Record = storage.Deleted, storage.NewRecord(ch.Key, ch.Previous, ch.Revision)
 			} else if ch.PrevRev == 0 {

@@ -131,7 +131,8 @@ func TestKeptFormsOfAList(t *testing.T) {
 		}
 	}
 	unknown := v1.WithKind("x").GroupKind().WithVersion("v9").GroupVersion()
-	if got := list.Kept(nil, list.Items[:2], rest.Form{Version: unknown, MediaType: wire.Protobuf}); len(got) != 2 || got[0] != nil {
+	form := rest.Form{Version: unknown, MediaType: wire.Protobuf}
+	if got := list.Kept(nil, list.Items[:2], form); len(got) != 2 || got[0] != nil {
 		t.Errorf("a version that is not served: %q", got)
 	}
 }

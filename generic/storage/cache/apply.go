@@ -47,7 +47,7 @@ func (c *Cache) event(change *storage.Change) *event {
 		}
 	case previous != nil:
 		e.Type = storage.Deleted
-		if e.Record = c.announced(change, previous.Value()); e.Record == nil {
+		if e.Record = c.announced(change); e.Record == nil || !bytes.Equal(e.Record.Value(), previous.Value()) {
 			e.Record = previous.At(change.Revision)
 		}
 	case c.filled.Load():
@@ -160,23 +160,21 @@ func (c *Cache) Expect(r *storage.Record) {
 
 // record returns the record for a change, which is the announced one if there is one.
 func (c *Cache) record(change *storage.Change) *storage.Record {
-	r := c.announced(change, change.Value)
-	if r == nil {
+	r := c.announced(change)
+	if r == nil || !bytes.Equal(r.Value(), change.Value) {
 		r = storage.NewRecord(change.Key, change.Value, change.Revision)
 	}
 	return r.Compressed()
 }
 
-// announced returns the record that the writer of a change has announced, if it has the value; otherwise nil.
-func (c *Cache) announced(change *storage.Change, value []byte) *storage.Record {
+// announced returns the record that the writer of a change has announced, or nil. Its value may be another one.
+func (c *Cache) announced(change *storage.Change) *storage.Record {
 	r, ok := c.expected[change.Key]
-	if !ok {
+	if !ok || r.Revision > change.Revision {
 		return nil
 	}
-	if r.Revision <= change.Revision {
-		delete(c.expected, change.Key)
-	}
-	if r.Revision != change.Revision || !bytes.Equal(r.Value(), value) {
+	delete(c.expected, change.Key)
+	if r.Revision != change.Revision {
 		return nil
 	}
 	return r

@@ -164,7 +164,8 @@ func received(t testing.TB, s storage.Watch, n int) []string {
 		for _, e := range events {
 			line := fmt.Sprintf("%s @%d", typeNames[e.Type], e.Revision)
 			if e.Record != nil {
-				line = fmt.Sprintf("%s %s@%d %s", typeNames[e.Type], strings.TrimPrefix(e.Record.Key, pods), e.Record.Revision, e.Record.Value())
+				line = fmt.Sprintf("%s %s@%d %s", typeNames[e.Type], strings.TrimPrefix(e.Record.Key, pods), e.Record.Revision,
+					e.Record.Value())
 			}
 			if e.InitialEventsEnd {
 				line += " end"

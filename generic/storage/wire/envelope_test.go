@@ -128,7 +128,8 @@ func TestCutObject(t *testing.T) {
 			t.Errorf("%d bytes: %d, %v", size, len(got), ok)
 		}
 		for name, other := range map[string][]byte{
-			"another kind": slices.Concat(AppendEnvelopeHead(nil, kind.GroupVersion().WithKind("Secret"), size), object, EnvelopeTail()),
+			"another kind": slices.Concat(AppendEnvelopeHead(nil, kind.GroupVersion().WithKind("Secret"), size), object,
+				EnvelopeTail()),
 			"cut off":      value[:len(value)-1],
 			"no tail":      value[:len(value)-len(EnvelopeTail())],
 			"longer":       append(slices.Clone(value), 0),

@@ -30,7 +30,8 @@ func TestReadCached(t *testing.T) {
 	const prefix = "/registry/configmaps/"
 	backend := memory.New()
 	t.Cleanup(func() { _ = backend.Close() })
-	want := map[string]string{"ns/large": strings.Repeat("a", 40_000), "ns/larger": strings.Repeat("b", 50_000), "ns/small": "c"}
+	want := map[string]string{"ns/small": "c",
+		"ns/large": strings.Repeat("a", 40_000), "ns/larger": strings.Repeat("b", 50_000)}
 	for name, value := range want {
 		if _, err := backend.Create(t.Context(), prefix+name, []byte(value), 0); err != nil {
 			t.Fatal(err)
