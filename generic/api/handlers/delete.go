@@ -60,12 +60,16 @@ func Delete(scope *RequestScope) http.HandlerFunc {
 	})
 }
 
-// DeleteCollection serves deletecollection.
+// DeleteCollection serves deletecollection. A path with an empty namespace (/namespaces//pods) is an error: it would
+// delete the objects of all namespaces.
 func DeleteCollection(scope *RequestScope) http.HandlerFunc {
 	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
 		ctx, namespace, _, err := scope.target(req)
 		if err != nil {
 			return err
+		}
+		if scope.Namespaced && namespace == "" {
+			return apierrors.NewBadRequest("Namespace parameter required.")
 		}
 		out, err := negotiation.Negotiate(req, scope.Rules())
 		if err != nil {
