@@ -39,28 +39,27 @@ func (p *podResize) Validate(ctx context.Context, a *admission.Attributes) error
 	if !ok || !had || pod.Spec.NodeName == "" {
 		return nil
 	}
-	n, err := group.Nodes(p.stores).Get(ctx, "", pod.Spec.NodeName)
-	switch {
-	case err != nil && !check.Differs(pod.Spec, old.Spec):
+	if !check.Differs(pod.Spec, old.Spec) {
 		return nil // not a resize
-	case err != nil:
+	}
+	n, err := group.Nodes(p.stores).Get(ctx, "", pod.Spec.NodeName)
+	if err != nil {
 		return forbidden(a, "node %q not found", pod.Spec.NodeName)
 	}
 	if os := n.Labels[corev1.LabelOSStable]; os != "" && os != string(corev1.Linux) {
 		return caused(admission.Forbidden(a, fmt.Errorf("pod resize is only supported on linux nodes, node %q is %q",
 			n.Name, os)), "UnsupportedPlatform")
 	}
-	return exceeds(a, podspec.Requests(&pod.Spec), podspec.Requests(&old.Spec), n.Status.Allocatable)
+	return exceeds(a, podspec.Requests(&pod.Spec), n.Status.Allocatable)
 }
 
-// exceeds rejects increases beyond the node's allocatable resources. Errors show CPU in millicores and memory in
-// bytes.
-func exceeds(a *admission.Attributes, now, before, allocatable corev1.ResourceList) error {
+// exceeds rejects requests beyond the node's allocatable resources; those it does not report are zero. Errors show CPU
+// in millicores and memory in bytes.
+func exceeds(a *admission.Attributes, requests, allocatable corev1.ResourceList) error {
 	var lacking []string
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		want, had := now[name], before[name]
-		limit, known := allocatable[name]
-		if !known || want.Cmp(had) <= 0 || want.Cmp(limit) <= 0 {
+		want, limit := requests[name], allocatable[name]
+		if want.Cmp(limit) <= 0 {
 			continue
 		}
 		requested, most := want.Value(), limit.Value()

@@ -47,6 +47,7 @@ var stock = map[string]map[string]string{
 	},
 	"nodes": {
 		"linux":   `{metadata: {name: linux, labels: {kubernetes.io/os: linux, topology.kubernetes.io/zone: z, topology.kubernetes.io/region: r, other: x}}, status: {allocatable: {cpu: "2", memory: 1Gi}}}`,
+		"plain":   `{metadata: {name: plain}, status: {declaredFeatures: [DRANodeAllocatableResources]}}`,
 		"windows": `{metadata: {name: windows, labels: {kubernetes.io/os: windows}}, status: {declaredFeatures: [DRANodeAllocatableResources]}}`,
 	},
 }
@@ -300,12 +301,19 @@ func TestPlugins(t *testing.T) {
 		{name: "fits", plugin: "PodResizeValidator", resource: "pods/resize",
 			object: strings.Replace(bound, "cpu: 1", "cpu: 2", 1), old: bound},
 		{name: "smaller than before", plugin: "PodResizeValidator", resource: "pods/resize",
-			object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: strings.Replace(bound, "cpu: 1", "cpu: 4", 1)},
+			object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: strings.Replace(bound, "cpu: 1", "cpu: 4", 1),
+			refused: "node didn't have enough allocatable resources: cpu, requested: 3000, allocatable: 2000"},
+		{name: "as large as before", plugin: "PodResizeValidator", resource: "pods/resize",
+			object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: strings.Replace(bound, "cpu: 1", "cpu: 3", 1)},
+		{name: "not allocatable", plugin: "PodResizeValidator", resource: "pods/resize",
+			object: strings.Replace(bound, "linux", "plain", 1), old: "{}",
+			refused: "cpu, requested: 1000, allocatable: 0; memory, requested: 1073741824, allocatable: 0"},
 		{name: "not on Linux", plugin: "PodResizeValidator", resource: "pods/resize",
-			object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}",
+			object: "{spec: {nodeName: windows}}", old: "{}",
 			refused: "pod resize is only supported on linux nodes, node \"windows\" is \"windows\""},
-		{name: "no resize", plugin: "PodResizeValidator", object: "{spec: {nodeName: windows}}",
-			old: "{spec: {nodeName: windows}}"},
+		{name: "unchanged on another system", plugin: "PodResizeValidator", resource: "pods/resize",
+			object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}"},
+		{name: "no resize", plugin: "PodResizeValidator", object: "{spec: {nodeName: windows}}", old: "{}"},
 
 		{name: "tolerated", plugin: "PodTolerationRestriction",
 			object: "{metadata: {namespace: tolerant}, spec: {tolerations: [{key: dedicated, operator: Exists, " +

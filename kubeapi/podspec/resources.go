@@ -60,9 +60,11 @@ func DefaultPodLevelResources(s *corev1.PodSpec, all bool) {
 }
 
 // limitPod limits the pod to what its containers are limited to together: huge pages, and with all CPU and memory if
-// each container has a limit. A higher request of the pod raises it.
+// each container has a limit, ephemeral ones included, which cannot have one. A higher request of the pod, or of its
+// containers together, raises it.
 func limitPod(s *corev1.PodSpec, all bool) {
 	r := s.Resources
+	requests := Sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })
 	for k, v := range Sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }) {
 		if _, limited := r.Limits[k]; limited {
 			continue
@@ -72,6 +74,9 @@ func limitPod(s *corev1.PodSpec, all bool) {
 		case HugePages(k) && !ok:
 			r.Limits[k] = v
 		case all && !HugePages(k) && PodLevelResource(k) && limitsAll(s, k):
+			if !ok {
+				requested = requests[k]
+			}
 			if v.Cmp(requested) < 0 {
 				v = requested.DeepCopy()
 			}
@@ -86,7 +91,8 @@ func limitsAll(s *corev1.PodSpec, k corev1.ResourceName) bool {
 		_, ok := c.Resources.Limits[k]
 		return !ok
 	}
-	return !slices.ContainsFunc(s.Containers, unlimited) && !slices.ContainsFunc(s.InitContainers, unlimited)
+	return len(s.EphemeralContainers) == 0 && !slices.ContainsFunc(s.Containers, unlimited) &&
+		!slices.ContainsFunc(s.InitContainers, unlimited)
 }
 
 // requestForPod requests what the containers request together, and else what is limited.

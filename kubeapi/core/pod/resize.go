@@ -60,11 +60,11 @@ func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 	if was := o.QOSClass(&old.Spec); was != o.QOSClass(&p.Spec) {
 		errs = append(errs, field.Invalid(spec, was, "Pod QOS Class may not change as a result of resizing"))
 	}
-	if len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers) {
-		return append(errs, field.Forbidden(spec.Child("containers"), "containers may not be added or removed on resize"))
-	}
 	if !nodeResizes(old) {
 		errs = append(errs, field.Forbidden(spec, "Pod running on node without support for resize"))
+	}
+	if len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers) {
+		return append(errs, field.Forbidden(spec.Child("containers"), "containers may not be added or removed on resize"))
 	}
 	errs = append(errs, validatePodLevelResize(p.Spec.Resources, old.Spec.Resources, spec)...)
 	errs = append(errs, removedResources(p.Spec.Containers, old.Spec.Containers, spec.Child("containers"))...)
