@@ -24,6 +24,7 @@ type policyHead struct {
 	failure    *admissionv1.FailurePolicyType
 	param      *admissionv1.ParamKind
 	match      *admissionv1.MatchResources
+	mutates    bool
 	conditions []admissionv1.MatchCondition
 	variables  []admissionv1.Variable
 }
@@ -43,6 +44,9 @@ func (h *policyHead) validate(x *expressions, path *field.Path) field.ErrorList 
 		errs = append(errs, field.Required(constraints, ""))
 	} else {
 		errs = append(errs, validateMatch(h.match, constraints)...)
+		if h.mutates {
+			errs = append(errs, validateMutable(h.match, constraints)...)
+		}
 		if len(h.match.ResourceRules) == 0 {
 			errs = append(errs, field.Required(constraints.Child("resourceRules"), ""))
 		}
@@ -53,7 +57,7 @@ func (h *policyHead) validate(x *expressions, path *field.Path) field.ErrorList 
 
 func validatePolicy(ctx context.Context, p *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
 	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(ctx, p.Spec.ParamKind)
-	head := policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}
+	head := policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, false, s.MatchConditions, s.Variables}
 	errs := head.validate(x, path)
 	if len(s.Validations) == 0 && len(s.AuditAnnotations) == 0 {
 		const atLeastOne = "validations or auditAnnotations must contain at least one item"
@@ -183,9 +187,8 @@ func validateVariables(list []admissionv1.Variable, x *expressions, path *field.
 
 func validateMutatingPolicy(ctx context.Context, p *admissionv1.MutatingAdmissionPolicy) field.ErrorList {
 	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(ctx, p.Spec.ParamKind)
-	head := policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}
+	head := policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, true, s.MatchConditions, s.Variables}
 	errs := head.validate(x, path)
-	errs = append(errs, validateMutable(s.MatchConstraints, path.Child("matchConstraints"))...)
 	x.scope.Mutation = true
 	x.declare()
 	mutations := path.Child("mutations")

@@ -67,12 +67,17 @@ func (t tokenRequests) create(ctx context.Context, r rest.CreateRequest) (runtim
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a TokenRequest object: %T", r.Object))
 	}
 	namespace := request.NamespaceFrom(ctx)
+	if err := namesAccount(req, namespace, r.Name); err != nil {
+		return nil, err
+	}
 	account, err := group.ServiceAccounts(t.stores).GetConsistent(ctx, namespace, r.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := sameAccount(req, account, t.byUID); err != nil {
-		return nil, err
+	if t.byUID && req.UID != "" && req.UID != account.UID {
+		return nil, apierrors.NewConflict(schema.GroupResource{Group: authenticationv1.GroupName, Resource: "TokenRequest"},
+			account.Name, fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)",
+				req.UID, account.UID))
 	}
 	req.CreationTimestamp = *now()
 	req.Name, req.Namespace, req.UID = account.Name, account.Namespace, account.UID
@@ -95,27 +100,21 @@ func defaultTokenRequest(obj runtime.Object) {
 	}
 }
 
-// sameAccount refuses a request that names another account in its metadata.
-func sameAccount(req *authenticationv1.TokenRequest, account *corev1.ServiceAccount, byUID bool) error {
-	kind := authenticationv1.SchemeGroupVersion.WithKind("TokenRequest")
+// namesAccount rejects a request whose metadata has another name or namespace than its service account.
+func namesAccount(req *authenticationv1.TokenRequest, namespace, name string) error {
 	path := field.NewPath("metadata")
 	var errs field.ErrorList
-	if req.Name != "" && req.Name != account.Name {
+	if req.Name != "" && req.Name != name {
 		errs = append(errs, field.Invalid(path.Child("name"), req.Name, "must match the service account name if specified"))
 	}
-	if req.Namespace != "" && req.Namespace != account.Namespace {
+	if req.Namespace != "" && req.Namespace != namespace {
 		errs = append(errs, field.Invalid(path.Child("namespace"), req.Namespace,
 			"must match the service account namespace if specified"))
 	}
-	if len(errs) > 0 {
-		return apierrors.NewInvalid(kind.GroupKind(), account.Name, errs)
+	if len(errs) == 0 {
+		return nil
 	}
-	if byUID && req.UID != "" && req.UID != account.UID {
-		return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, account.Name,
-			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", req.UID,
-				account.UID))
-	}
-	return nil
+	return apierrors.NewInvalid(authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind(), name, errs)
 }
 
 func validateTokenRequest(r *authenticationv1.TokenRequest) field.ErrorList {

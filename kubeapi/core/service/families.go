@@ -41,10 +41,9 @@ func (a *Allocation) settleFamilies(s, old service) error {
 	}
 	if spec.IPFamilyPolicy == nil && len(spec.IPFamilies) == 2 && !anyFamilies {
 		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicySingleStack)
-		return nil // refused by validation
 	}
-	if len(validateClusterIPs(a.options, s, field.NewPath("spec"))) > 0 {
-		return nil
+	if errs := validateClusterIPs(a.options, s, field.NewPath("spec")); len(errs) > 0 {
+		return invalid(s, errs...)
 	}
 	if anyFamilies {
 		// Nobody but its owner fills its endpoints, in whatever families.
