@@ -132,11 +132,11 @@ func markDeletion(_ context.Context, crd Object) bool {
 	return true
 }
 
-// crdWarnings warns of formats that no value is validated by.
+// crdWarnings warns of formats that no value is validated by and that were none such before.
 func crdWarnings(_ context.Context, crd, old Object) []string {
 	known := map[string]bool{}
 	if old != nil {
-		eachFormat(old, func(_, f string) { known[f] = true })
+		eachFormat(old, func(typ, f string) { known[f] = known[f] || !schema.KnownFormat(typ, f) })
 	}
 	var out []string
 	eachFormat(crd, func(typ, f string) {

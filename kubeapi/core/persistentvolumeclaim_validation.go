@@ -143,22 +143,19 @@ func attributesKept(c, old *corev1.PersistentVolumeClaim, path *field.Path) fiel
 		fmt.Sprintf("update to %s is forbidden when status.currentVolumeAttributesClassName is not nil", none))}
 }
 
-// claimClassKept lets the class move from the old annotation to the field, and
-// one be set where there was none; now and before are made equal for that.
+// claimClassKept lets the class of the old annotation be set in the field too, after which the annotation may be
+// removed, and one be set where there was none; now and before are made equal for that.
 func claimClassKept(c, old *corev1.PersistentVolumeClaim, now,
 	before *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	const key = corev1.BetaStorageClassAnnotation
 	was, had := old.Annotations[key]
-	if _, has := c.Annotations[key]; had && !has && before.StorageClassName == nil &&
-		ptr.Deref(now.StorageClassName, "") == was && now.StorageClassName != nil {
-		now.StorageClassName = nil
-		return nil
-	}
-	if !had && before.StorageClassName == nil && now.StorageClassName != nil {
+	_, has := c.Annotations[key]
+	set := before.StorageClassName == nil && now.StorageClassName != nil && (!had || *now.StorageClassName == was)
+	if set {
 		now.StorageClassName = nil
 	}
-	if c.Annotations[key] != was {
-		return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(key), c.Annotations[key],
+	if (!set || !had || has) && c.Annotations[key] != was {
+		return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations", key), c.Annotations[key],
 			check.ImmutableMsg)}
 	}
 	return nil

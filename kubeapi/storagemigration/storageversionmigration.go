@@ -3,6 +3,7 @@ package storagemigration
 import (
 	"context"
 	"regexp"
+	"strings"
 
 	migrationv1 "k8s.io/api/storagemigration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,7 +13,6 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/show"
-	"triplane.dev/kubeapi/check"
 )
 
 var resourceVersion = regexp.MustCompile(`^[1-9][0-9]*$`)
@@ -50,11 +50,11 @@ func validateResource(m *migrationv1.StorageVersionMigration) field.ErrorList {
 	var errs field.ErrorList
 	if r.Resource == "" {
 		errs = append(errs, field.Required(path.Child("resource"), "resource is required to be set"))
-	} else {
-		errs = check.Name(utilvalidation.IsDNS1035Label(r.Resource), r.Resource, path.Child("resource"))
+	} else if msgs := utilvalidation.IsDNS1035Label(r.Resource); len(msgs) > 0 {
+		errs = append(errs, field.Invalid(path.Child("resource"), r.Resource, strings.Join(msgs, ",")))
 	}
-	if r.Group != "" {
-		errs = append(errs, check.Name(utilvalidation.IsDNS1123Subdomain(r.Group), r.Group, path.Child("group"))...)
+	if msgs := utilvalidation.IsDNS1123Subdomain(r.Group); r.Group != "" && len(msgs) > 0 {
+		errs = append(errs, field.Invalid(path.Child("group"), r.Group, strings.Join(msgs, ",")))
 	}
 	return errs
 }

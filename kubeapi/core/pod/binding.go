@@ -13,6 +13,7 @@ import (
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/registry"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/group"
 )
 
@@ -78,8 +79,10 @@ func validateBinding(b *corev1.Binding) field.ErrorList {
 	if b.Target.Kind != "" && b.Target.Kind != "Node" {
 		errs = append(errs, field.NotSupported(target.Child("kind"), b.Target.Kind, []string{"Node", "<empty>"}))
 	}
-	if b.Target.Name == "" {
-		errs = append(errs, field.Required(target.Child("name"), ""))
+	if name := target.Child("name"); b.Target.Name == "" {
+		errs = append(errs, field.Required(name, ""))
+	} else if len(errs) == 0 {
+		errs = check.Subdomain(b.Target.Name, name)
 	}
 	// Annotations become those of the pod.
 	if _, mirror := b.Annotations[corev1.MirrorPodAnnotationKey]; mirror {

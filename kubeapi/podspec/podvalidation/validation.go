@@ -115,9 +115,6 @@ func (v *checker) system(path *field.Path) {
 	}
 	v.Add(Overhead(s.Overhead, path.Child("overhead"))...)
 	v.os(path)
-	if h := s.HostnameOverride; h != nil {
-		v.hostnameOverride(*h, path.Child("hostnameOverride"))
-	}
 }
 
 const (
@@ -170,6 +167,9 @@ func (v *checker) identity(path *field.Path) {
 	s := v.spec
 	if s.ServiceAccountName != "" {
 		v.Subdomain(s.ServiceAccountName, path.Child("serviceAccountName"))
+	}
+	if h := s.HostnameOverride; h != nil {
+		v.hostnameOverride(*h, path.Child("hostnameOverride"))
 	}
 	if s.NodeName != "" {
 		v.Subdomain(s.NodeName, path.Child("nodeName"))
