@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,9 @@ import (
 
 // nameAttempts is how many generated names are tried.
 const nameAttempts = 8
+
+// beingDeleted precedes the error of a name whose object is held by finalizers.
+const beingDeleted = "object is being deleted: "
 
 // Create serves create. Where the name is generated, several are tried
 // before an object that has it already is an error.
@@ -46,7 +50,11 @@ func (s *Store[T]) Create(ctx context.Context, r rest.CreateRequest) (runtime.Ob
 		if created, err = s.create(ctx, attempt, r.Validate, dryRun); !apierrors.IsAlreadyExists(err) {
 			return created, err
 		}
-		err = apierrors.NewGenerateNameConflict(s.requested(ctx), attempt.GetName(), 1)
+		conflict := apierrors.NewGenerateNameConflict(s.requested(ctx), attempt.GetName(), 1)
+		if strings.HasPrefix(err.Error(), beingDeleted) {
+			conflict.ErrStatus.Message = beingDeleted + conflict.ErrStatus.Message
+		}
+		err = conflict
 	}
 	return nil, err
 }
@@ -127,7 +135,7 @@ func (s *Store[T]) alreadyExists(ctx context.Context, key, name string) error {
 		return exists
 	}
 	if obj, err := s.decodeValue(key, p.value, p.revision); err == nil && obj.GetDeletionTimestamp() != nil {
-		exists.ErrStatus.Message = "object is being deleted: " + exists.ErrStatus.Message
+		exists.ErrStatus.Message = beingDeleted + exists.ErrStatus.Message
 	}
 	return exists
 }

@@ -104,16 +104,19 @@ func (d *deletion[T]) attempt(ctx context.Context, from state) (runtime.Object, 
 	return d.carryOut(ctx, obj, opts, g, from)
 }
 
-// carryOut marks the object, or removes it where nothing holds it.
+// carryOut marks the object, or removes it where nothing holds it. The response to a removal has the object as it is
+// stored.
 func (d *deletion[T]) carryOut(ctx context.Context, obj T, opts *metav1.DeleteOptions, g kind.Graceful,
 	from state) (runtime.Object, bool, error) {
-	if finalizers, changed := d.store.kind.Delete.Finalizers(obj, opts); changed {
-		obj.SetFinalizers(finalizers)
+	finalizers, changed := d.store.kind.Delete.Finalizers(obj, opts)
+	if !changed {
+		finalizers = obj.GetFinalizers()
 	}
-	held := len(obj.GetFinalizers()) > 0
+	held := len(finalizers) > 0
 	if !g.Graceful && !held {
 		return d.remove(ctx, obj, from)
 	}
+	obj.SetFinalizers(finalizers)
 	if g.Graceful {
 		g.Apply(obj)
 	} else {
