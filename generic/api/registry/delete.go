@@ -237,7 +237,7 @@ func (d *deletion[T]) remove(ctx context.Context, obj T, from state) (runtime.Ob
 		s.kind.Delete.After(ctx, obj)
 	}
 	answer := d.answer(ctx, obj)
-	if _, whole := answer.(T); whole && d.written { // as from.value has it
+	if _, whole := answer.(T); whole { // as from.value has it
 		answer = s.wrote(d.key, from.value, revision, obj)
 	}
 	return answer, true, nil
