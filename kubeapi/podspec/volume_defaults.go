@@ -118,9 +118,6 @@ func defaultProjected(p *corev1.ProjectedVolumeSource) {
 		if s.DownwardAPI != nil {
 			defaultDownward(s.DownwardAPI.Items)
 		}
-		if s.PodCertificate != nil && s.PodCertificate.MaxExpirationSeconds == nil {
-			s.PodCertificate.MaxExpirationSeconds = ptr.To(int32(86400))
-		}
 	}
 }
 
