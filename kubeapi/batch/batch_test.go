@@ -61,3 +61,48 @@ func TestIndexes(t *testing.T) {
 		t.Errorf("%d indexes, overlap at %d (%v)", n, i, ok)
 	}
 }
+
+// TestScheduling plays no story: the field is dropped while WorkloadWithJob is off.
+func TestScheduling(t *testing.T) {
+	const gang, basic = "{schedulingPolicy: {gang: {minCount: 2}}}", "{schedulingPolicy: {basic: {}}}"
+	text := func(scheduling string) string {
+		return "metadata: {name: j, uid: u}\nspec: {parallelism: 2, scheduling: " + scheduling +
+			", template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}"
+	}
+	k := jobKind(podspec.Options{})
+	for scheduling, want := range map[string][]string{
+		gang: nil,
+		"{schedulingPolicy: {gang: {minCount: 3}}}": {
+			"spec.scheduling.schedulingPolicy.gang.minCount: Invalid value: 3: must not be greater than parallelism (2)"},
+		"{schedulingPolicy: {gang: {minCount: 0}}}": {
+			"spec.scheduling.schedulingPolicy.gang.minCount: Invalid value: 0: must be greater than or equal to 1"},
+		"{schedulingPolicy: {}}": {
+			"spec.scheduling.schedulingPolicy: Invalid value: \"\": must specify one of: `basic`, `gang`"},
+		"{disruptionMode: {all: {}}}": {"spec.scheduling.disruptionMode: Invalid value: \"\": the disruptionMode `all` is " +
+			"not supported with the Basic scheduling policy"},
+		"{schedulingConstraints: {topology: [{key: ''}]}}": {
+			"spec.scheduling.schedulingConstraints.topology[0].key: Required value"},
+		"{resourceClaims: [{name: a}]}": {"spec.scheduling.resourceClaims[0]: Invalid value: \"\": must specify one of: " +
+			"`resourceClaimName`, `resourceClaimTemplateName`"},
+	} {
+		kindtest.Refused(t, k, text(scheduling), want...)
+	}
+	for _, c := range []struct{ before, after, want string }{
+		{gang, "{schedulingPolicy: {gang: {minCount: 1}}}", ""},
+		{gang, basic, "spec.scheduling.schedulingPolicy: Invalid value: null: the basic/gang policy variant is immutable " +
+			"after creation; only schedulingPolicy.gang.minCount may be updated"},
+		{gang, "null", "spec.scheduling: Invalid value: null: field cannot be cleared once set"},
+		{"null", gang, "spec.scheduling: Invalid value: null: field cannot be set once created"},
+		{"{}", gang, "spec.scheduling.schedulingPolicy: Invalid value: null: field cannot be set once created"},
+		{basic, "{schedulingPolicy: {basic: {}}, disruptionMode: {single: {}}}",
+			"spec.scheduling.disruptionMode: Invalid value: null: field is immutable"},
+		{basic, "{schedulingPolicy: {basic: {}}, resourceClaims: [{name: a, resourceClaimName: a}]}",
+			"spec.scheduling.resourceClaims: Invalid value: null: field is immutable"},
+	} {
+		var want []string
+		if c.want != "" {
+			want = []string{c.want}
+		}
+		kindtest.UpdateRefused(t, k, text(c.before), text(c.after), want...)
+	}
+}

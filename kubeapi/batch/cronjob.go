@@ -102,7 +102,11 @@ func validateCronJobSpec(o podspec.Options, s, old *batchv1.CronJobSpec, path *f
 	if s.Schedule == "" {
 		errs = append(errs, field.Required(path.Child("schedule"), ""))
 	}
-	return errs
+	var oldJob *batchv1.JobSpec
+	if old != nil {
+		oldJob = &old.JobTemplate.Spec
+	}
+	return append(errs, declaredScheduling(&s.JobTemplate.Spec, oldJob, job.Child("scheduling"))...)
 }
 
 func validateSchedule(s, old *batchv1.CronJobSpec, path *field.Path) field.ErrorList {

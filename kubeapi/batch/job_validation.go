@@ -41,6 +41,7 @@ func validateJob(o podspec.Options, j, old *batchv1.Job) field.ErrorList {
 	}
 	errs := validateGeneratedSelector(j)
 	errs = append(errs, validateJobSpec(o, &j.Spec, field.NewPath("spec"))...)
+	errs = append(errs, declaredScheduling(&j.Spec, nil, field.NewPath("spec", "scheduling"))...)
 	if n := ptr.Deref(j.Spec.Completions, 0); indexed(&j.Spec) && n > 0 {
 		if host := fmt.Sprintf("%s-%d", j.Name, n-1); len(validation.IsDNS1123Label(host)) > 0 {
 			errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), j.Name,
@@ -120,6 +121,7 @@ func validateJobTemplateSpec(o podspec.Options, s *batchv1.JobSpec, path *field.
 	errs = append(errs, validatePodFailurePolicy(s, path.Child("podFailurePolicy"))...)
 	errs = append(errs, validateSuccessPolicy(s, path.Child("successPolicy"))...)
 	errs = append(errs, validatePodReplacementPolicy(s, path.Child("podReplacementPolicy"))...)
+	errs = append(errs, validateScheduling(s, path.Child("scheduling"))...)
 	errs = append(errs, podvalidation.Template(o, &s.Template, path.Child("template"))...)
 	return append(errs, validateRestartPolicy(s, path.Child("template", "spec", "restartPolicy"))...)
 }
@@ -214,7 +216,9 @@ func validateJobUpdate(opts podspec.Options, j, old *batchv1.Job) field.ErrorLis
 	errs = append(errs, check.Immutable(s.BackoffLimitPerIndex, o.BackoffLimitPerIndex,
 		path.Child("backoffLimitPerIndex"))...)
 	errs = append(errs, check.Immutable(s.ManagedBy, o.ManagedBy, path.Child("managedBy"))...)
-	return append(errs, check.Immutable(s.SuccessPolicy, o.SuccessPolicy, path.Child("successPolicy"))...)
+	errs = append(errs, check.Immutable(s.SuccessPolicy, o.SuccessPolicy, path.Child("successPolicy"))...)
+	errs = append(errs, validateSchedulingVariant(s.Scheduling, o.Scheduling, path.Child("scheduling"))...)
+	return append(errs, declaredScheduling(s, o, path.Child("scheduling"))...)
 }
 
 func validateCompletionsUpdate(s, old *batchv1.JobSpec, path *field.Path) field.ErrorList {

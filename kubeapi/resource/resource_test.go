@@ -37,6 +37,23 @@ func TestSlice(t *testing.T) {
 		"spec: Required value: exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required")
 }
 
+func TestFieldsOfAlphaGates(t *testing.T) {
+	const head = "spec: {driver: d.x, nodeName: n, pool: {name: p, resourceSliceCount: 1}, "
+	const typed, counted = "partitionTypeAttribute: d.x/t, devices: [{name: d, ", "consumesCounters: [{counterSet: a, counters: {x: {value: 1}}}]"
+	for text, want := range map[string][]string{
+		typed + counted + ", attributes: {t: {string: full}}}]}": nil,
+		typed + counted + "}]}": {"spec.devices[0].attributes[d.x/t]: Required value: device consumes counters and " +
+			"`partitionTypeAttribute` names this attribute, so it must be set"},
+		typed + "}]}": {`spec.partitionTypeAttribute: Invalid value: "d.x/t": may only be set on a slice which declares ` +
+			"devices that consume counters"},
+		"skipNodeOperations: ['*', NodePrepareResources]}": nil,
+		"skipNodeOperations: [NodePrepareResources]}": {`spec.skipNodeOperations: Invalid value: ["NodePrepareResources"]: ` +
+			"NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped"},
+	} {
+		kindtest.Refused(t, resourceSliceKind(), head+text, want...)
+	}
+}
+
 // TestAttributeNames has the words of kube-apiserver for each part of a name.
 func TestAttributeNames(t *testing.T) {
 	const long, ident = ": Too long: may not be more than 32 bytes", "a valid C identifier must start with"

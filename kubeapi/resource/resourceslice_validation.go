@@ -50,7 +50,55 @@ func validateSlice(_ context.Context, slice, old *resourcev1.ResourceSlice) fiel
 		errs = append(errs, field.Invalid(path, "", "only one of `sharedCounters` or `devices` is allowed"))
 	}
 	errs = append(errs, validateSliceDevices(s, path.Child("devices"))...)
-	return append(errs, validateCounterSets(s.SharedCounters, path.Child("sharedCounters"))...)
+	errs = append(errs, validateCounterSets(s.SharedCounters, path.Child("sharedCounters"))...)
+	errs = append(errs, validatePartitionType(s, path)...)
+	return append(errs, validateSkippedOperations(s.SkipNodeOperations, path.Child("skipNodeOperations"))...)
+}
+
+// validatePartitionType requires that all devices that consume counters have the attribute with their type.
+func validatePartitionType(s *resourcev1.ResourceSliceSpec, path *field.Path) field.ErrorList {
+	if s.PartitionTypeAttribute == nil {
+		return nil
+	}
+	name := string(*s.PartitionTypeAttribute)
+	short := strings.TrimPrefix(name, s.Driver+"/")
+	var errs field.ErrorList
+	partitioned := false
+	for i := range s.Devices {
+		d := &s.Devices[i]
+		if len(d.ConsumesCounters) == 0 {
+			continue
+		}
+		partitioned = true
+		p := path.Child("devices").Index(i).Child("attributes").Key(name)
+		a, ok := d.Attributes[resourcev1.QualifiedName(name)]
+		if !ok {
+			a, ok = d.Attributes[resourcev1.QualifiedName(short)]
+		}
+		switch {
+		case !ok:
+			errs = append(errs, field.Required(p, "device consumes counters and `partitionTypeAttribute` names this "+
+				"attribute, so it must be set"))
+		case a.StringValue == nil:
+			errs = append(errs, field.Invalid(p, a, "must be a string value because `partitionTypeAttribute` names this "+
+				"attribute"))
+		}
+	}
+	if !partitioned {
+		errs = append(errs, field.Invalid(path.Child("partitionTypeAttribute"), name,
+			"may only be set on a slice which declares devices that consume counters"))
+	}
+	return errs
+}
+
+func validateSkippedOperations(list []resourcev1.SkipNodeOperation, path *field.Path) field.ErrorList {
+	if slices.Contains(list, resourcev1.SkipNodeOperationNodePrepareResources) &&
+		!slices.Contains(list, resourcev1.SkipNodeOperationNodeUnprepareResources) &&
+		!slices.Contains(list, resourcev1.SkipNodeOperationAll) {
+		return field.ErrorList{field.Invalid(path, list,
+			"NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped")}
+	}
+	return nil
 }
 
 func validateNodes(s *resourcev1.ResourceSliceSpec, path *field.Path) field.ErrorList {

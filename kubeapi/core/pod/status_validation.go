@@ -3,6 +3,7 @@ package pod
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -40,7 +41,27 @@ func validateStatus(a check.Addresses, p, old pod) field.ErrorList {
 	errs = append(errs, podIPs(a, s, path.Child("podIPs"))...)
 	errs = append(errs, hostIPs(a, s, path.Child("hostIPs"))...)
 	errs = append(errs, containerStatuses(p, path)...)
+	errs = append(errs, volumeHealth(s.VolumeHealth, p.Spec.Volumes, path.Child("volumeHealth"))...)
 	return append(errs, nodeAllocatableKeys(s.NodeAllocatableResourceClaimStatuses, allocatable)...)
+}
+
+// volumeHealth validates that each entry is about a volume of the pod, and that none has two.
+func volumeHealth(list []corev1.PodVolumeHealth, volumes []corev1.Volume, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i := range list {
+		name, p := list[i].Name, path.Index(i)
+		switch {
+		case name == "":
+			errs = append(errs, field.Required(p.Child("name"), ""))
+		case seen.Has(name):
+			errs = append(errs, field.Duplicate(p, list[i]))
+		case !slices.ContainsFunc(volumes, func(v corev1.Volume) bool { return v.Name == name }):
+			errs = append(errs, field.NotFound(p.Child("name"), name))
+		}
+		seen.Insert(name)
+	}
+	return errs
 }
 
 func observedGeneration(n int64, owner *field.Path) field.ErrorList {

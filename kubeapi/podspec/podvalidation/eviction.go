@@ -24,11 +24,13 @@ func (v *checker) evictionResponders(list []corev1.EvictionResponder, path *fiel
 	}
 	seen := map[string]bool{}
 	for i := range list {
-		r, p := &list[i], path.Index(i)
-		if seen[r.Name] {
-			v.Add(field.Duplicate(p, r))
+		if seen[list[i].Name] {
+			v.Add(field.Duplicate(path.Index(i), &list[i]))
 		}
-		seen[r.Name] = true
+		seen[list[i].Name] = true
+	}
+	for i := range list {
+		r, p := &list[i], path.Index(i)
 		v.Add(check.ForeignKey(r.Name, p.Child("name"))...)
 		switch p := p.Child("priority"); {
 		case r.Priority == nil:

@@ -45,6 +45,21 @@ func (v *checker) volumeMounts(c *corev1.Container, list *field.Path) {
 		v.subPath(m, list, p)
 		v.propagation(m, c, list.Child("mountPropagation"))
 		v.recursiveReadOnly(m, list.Child("recursiveReadOnly"))
+		v.bindMountOptions(m, p.Child("bindMountOptions"))
+	}
+}
+
+func (v *checker) bindMountOptions(m *corev1.VolumeMount, path *field.Path) {
+	seen := sets.New[string]()
+	for i, o := range m.BindMountOptions {
+		if seen.Has(o) {
+			v.Add(field.Duplicate(path.Index(i), o))
+		}
+		seen.Insert(o)
+		v.Add(check.OneOf(o, path.Index(i), "nodev", "noexec", "nosuid")...)
+	}
+	if vol, ok := v.volumes[m.Name]; ok && vol.Image != nil && len(m.BindMountOptions) > 0 {
+		v.Add(field.Invalid(path, m.BindMountOptions, "bindMountOptions may not be used with image volumes"))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -68,8 +69,11 @@ func Tolerations(list []corev1.Toleration, compared bool, path *field.Path) fiel
 		case corev1.TolerationOpGt, corev1.TolerationOpLt:
 			if !compared {
 				v.Add(field.NotSupported(p.Child("operator"), t.Operator, knownTolerationOperators(t.Operator)))
-			} else if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
-				v.Add(field.Invalid(p.Child("value"), t.Value, "must be a valid integer when `operator` is 'Gt' or 'Lt'"))
+				break
+			}
+			v.Messages(content.IsDecimalInteger(t.Value), t.Value, p.Child("value"))
+			if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
+				v.Add(field.Invalid(p.Child("value"), t.Value, err.Error()))
 			}
 		default:
 			v.Add(field.NotSupported(p.Child("operator"), t.Operator, knownTolerationOperators(t.Operator)))

@@ -61,7 +61,7 @@ func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
 			func(p *field.Path) { v.awsElasticBlockStore(s.AWSElasticBlockStore, p) }},
 		{"secret", s.Secret != nil, func(p *field.Path) {
 			v.require(p, "secretName", s.Secret.SecretName)
-			v.mode(s.Secret.DefaultMode, p.Child("defaultMode"))
+			v.fileDefaults(s.Secret.DefaultMode, s.Secret.DefaultUser, p)
 			v.keyPaths(s.Secret.Items, p.Child("items"))
 		}},
 		{"nfs", s.NFS != nil, func(p *field.Path) { v.nfs(s.NFS, p) }},
@@ -84,7 +84,7 @@ func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
 		{"cephfs", s.CephFS != nil, func(p *field.Path) { v.monitors(s.CephFS.Monitors, p) }},
 		{"quobyte", s.Quobyte != nil, func(p *field.Path) { v.quobyte(s.Quobyte, p) }},
 		{"downwardAPI", s.DownwardAPI != nil, func(p *field.Path) {
-			v.mode(s.DownwardAPI.DefaultMode, p.Child("defaultMode"))
+			v.fileDefaults(s.DownwardAPI.DefaultMode, s.DownwardAPI.DefaultUser, p)
 			for i := range s.DownwardAPI.Items {
 				v.downward(&s.DownwardAPI.Items[i], p)
 			}
@@ -95,7 +95,7 @@ func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
 		}},
 		{"configMap", s.ConfigMap != nil, func(p *field.Path) {
 			v.require(p, "name", s.ConfigMap.Name)
-			v.mode(s.ConfigMap.DefaultMode, p.Child("defaultMode"))
+			v.fileDefaults(s.ConfigMap.DefaultMode, s.ConfigMap.DefaultUser, p)
 			v.keyPaths(s.ConfigMap.Items, p.Child("items"))
 		}},
 		{"azureFile", s.AzureFile != nil, func(p *field.Path) {
@@ -133,6 +133,9 @@ func (v *checker) emptyDir(e *corev1.EmptyDirVolumeSource, path *field.Path) {
 	if e.SizeLimit != nil && e.SizeLimit.Sign() < 0 {
 		v.Add(field.Forbidden(path.Child("sizeLimit"), "SizeLimit field must be a valid resource quantity"))
 	}
+	if m := e.Mode; m != nil && (*m < 0 || *m > 0o1777) {
+		v.Add(field.Invalid(path.Child("mode"), *m, "must be a number between 0 and 01777 (octal), both inclusive"))
+	}
 }
 
 func (v *checker) hostPath(h *corev1.HostPathVolumeSource, path *field.Path) {
@@ -154,6 +157,19 @@ func (v *checker) mode(m *int32, path *field.Path) {
 	}
 }
 
+// fileDefaults validates the default mode and owner of files.
+func (v *checker) fileDefaults(mode *int32, user *int64, path *field.Path) {
+	v.mode(mode, path.Child("defaultMode"))
+	v.user(user, path.Child("defaultUser"))
+}
+
+// user validates the owner of files.
+func (v *checker) user(id *int64, path *field.Path) {
+	if id != nil {
+		v.Messages(utilvalidation.IsValidUserID(*id), *id, path)
+	}
+}
+
 func (v *checker) keyPaths(items []corev1.KeyToPath, list *field.Path) {
 	for i := range items {
 		p := list.Index(i)
@@ -162,6 +178,7 @@ func (v *checker) keyPaths(items []corev1.KeyToPath, list *field.Path) {
 		}
 		v.filePath(items[i].Path, p.Child("path"))
 		v.mode(items[i].Mode, p.Child("mode"))
+		v.user(items[i].User, p.Child("user"))
 	}
 }
 
@@ -191,10 +208,11 @@ func (v *checker) downward(f *corev1.DownwardAPIVolumeFile, path *field.Path) {
 		v.Add(field.Required(path, "one of fieldRef and resourceFieldRef is required"))
 	}
 	v.mode(f.Mode, path.Child("mode"))
+	v.user(f.User, path.Child("user"))
 }
 
 func (v *checker) projected(p *corev1.ProjectedVolumeSource, path *field.Path) {
-	v.mode(p.DefaultMode, path.Child("defaultMode"))
+	v.fileDefaults(p.DefaultMode, p.DefaultUser, path)
 	paths := sets.New[string]()
 	place := func(shown, file string) {
 		if file == "" {
@@ -236,11 +254,13 @@ func (v *checker) projection(s *corev1.VolumeProjection, projected, path *field.
 	if x := s.ClusterTrustBundle; x != nil {
 		n++
 		v.trustBundle(x, path.Child("clusterTrustBundle"))
+		v.user(x.User, path.Child("clusterTrustBundle", "user"))
 		place(x.Path, x.Path)
 	}
 	if x := s.PodCertificate; x != nil {
 		n++
 		v.podCertificate(x, path.Child("podCertificate"), place)
+		v.user(x.User, path.Child("podCertificate", "user"))
 	}
 	if n > 1 {
 		v.Add(field.Forbidden(path, "may not specify more than 1 volume type per source"))
@@ -265,6 +285,7 @@ func (v *checker) tokenSource(t *corev1.ServiceAccountTokenProjection, projected
 		v.Add(field.Invalid(path.Child("expirationSeconds"), *e, "may not specify a duration larger than 2^32 seconds"))
 	}
 	v.filePath(t.Path, projected.Child("path"))
+	v.user(t.User, path.Child("user"))
 }
 
 func (v *checker) ephemeral(e *corev1.EphemeralVolumeSource, path *field.Path) {
