@@ -58,8 +58,8 @@ func (o *OIDC) addFlags(fs *pflag.FlagSet) {
 
 func (o *OIDC) validate() []error {
 	var errs []error
-	if (o.IssuerURL == "") != (o.ClientID == "") {
-		errs = append(errs, errors.New("--oidc-issuer-url and --oidc-client-id must be given together"))
+	if o.given() && (o.IssuerURL == "" || o.ClientID == "") {
+		errs = append(errs, errors.New("--oidc-* flags need --oidc-issuer-url and --oidc-client-id"))
 	}
 	for _, a := range o.SigningAlgorithms {
 		if !slices.Contains(jwt.Algorithms(), a) {

@@ -79,6 +79,14 @@ func (s *ServiceAccount) validate() []error {
 		errs = append(errs,
 			fmt.Errorf("--service-account-max-token-expiration must be between 1 hour and 2^32 seconds"))
 	}
+	if s.JWKSURI != "" {
+		if u, err := url.Parse(s.JWKSURI); err != nil {
+			errs = append(errs, fmt.Errorf("--service-account-jwks-uri: %w", err))
+		} else if u.Scheme != "https" {
+			errs = append(errs,
+				fmt.Errorf("--service-account-jwks-uri %q needs the scheme https", s.JWKSURI))
+		}
+	}
 	if s.SigningEndpoint != "" && (s.SigningKeyFile != "" || len(s.KeyFiles) > 0) {
 		errs = append(errs,
 			errors.New("--service-account-signing-endpoint excludes --service-account-signing-key-file and "+

@@ -20,7 +20,7 @@ type Ignored struct {
 var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
 	{"enable-garbage-collector", "bool", "true", "deletion always leaves what the garbage collector needs", ""},
 	{"send-retry-after-while-not-ready-once", "bool", "false", "requests wait for what they need", ""},
-	{"watch-cache-sizes", "strings", "", "caches hold all objects", ""},
+	{"watch-cache-sizes", "resource#size", "", "caches hold all objects", ""},
 
 	{"default-watch-cache-size", "int", "100", "caches hold all objects",
 		"watch caches are automatically sized and this flag will be removed in a future version"},
@@ -40,8 +40,8 @@ func (o *Ignored) AddFlags(fs *pflag.FlagSet) {
 		flag.Hidden = f.deprecated != ""
 	}
 	fs.Var(&OneOf{Allowed: []string{"etcd3"}, Text: new(string)}, "storage-backend", "The storage backend: etcd3.")
-	fs.Var(&OneOf{Allowed: []string{"", "1.35"}, Text: new(string)}, "show-hidden-metrics-for-version",
-		"Show metrics that were hidden in this release: 1.35. There are none.")
+	fs.Var(&OneOf{Allowed: []string{"", "1.36"}, Text: new(string)}, "show-hidden-metrics-for-version",
+		"Show metrics that were hidden in this release: 1.36. There are none.")
 }
 
 // Note logs the ignored flags that were set.
@@ -69,6 +69,8 @@ func (v *ignoredValue) Set(text string) error {
 		_, err = strconv.ParseBool(text)
 	case "int", "uint":
 		_, err = strconv.Atoi(text)
+	case "resource#size":
+		err = validateCacheSizes(text)
 	case "duration":
 		_, err = time.ParseDuration(text)
 	}
@@ -83,7 +85,22 @@ func (v *ignoredValue) Set(text string) error {
 func (v *ignoredValue) String() string { return v.text }
 
 // Type implements pflag.Value.
-func (v *ignoredValue) Type() string { return v.kind }
+func (v *ignoredValue) Type() string {
+	if v.kind == "resource#size" {
+		return "strings"
+	}
+	return v.kind
+}
+
+func validateCacheSizes(list string) error {
+	for item := range strings.SplitSeq(list, ",") {
+		_, size, ok := strings.Cut(item, "#")
+		if n, err := strconv.Atoi(size); item != "" && (!ok || err != nil || n < 0) {
+			return fmt.Errorf("%q is not resource[.group]#size", item)
+		}
+	}
+	return nil
+}
 
 // OneOf is a value from a list. Its zero value is "".
 type OneOf struct {

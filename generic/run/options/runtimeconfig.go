@@ -74,7 +74,8 @@ func (c *RuntimeConfig) Validate(groups func(string) bool, versions func(schema.
 	}
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(c.set)) {
-		if strings.HasPrefix(key, "api/") {
+		switch key {
+		case apiAll, apiGA, apiBeta, apiAlpha:
 			continue
 		}
 		if gv := versionOf(key); gv.Group != "" && !groups(gv.Group) {

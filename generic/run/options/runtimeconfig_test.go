@@ -28,6 +28,7 @@ func TestRuntimeConfig(t *testing.T) {
 		{"api/all=false", "invalid key with only api/all=false", ""},
 		{"v2=true", "group version v2 that has not been registered", ""},
 		{"v2/pods=true", "unknown api groups v2", ""},
+		{"api/gamma=true", "unknown api groups api", ""},
 		{"app/v1=true", "unknown api groups app", ""},
 		{"apps/v7=true", "group version apps/v7 that has not been registered", ""},
 	} {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -87,7 +88,20 @@ func (o *ServerRun) AddFlags(fs *pflag.FlagSet) {
 // Validate returns an error for each invalid value.
 func (o *ServerRun) Validate() []error {
 	endpoints := server.EndpointOptions{MinRequestTimeout: o.MinRequestTimeout}
-	return slices.Concat(o.Settings.Validate(), o.RunOptions.Validate(), endpoints.Validate())
+	return slices.Concat(o.Settings.Validate(), o.RunOptions.Validate(), endpoints.Validate(),
+		validateOrigins(o.CORSAllowedOrigins))
+}
+
+// validateOrigins requires that each expression is anchored at both ends. Like kube-apiserver it looks for the anchors
+// anywhere.
+func validateOrigins(patterns []string) (errs []error) {
+	for _, p := range patterns {
+		if !strings.Contains(p, "^") && !strings.Contains(p, "//") || !strings.ContainsAny(p, "$:") {
+			errs = append(errs, fmt.Errorf("--cors-allowed-origins: %q must match the entire host: begin it with \"^\" "+
+				"or \"//\", and end it with \"$\" or \":\" and a port, as in '//example\\.com(:|$)'", p))
+		}
+	}
+	return errs
 }
 
 // ApplyTo applies the options.

@@ -24,7 +24,7 @@ func (o *Etcd) ParseOverrides() ([]EtcdOverride, error) {
 		name, list, _ := strings.Cut(s, "#")
 		group, resource, _ := strings.Cut(name, "/")
 		servers := storeurl.Parse(list, ";")
-		if resource == "" || len(servers) == 0 || servers.Validate() != nil {
+		if resource == "" || strings.Contains(resource, "/") || len(servers) == 0 || servers.Validate() != nil {
 			return nil, fmt.Errorf("--etcd-servers-overrides invalid, must be of format: group/resource#servers, "+
 				"where servers are URLs, semicolon separated: %q", name+"#"+servers.String())
 		}
