@@ -32,6 +32,7 @@ type FormID uint16
 // and their values are rarely read.
 const compressLeast = 16 << 10
 
+// compressBuffers are the results of compression before they are copied to their size.
 var compressBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // NewRecord returns a record of a value, which must not be changed afterwards.

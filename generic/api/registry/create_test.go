@@ -70,7 +70,8 @@ func TestCreateErrors(t *testing.T) {
 		{"exists", configMap("there"), 409, `configmaps "there" already exists`},
 		{"goes", configMap("going"), 409, `object is being deleted: configmaps "going" already exists`},
 		{"goes, with a prefix", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "going", GenerateName: "g-"}}, 409,
-			`object is being deleted: configmaps "going" already exists, the server was not able to generate a unique name for the object`},
+			`object is being deleted: configmaps "going" already exists, ` +
+				`the server was not able to generate a unique name for the object`},
 	}
 	s, m := newStore(t, configMapKind())
 	going := configMap("going")

@@ -285,8 +285,9 @@ func TestExpectedDeletion(t *testing.T) {
 			}
 			got = append(got, some...)
 		}
-		if same := got[1].Record == mine; same != (i == 0) || string(got[1].Record.Value()) != string(value(thing{Data: "x"})) {
-			t.Errorf("announced %v: the event has the record: %v, with %s", announced, same, got[1].Record.Value())
+		same, text := got[1].Record == mine, string(got[1].Record.Value())
+		if same != (i == 0) || text != string(value(thing{Data: "x"})) {
+			t.Errorf("announced %v: the event has the record: %v, with %s", announced, same, text)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package pod
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -48,7 +47,10 @@ func validateStatus(a check.Addresses, p, old pod) field.ErrorList {
 // volumeHealth validates that each entry is about a volume of the pod, and that none has two.
 func volumeHealth(list []corev1.PodVolumeHealth, volumes []corev1.Volume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	seen := sets.New[string]()
+	known, seen := sets.New[string](), sets.New[string]()
+	for i := range volumes {
+		known.Insert(volumes[i].Name)
+	}
 	for i := range list {
 		name, p := list[i].Name, path.Index(i)
 		switch {
@@ -56,7 +58,7 @@ func volumeHealth(list []corev1.PodVolumeHealth, volumes []corev1.Volume, path *
 			errs = append(errs, field.Required(p.Child("name"), ""))
 		case seen.Has(name):
 			errs = append(errs, field.Duplicate(p, list[i]))
-		case !slices.ContainsFunc(volumes, func(v corev1.Volume) bool { return v.Name == name }):
+		case !known.Has(name):
 			errs = append(errs, field.NotFound(p.Child("name"), name))
 		}
 		seen.Insert(name)

@@ -55,7 +55,8 @@ func TestPodStatusRules(t *testing.T) {
 			"status.nodeAllocatableResourceClaimStatuses[2].resourceClaimName", "status.nodeAllocatableResourceClaimStatuses[2]",
 			"status.nodeAllocatableResourceClaimStatuses[0].resourceClaimName", "status.nodeAllocatableResourceClaimStatuses[0].containers[1]",
 			"status.nodeAllocatableResourceClaimStatuses[1].mapping[0].quantity", "status.nodeAllocatableResourceClaimStatuses[1].overhead[1]"}},
-		{name: "health of volumes", now: corev1.PodStatus{VolumeHealth: []corev1.PodVolumeHealth{{}, {Name: "x"}, {Name: "x"}}},
+		{name: "health of volumes",
+			now:  corev1.PodStatus{VolumeHealth: []corev1.PodVolumeHealth{{}, {Name: "x"}, {Name: "x"}}},
 			want: []string{"status.volumeHealth[0].name", "status.volumeHealth[1].name", "status.volumeHealth[2]"}},
 		{name: "claim", now: corev1.PodStatus{ResourceClaimStatuses: []corev1.PodResourceClaimStatus{{Name: "x"}}}, want: []string{"status.resourceClaimStatuses[0].name"}},
 	} {
