@@ -23,6 +23,9 @@ type Options struct {
 	// FixedInitContainers forbids to resize init containers that are no sidecars
 	// (InPlacePodVerticalScalingInitContainers is off).
 	FixedInitContainers bool
+	// ResizeVolumes lets the limits of volumes in memory be resized
+	// (InPlacePodVerticalScalingMemoryBackedVolumes).
+	ResizeVolumes bool
 	// HostNetworkUsers permits pods of the host's network with user namespaces
 	// (UserNamespacesHostNetworkSupport).
 	HostNetworkUsers bool
@@ -74,6 +77,7 @@ func OptionsOf(d *group.Deps) Options {
 			Early: !d.Gate("PodLevelResourcesFixDefaulting"), Empty: !d.Gate("PodLevelResourcesFixKubeletQOSClass")},
 		SELinuxMounts: d.Gate("SELinuxMount"),
 
+		ResizeVolumes:          d.Gate("InPlacePodVerticalScalingMemoryBackedVolumes"),
 		FixedInitContainers:    !d.Gate("InPlacePodVerticalScalingInitContainers"),
 		OneContainerRestarts:   !d.Gate("RestartAllContainersOnContainerExits"),
 		SpreadSelectorsAsGiven: !d.Gate("MatchLabelKeysInPodTopologySpreadSelectorMerge"),

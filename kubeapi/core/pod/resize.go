@@ -5,6 +5,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/api/kind"
@@ -12,7 +13,7 @@ import (
 	"triplane.dev/kubeapi/podspec"
 )
 
-// resize changes the CPU and memory of a pod, and of its containers.
+// resize changes the CPU and memory of a pod, and of its containers and, with o.ResizeVolumes, its volumes.
 func resize(o podspec.Options) *kind.Subresource[pod] {
 	return &kind.Subresource[pod]{
 		Prepare: func(_ context.Context, p, old pod) {
@@ -26,6 +27,9 @@ func resize(o podspec.Options) *kind.Subresource[pod] {
 			takeResources(p.Spec.InitContainers, now.InitContainers)
 			if o.PodLevel.Resize && (now.Resources != nil || o.PodLevel.Early) {
 				p.Spec.Resources = now.Resources
+			}
+			if o.ResizeVolumes {
+				p.Spec.Volumes = now.Volumes
 			}
 			podspec.DefaultPodLevelResources(&p.Spec, !o.PodLevel.Early)
 		},
@@ -76,7 +80,51 @@ func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 		old.Spec.InitContainers) || emptied(p.Spec.Resources, old.Spec.Resources) {
 		errs = append(errs, field.Forbidden(spec, "only cpu and memory resources are mutable"))
 	}
+	return append(errs, validateResizedVolumes(p.Spec.Volumes, old.Spec.Volumes, spec.Child("volumes"))...)
+}
+
+// validateResizedVolumes refuses all changes but of limits of volumes in memory.
+func validateResizedVolumes(now, before []corev1.Volume, path *field.Path) field.ErrorList {
+	if len(now) != len(before) {
+		return field.ErrorList{field.Forbidden(path, "volumes may not be added or removed on resize")}
+	}
+	var errs field.ErrorList
+	for i := range now {
+		if now[i].Name != before[i].Name {
+			errs = append(errs, field.Forbidden(path.Index(i).Child("name"),
+				"volumes may not be renamed or reordered on resize"))
+		} else if err := validateResizedVolume(now[i], before[i], path.Index(i)); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	return errs
+}
+
+func validateResizedVolume(now, before corev1.Volume, path *field.Path) *field.Error {
+	limit := path.Child("emptyDir", "sizeLimit")
+	is, was := sizeLimit(now), sizeLimit(before)
+	if now.EmptyDir != nil && before.EmptyDir != nil {
+		same := *now.EmptyDir
+		same.SizeLimit = before.EmptyDir.SizeLimit
+		now.EmptyDir = &same
+	}
+	switch {
+	case check.Differs(now, before):
+		return field.Forbidden(path, "only sizeLimit of memory-backed emptyDir volumes is mutable on resize")
+	case is.IsZero() != was.IsZero():
+		return field.Forbidden(limit, "adding or removing sizeLimit on an existing volume is not allowed")
+	case is.Cmp(was) != 0 && now.EmptyDir.Medium != corev1.StorageMediumMemory:
+		return field.Forbidden(limit, "sizeLimit is only mutable for memory-backed emptyDir volumes")
+	}
+	return nil
+}
+
+// sizeLimit is the limit of an empty directory, 0 if it has none.
+func sizeLimit(v corev1.Volume) resource.Quantity {
+	if v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil {
+		return resource.Quantity{}
+	}
+	return *v.EmptyDir.SizeLimit
 }
 
 // fixedInitContainers refuses other resources of init containers that are no sidecars.

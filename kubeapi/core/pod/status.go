@@ -19,6 +19,7 @@ func status(o podspec.Options) *kind.Subresource[pod] {
 		Prepare: func(_ context.Context, p, old pod) {
 			p.Status.QOSClass = cmp.Or(p.Status.QOSClass, old.Status.QOSClass)
 			keepObservedGenerations(&p.Status, &old.Status)
+			keepClaims(&p.Status, &old.Status)
 		},
 		Validate: func(_ context.Context, p, old pod) field.ErrorList { return validateStatus(o.Addresses, p, old) },
 		Warnings: func(_ context.Context, p, _ pod) []string { return addressWarnings(&p.Status) },
@@ -63,4 +64,15 @@ func keepObservedGenerations(s, old *corev1.PodStatus) {
 			c.ObservedGeneration = before[c.Type]
 		}
 	}
+}
+
+// keepClaims keeps what writers that do not know of resource claims leave out. An empty list removes the claims.
+func keepClaims(s, old *corev1.PodStatus) {
+	if s.ResourceClaimStatuses == nil {
+		s.ResourceClaimStatuses = old.ResourceClaimStatuses
+	}
+	if s.NodeAllocatableResourceClaimStatuses == nil {
+		s.NodeAllocatableResourceClaimStatuses = old.NodeAllocatableResourceClaimStatuses
+	}
+	s.ExtendedResourceClaimStatus = cmp.Or(s.ExtendedResourceClaimStatus, old.ExtendedResourceClaimStatus)
 }
