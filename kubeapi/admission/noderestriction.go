@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -375,64 +374,6 @@ func changedNode(self string, n, old *corev1.Node, a *admission.Attributes) erro
 	}
 	if !equality.Semantic.DeepEqual(n.OwnerReferences, old.OwnerReferences) {
 		return forbidden(a, "node %q is not allowed to modify ownerReferences", self)
-	}
-	return nil
-}
-
-// podCertificate restricts a kubelet's PodCertificateRequests to pods on its node, with their current fields.
-func (p *nodeRestriction) podCertificate(ctx context.Context, self string, a *admission.Attributes) error {
-	r, ok := a.Object.(*certificatesv1beta1.PodCertificateRequest)
-	if !ok || a.Operation != admission.Create || a.Subresource != "" {
-		return nil
-	}
-	if s := &r.Spec; string(s.NodeName) != self {
-		return forbidden(a, "PodCertificateRequest.Spec.NodeName=%q, which is not the requesting node %q", s.NodeName,
-			self)
-	}
-	what := a.Namespace + "/" + r.Spec.PodName
-	pod, err := group.Pods(p.stores).Get(ctx, a.Namespace, r.Spec.PodName)
-	if err != nil {
-		return forbidden(a, "while retrieving pod %q named in the PodCertificateRequest: %w", what, err)
-	}
-	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
-	switch s := &r.Spec; {
-	case pod.UID != s.PodUID:
-		return forbidden(a, "PodCertificateRequest for pod %q contains pod UID (%q) which differs from running pod %q",
-			what, s.PodUID, pod.UID)
-	case pod.Spec.NodeName != self:
-		return forbidden(a, "pod %q is not running on node %q named in the PodCertificateRequest", what, self)
-	case mirror:
-		return forbidden(a, "pod %q is a mirror pod", what)
-	case pod.Spec.ServiceAccountName != s.ServiceAccountName:
-		return forbidden(a,
-			"PodCertificateRequest for pod %q contains serviceAccountName (%q) that differs from running pod (%q)",
-			what, s.ServiceAccountName, pod.Spec.ServiceAccountName)
-	}
-	return p.podCertificateUIDs(ctx, what, &r.Spec, a)
-}
-
-// podCertificateUIDs rejects a request whose service account or node has another UID than the current one.
-func (p *nodeRestriction) podCertificateUIDs(
-	ctx context.Context, pod string, s *certificatesv1beta1.PodCertificateRequestSpec, a *admission.Attributes,
-) error {
-	account, err := group.ServiceAccounts(p.stores).Get(ctx, a.Namespace, s.ServiceAccountName)
-	if err != nil {
-		return forbidden(a, "while retrieving service account %q named in the PodCertificateRequest: %w",
-			a.Namespace+"/"+s.ServiceAccountName, err)
-	}
-	if account.UID != s.ServiceAccountUID {
-		return forbidden(a,
-			"PodCertificateRequest for pod %q names service account UID %q, which differs from the running service "+
-				"account (%q)", pod, s.ServiceAccountUID, account.UID)
-	}
-	n, err := group.Nodes(p.stores).Get(ctx, "", string(s.NodeName))
-	if err != nil {
-		return forbidden(a, "while retrieving node %q named in the PodCertificateRequest: %w", s.NodeName, err)
-	}
-	if n.UID != s.NodeUID {
-		return forbidden(a,
-			"PodCertificateRequest for pod %q names node UID %q, inconsistent with the running node (%q)", pod,
-			s.NodeUID, n.UID)
 	}
 	return nil
 }

@@ -51,13 +51,18 @@ func (p *nodeRestriction) audience(
 
 // mayRequest reports whether the authorizer allows a node to request tokens for an audience.
 func (p *nodeRestriction) mayRequest(ctx context.Context, audience string, a *admission.Attributes) bool {
-	if p.authz == nil {
-		return false
-	}
-	decision, _, err := p.authz.Authorize(ctx, &authorizer.Attributes{
+	return p.allows(ctx, &authorizer.Attributes{
 		User: a.User, Verb: "request-serviceaccounts-token-audience", APIVersion: "v1", Resource: audience,
 		Namespace: a.Namespace, Name: a.Name, ResourceRequest: true,
 	})
+}
+
+// allows reports whether the authorizer allows what a node may not do by itself.
+func (p *nodeRestriction) allows(ctx context.Context, attrs *authorizer.Attributes) bool {
+	if p.authz == nil {
+		return false
+	}
+	decision, _, err := p.authz.Authorize(ctx, attrs)
 	return err == nil && decision == authorizer.Allow
 }
 

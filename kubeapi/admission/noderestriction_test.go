@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -89,6 +90,7 @@ func testStores() *group.Stores {
 	for name, pod := range map[string]*corev1.Pod{"certified": onNode("certified", "a", "m"),
 		"elsewhere": onNode("elsewhere", "b", "m"), "mirrored": mirror(nil)} {
 		pod.UID, pod.Spec.ServiceAccountName = "m", "sa"
+		projected(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{SignerName: "e.com/a"}})(pod)
 		pods["n/"+name] = pod
 	}
 	stores.Put(core("serviceaccounts"), objects{"n/sa": &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{UID: "s"}}}.resource())
@@ -129,7 +131,7 @@ func certificate(
 ) *certificatesv1beta1.PodCertificateRequest {
 	r := &certificatesv1beta1.PodCertificateRequest{Spec: certificatesv1beta1.PodCertificateRequestSpec{
 		PodName: "certified", PodUID: "m", ServiceAccountName: "sa", ServiceAccountUID: "s", NodeName: "a",
-		NodeUID: "na",
+		NodeUID: "na", SignerName: "e.com/a",
 	}}
 	if change != nil {
 		change(&r.Spec)
@@ -288,6 +290,9 @@ func TestNodeRestriction(t *testing.T) {
 		{create, "podcertificaterequests.certificates.k8s.io", "", "r",
 			certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.NodeUID = "former" }), nil,
 			`names node UID "former"`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r",
+			certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.SignerName = "e.com/b" }), nil,
+			`does not mount a podCertificate projected volume for signer "e.com/b"`},
 		{update, "csinodes.storage.k8s.io", "", "b", nil, nil, "can only access CSINode"},
 		{update, "configmaps", "", "b", nil, nil, ""},
 	} {
@@ -312,5 +317,22 @@ func TestNodeWithoutName(t *testing.T) {
 		Object: &corev1.Pod{}, User: nodeUser("")}
 	if err := restriction(nil).Admit(context.Background(), a); !apierrors.IsForbidden(err) {
 		t.Error(err)
+	}
+}
+
+func TestAuthorizerAllowsCertificates(t *testing.T) {
+	var asked authorizer.Attributes
+	allow := authorizerFunc(func(a *authorizer.Attributes) bool { asked = *a; return true })
+	a := &admission.Attributes{Operation: admission.Create, Namespace: "n", Name: "r", User: nodeUser("a"),
+		Resource: certificatesv1beta1.SchemeGroupVersion.WithResource("podcertificaterequests"),
+		Object:   certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.SignerName = "e.com/b" })}
+	if err := restriction(allow).Admit(context.Background(), a); err != nil {
+		t.Error(err)
+	}
+	asked.User = nil
+	want := authorizer.Attributes{Verb: "request-serviceaccounts-podcertificate-signer", APIGroup: "certificates.k8s.io",
+		APIVersion: "*", Resource: "e.com:b", Namespace: "n", Name: "sa", ResourceRequest: true}
+	if !reflect.DeepEqual(asked, want) {
+		t.Errorf("asked %+v, want %+v", asked, want)
 	}
 }
