@@ -18,17 +18,10 @@ import (
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/admission/admissiontest"
+	"triplane.dev/kubeapi/admission/noderestriction"
+	"triplane.dev/kubeapi/group"
 )
-
-// authorizerFunc allows what the function returns true for, and has no opinion otherwise.
-type authorizerFunc func(a *authorizer.Attributes) bool
-
-func (f authorizerFunc) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
-	if f(a) {
-		return authorizer.Allow, "", nil
-	}
-	return authorizer.NoOpinion, "", nil
-}
 
 func signingRequest(t *testing.T, signer string, subject pkix.Name) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
@@ -81,7 +74,7 @@ func TestSigners(t *testing.T) {
 		{"", "status", old, ""}, // nothing that signers do has changed
 		{"", "", signed, ""},
 	} {
-		authz := authorizerFunc(func(a *authorizer.Attributes) bool {
+		authz := admissiontest.Allowed(func(a *authorizer.Attributes) bool {
 			return a.APIGroup == "certificates.k8s.io" && a.Resource == "signers" && a.Verb+" "+a.Name == c.granted &&
 				a.User.Name == "alice"
 		})
@@ -120,12 +113,12 @@ func TestNodesAskForTheirOwnCertificates(t *testing.T) {
 	for name, want := range map[string]bool{"system:node:a": true, "system:node:b": false, "": false} {
 		a := certificateAttributes("", admission.Create, nil,
 			signingRequest(t, certificatesv1.KubeletServingSignerName, pkix.Name{CommonName: name}))
-		a.User = nodeUser("a")
-		if err := restriction(nil).Admit(context.Background(), a); (err == nil) != want {
+		a.User = &user.Info{Name: "system:node:a", Groups: []string{user.NodesGroup}}
+		strict := noderestriction.New(group.NewStores(), nil, noderestriction.Limits{})
+		if err := strict.Admit(context.Background(), a); (err == nil) != want {
 			t.Errorf("%q: %v", name, err)
 		}
-		lenient := newNodeRestriction(&Dependencies{Stores: testStores(),
-			FeatureEnabled: func(string) bool { return true }}).(*nodeRestriction)
+		lenient := noderestriction.New(group.NewStores(), nil, noderestriction.Limits{AnyRequest: true})
 		if err := lenient.Admit(context.Background(), a); err != nil {
 			t.Errorf("%q, with AllowInsecureKubeletCertificateSigningRequests: %v", name, err)
 		}

@@ -20,6 +20,7 @@ import (
 	"triplane.dev/generic/guard/admission/lifecycle"
 	"triplane.dev/generic/guard/admission/webhook"
 	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/admission/noderestriction"
 	"triplane.dev/kubeapi/admission/podsecurity"
 	"triplane.dev/kubeapi/group"
 )
@@ -84,7 +85,12 @@ func Table() []Plugin {
 		{"LimitPodHardAntiAffinityTopology", off, newAntiAffinity, nil},
 		{"LimitRanger", on, newLimitRanger, nil},
 		{"ServiceAccount", on, newServiceAccount, nil},
-		{"NodeRestriction", off, newNodeRestriction, nil},
+		{"NodeRestriction", off, func(d *Dependencies) admission.Interface {
+			return noderestriction.New(d.Stores, d.Authorizer, noderestriction.Limits{
+				AnyAudience: !d.enabled("ServiceAccountNodeAudienceRestriction"),
+				AnyRequest:  d.enabled("AllowInsecureKubeletCertificateSigningRequests"),
+			})
+		}, nil},
 		{"TaintNodesByCondition", on, newTaintNodes, nil},
 		{"AlwaysPullImages", off, newAlwaysPullImages, nil},
 		{"ImagePolicyWebhook", off, nil, newImagePolicy},

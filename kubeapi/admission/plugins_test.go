@@ -11,6 +11,7 @@ import (
 
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/configuration"
+	"triplane.dev/kubeapi/group"
 )
 
 func TestTableOfPlugins(t *testing.T) {
@@ -56,7 +57,7 @@ func read(t *testing.T, text string, enabled ...string) *configuration.Plugins {
 
 // newPlugins returns the named plugins.
 func newPlugins(names ...string) (*Plugins, error) {
-	return New(Dependencies{Stores: testStores(), Loopback: loopback(),
+	return New(Dependencies{Stores: group.NewStores(), Loopback: loopback(),
 		FeatureEnabled: func(string) bool { return true }},
 		func(name string) bool { return slices.Contains(names, name) })
 }

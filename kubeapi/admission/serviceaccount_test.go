@@ -10,17 +10,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/kubeapi/admission/admissiontest"
 	"triplane.dev/kubeapi/group"
 )
 
 // arriving returns objects that do not exist at the first read.
-func arriving(o objects) *rest.Resource {
+func arriving(o admissiontest.Objects) *rest.Resource {
 	var asked atomic.Int32
 	return &rest.Resource{Get: func(ctx context.Context, r rest.GetRequest) (runtime.Object, error) {
 		if asked.Add(1) < 5 {
-			return objects{}.get(ctx, r)
+			return admissiontest.Objects{}.Get(ctx, r)
 		}
-		return o.get(ctx, r)
+		return o.Get(ctx, r)
 	}}
 }
 
@@ -30,7 +31,7 @@ func TestDefaultAccountIsAwaited(t *testing.T) {
 	}
 	for name, refused := range map[string]bool{"default": false, "other": true} {
 		stores := group.NewStores()
-		stores.Put(core("serviceaccounts"), arriving(objects{"n/" + name: account(name)}))
+		stores.Put(core("serviceaccounts"), arriving(admissiontest.Objects{"n/" + name: account(name)}))
 		c := pluginCase{object: `{spec: {serviceAccountName: ` + name + `}}`}
 		err := newServiceAccount(&Dependencies{Stores: stores}).(*serviceAccount).Admit(t.Context(), c.attributes(t))
 		if (err != nil) != refused {

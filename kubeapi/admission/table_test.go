@@ -13,17 +13,15 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"triplane.dev/generic/api/discovery"
-	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/admission/admissiontest"
 	"triplane.dev/kubeapi/group"
 )
 
@@ -56,36 +54,14 @@ func stocked(t *testing.T) *group.Stores {
 	t.Helper()
 	stores := group.NewStores()
 	for resource, byName := range stock {
-		found := objects{}
+		found := admissiontest.Objects{}
 		for name, text := range byName {
 			found[name] = parsed(t, resource, text)
 		}
-		stores.Put(core(resource), found.listed())
+		stores.Put(core(resource), found.Resource())
 	}
 	return stores
 }
-
-// listed returns a resource that can also list the objects of a namespace.
-func (o objects) listed() *rest.Resource { return &rest.Resource{Get: o.get, List: o.list} }
-
-func (o objects) list(ctx context.Context, _ *metainternalversion.ListOptions) (runtime.Object, error) {
-	list := &rest.StoredList{}
-	for key, obj := range o {
-		if ns := request.NamespaceFrom(ctx); ns == "" || strings.HasPrefix(key, ns+"/") {
-			list.Items = append(list.Items, decodable{obj: obj})
-		}
-	}
-	return list, nil
-}
-
-// decodable is an item of a list.
-type decodable struct {
-	rest.Stored
-	obj runtime.Object
-}
-
-func (d decodable) Decode() (runtime.Object, error) { return d.obj.DeepCopyObject(), nil }
-func (d decodable) Shared() (runtime.Object, error) { return d.obj, nil }
 
 // parsed parses an object of a resource.
 func parsed(t *testing.T, resource, text string) runtime.Object {
@@ -146,7 +122,7 @@ func (c *pluginCase) run(t *testing.T) (*admission.Attributes, error) {
 	t.Helper()
 	d := &Dependencies{
 		Stores: stocked(t), FeatureEnabled: func(string) bool { return true }, Groups: discovery.NewGroups(),
-		Authorizer: authorizerFunc(func(a *authorizer.Attributes) bool {
+		Authorizer: admissiontest.Allowed(func(a *authorizer.Attributes) bool {
 			return a.Verb == "attest" &&
 				a.Name == "example.com/mine"
 		}),
@@ -417,7 +393,7 @@ func TestOwnPlugins(t *testing.T) {
 	if len(rows) != len(Table())+1 || rows[at+1].Name != firstDynamic || rows[at].OnByDefault {
 		t.Errorf("%d of %d", at, len(rows))
 	}
-	d := Dependencies{Own: []admission.Plugin{own}, Stores: testStores(), Loopback: loopback(), Configurations: read(t, `{apiVersion: apiserver.config.k8s.io/v1,
+	d := Dependencies{Own: []admission.Plugin{own}, Stores: group.NewStores(), Loopback: loopback(), Configurations: read(t, `{apiVersion: apiserver.config.k8s.io/v1,
 kind: AdmissionConfiguration, plugins: [{name: Own, configuration: {a: b}}]}`, "Own")}
 	p, err := New(d, func(name string) bool { return name == "Own" })
 	if err != nil || !slices.Equal(p.Chain.Names(), []string{"Own"}) {

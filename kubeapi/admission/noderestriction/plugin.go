@@ -1,4 +1,4 @@
-package admission
+package noderestriction
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/guard/admission"
@@ -22,34 +21,40 @@ import (
 	"triplane.dev/kubeapi/nodeauthorizer"
 )
 
-// nodeRestriction restricts kubelets to their own Node, and to its pods, leases, CSINodes, ResourceSlices and
-// tokens, in addition to authorization.
+// Plugin restricts kubelets to their own Node, and to its pods, leases, CSINodes, ResourceSlices, tokens and
+// certificates, in addition to authorization. It is safe for concurrent use.
 //
 // Options: --enable-admission-plugins; it is off by default. The gate ServiceAccountNodeAudienceRestriction, on by
 // default. Metrics: none. Order: before plugins that mutate the object, so that it validates what the kubelet
 // sent.
-type nodeRestriction struct {
-	operations
+type Plugin struct {
 	stores *group.Stores
 	authz  authorizer.Authorizer
-	// anyAudience allows kubelets to request tokens for any audience.
-	anyAudience bool
-	// anyRequest allows kubelets to request certificates for any name.
-	anyRequest bool
+	limits Limits
 }
 
-func newNodeRestriction(d *Dependencies) admission.Interface {
-	return &nodeRestriction{
-		operations: operations{admission.Create, admission.Update, admission.Delete}, stores: d.Stores,
-		authz:       d.Authorizer,
-		anyAudience: !d.enabled("ServiceAccountNodeAudienceRestriction"),
-		anyRequest:  d.enabled("AllowInsecureKubeletCertificateSigningRequests"),
-	}
+// Limits are restrictions that a gate lifts.
+type Limits struct {
+	// AnyAudience allows kubelets to request tokens for any audience.
+	AnyAudience bool
+	// AnyRequest allows kubelets to request certificates for any name.
+	AnyRequest bool
+}
+
+// New returns the plugin. It reads the objects that a request is about from stores. authz may allow further audiences
+// and signers; nil allows none.
+func New(stores *group.Stores, authz authorizer.Authorizer, l Limits) *Plugin {
+	return &Plugin{stores, authz, l}
+}
+
+// Handles implements admission.Interface.
+func (p *Plugin) Handles(op admission.Operation) bool {
+	return op == admission.Create || op == admission.Update || op == admission.Delete
 }
 
 // Admit implements admission.MutatingInterface, so that it rejects objects before other plugins mutate them. It
 // changes nothing.
-func (p *nodeRestriction) Admit(ctx context.Context, a *admission.Attributes) error {
+func (p *Plugin) Admit(ctx context.Context, a *admission.Attributes) error {
 	self, isNode := nodeauthorizer.Name(a.User)
 	if !isNode {
 		return nil
@@ -58,30 +63,35 @@ func (p *nodeRestriction) Admit(ctx context.Context, a *admission.Attributes) er
 		return forbidden(a, "could not determine node from user %q", a.User.Name)
 	}
 	switch a.Resource.GroupResource() {
-	case core("pods"):
+	case corev1.Resource("pods"):
 		return p.pod(ctx, self, a)
-	case core("nodes"):
+	case corev1.Resource("nodes"):
 		return ownNode(self, a)
-	case core("persistentvolumeclaims"):
+	case corev1.Resource("persistentvolumeclaims"):
 		return claimStatus(self, a)
-	case core("serviceaccounts"):
+	case corev1.Resource("serviceaccounts"):
 		return p.token(ctx, self, a)
-	case schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}:
+	case coordinationv1.Resource("leases"):
 		return ownLease(self, a)
-	case schema.GroupResource{Group: storagev1.GroupName, Resource: "csinodes"}:
+	case storagev1.Resource("csinodes"):
 		if nameOf(a) != self {
 			return forbidden(a, "can only access CSINode with the same name as the requesting node")
 		}
-	case schema.GroupResource{Group: resourcev1.GroupName, Resource: "resourceslices"}:
+	case resourcev1.Resource("resourceslices"):
 		return ownSlice(self, a)
-	case schema.GroupResource{Group: certificatesv1.GroupName, Resource: "podcertificaterequests"}:
+	case certificatesv1.Resource("podcertificaterequests"):
 		return p.podCertificate(ctx, self, a)
-	case schema.GroupResource{Group: certificatesv1.GroupName, Resource: "certificatesigningrequests"}:
-		if !p.anyRequest {
+	case certificatesv1.Resource("certificatesigningrequests"):
+		if !p.limits.AnyRequest {
 			return ownCertificate(a)
 		}
 	}
 	return nil
+}
+
+// forbidden returns an error that rejects an operation.
+func forbidden(a *admission.Attributes, format string, args ...any) error {
+	return admission.Forbidden(a, fmt.Errorf(format, args...))
 }
 
 // nameOf returns the name of the object, including that of a new one.
@@ -92,7 +102,7 @@ func nameOf(a *admission.Attributes) string {
 	return a.Name
 }
 
-func (p *nodeRestriction) pod(ctx context.Context, self string, a *admission.Attributes) error {
+func (p *Plugin) pod(ctx context.Context, self string, a *admission.Attributes) error {
 	switch a.Subresource {
 	case "":
 		switch a.Operation {
@@ -127,7 +137,7 @@ func (p *nodeRestriction) pod(ctx context.Context, self string, a *admission.Att
 }
 
 // runsHere rejects operations on a pod of another node with the message.
-func (p *nodeRestriction) runsHere(ctx context.Context, a *admission.Attributes, name, self, message string) error {
+func (p *Plugin) runsHere(ctx context.Context, a *admission.Attributes, name, self, message string) error {
 	pod, err := group.Pods(p.stores).Get(ctx, a.Namespace, name)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -160,7 +170,7 @@ func podStatus(self string, a *admission.Attributes) error {
 
 // mirrorPod validates a mirror pod, which a kubelet creates from a local file. It must belong to the node, and not
 // refer to objects that the node could not read otherwise.
-func (p *nodeRestriction) mirrorPod(ctx context.Context, self string, a *admission.Attributes) error {
+func (p *Plugin) mirrorPod(ctx context.Context, self string, a *admission.Attributes) error {
 	pod, ok := a.Object.(*corev1.Pod)
 	if !ok {
 		return forbidden(a, "unexpected type %T", a.Object)
@@ -182,7 +192,7 @@ func (p *nodeRestriction) mirrorPod(ctx context.Context, self string, a *admissi
 }
 
 // ownedBy rejects a pod unless the node is its only owner.
-func (p *nodeRestriction) ownedBy(ctx context.Context, self string, pod *corev1.Pod, a *admission.Attributes) error {
+func (p *Plugin) ownedBy(ctx context.Context, self string, pod *corev1.Pod, a *admission.Attributes) error {
 	switch n := len(pod.OwnerReferences); {
 	case n > 1:
 		return forbidden(a, "node %q can only create pods with a single owner reference set to itself", self)
@@ -312,8 +322,8 @@ func ownSlice(self string, a *admission.Attributes) error {
 
 // ownCertificate restricts a node's certificate requests to its own name.
 func ownCertificate(a *admission.Attributes) error {
-	_, csr := requestsOf(a, "")
-	if csr == nil || a.Operation != admission.Create {
+	csr, ok := a.Object.(*certificatesv1.CertificateSigningRequest)
+	if !ok || a.Operation != admission.Create || a.Subresource != "" {
 		return nil
 	}
 	if n := csr.Spec.SignerName; n != certificatesv1.KubeletServingSignerName &&

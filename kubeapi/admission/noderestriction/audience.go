@@ -1,4 +1,4 @@
-package admission
+package noderestriction
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 
 // audience rejects tokens for an audience that neither the pod's volumes nor one of its CSI drivers nor the
 // authorizer allows.
-func (p *nodeRestriction) audience(
+func (p *Plugin) audience(
 	ctx context.Context, pod *corev1.Pod, audiences []string, a *admission.Attributes,
 ) error {
-	if p.anyAudience {
+	if p.limits.AnyAudience {
 		return nil
 	}
 	wanted := "" // of the API server
@@ -50,7 +50,7 @@ func (p *nodeRestriction) audience(
 }
 
 // mayRequest reports whether the authorizer allows a node to request tokens for an audience.
-func (p *nodeRestriction) mayRequest(ctx context.Context, audience string, a *admission.Attributes) bool {
+func (p *Plugin) mayRequest(ctx context.Context, audience string, a *admission.Attributes) bool {
 	return p.allows(ctx, &authorizer.Attributes{
 		User: a.User, Verb: "request-serviceaccounts-token-audience", APIVersion: "v1", Resource: audience,
 		Namespace: a.Namespace, Name: a.Name, ResourceRequest: true,
@@ -58,7 +58,7 @@ func (p *nodeRestriction) mayRequest(ctx context.Context, audience string, a *ad
 }
 
 // allows reports whether the authorizer allows what a node may not do by itself.
-func (p *nodeRestriction) allows(ctx context.Context, attrs *authorizer.Attributes) bool {
+func (p *Plugin) allows(ctx context.Context, attrs *authorizer.Attributes) bool {
 	if p.authz == nil {
 		return false
 	}
@@ -68,7 +68,7 @@ func (p *nodeRestriction) allows(ctx context.Context, attrs *authorizer.Attribut
 
 // volumeNeeds reports whether a volume of the pod needs a token for an audience: as a projected token or for its
 // CSI driver.
-func (p *nodeRestriction) volumeNeeds(
+func (p *Plugin) volumeNeeds(
 	ctx context.Context, pod *corev1.Pod, v *corev1.Volume, audience string,
 ) (bool, error) {
 	switch {
@@ -87,7 +87,7 @@ func (p *nodeRestriction) volumeNeeds(
 	return p.driverNeeds(ctx, driverOf(&v.VolumeSource), audience)
 }
 
-func (p *nodeRestriction) claimNeeds(ctx context.Context, namespace, name, audience string) (bool, error) {
+func (p *Plugin) claimNeeds(ctx context.Context, namespace, name, audience string) (bool, error) {
 	claim, err := used(ctx, group.PersistentVolumeClaims(p.stores), "persistentvolumeclaim", namespace, name)
 	if err != nil || claim.Spec.VolumeName == "" {
 		return false, err
@@ -99,7 +99,7 @@ func (p *nodeRestriction) claimNeeds(ctx context.Context, namespace, name, audie
 	return p.driverNeeds(ctx, persistentDriverOf(&volume.Spec.PersistentVolumeSource), audience)
 }
 
-func (p *nodeRestriction) driverNeeds(ctx context.Context, name, audience string) (bool, error) {
+func (p *Plugin) driverNeeds(ctx context.Context, name, audience string) (bool, error) {
 	if name == "" {
 		return false, nil
 	}

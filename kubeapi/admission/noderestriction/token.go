@@ -1,4 +1,4 @@
-package admission
+package noderestriction
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // token restricts a node's token requests to pods that run on it, and to the audiences of those pods.
-func (p *nodeRestriction) token(ctx context.Context, self string, a *admission.Attributes) error {
+func (p *Plugin) token(ctx context.Context, self string, a *admission.Attributes) error {
 	if a.Operation != admission.Create || a.Subresource != "token" {
 		return nil
 	}

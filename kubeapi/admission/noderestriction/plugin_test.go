@@ -1,4 +1,4 @@
-package admission
+package noderestriction
 
 import (
 	"context"
@@ -20,37 +20,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"triplane.dev/generic/api/rest"
 	"triplane.dev/generic/base/authorizer"
-	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/admission"
+	"triplane.dev/kubeapi/admission/admissiontest"
 	"triplane.dev/kubeapi/group"
 )
 
-// objects is a read-only resource.
-type objects map[string]runtime.Object
-
-// byDefault enables all feature gates except those that remove a restriction.
-func byDefault(gate string) bool { return gate != "AllowInsecureKubeletCertificateSigningRequests" }
-
-func restriction(authz authorizer.Authorizer) *nodeRestriction {
-	return newNodeRestriction(&Dependencies{Stores: testStores(), Authorizer: authz,
-		FeatureEnabled: byDefault}).(*nodeRestriction)
-}
-
-func (o objects) resource() *rest.Resource { return &rest.Resource{Get: o.get} }
-
-func (o objects) get(ctx context.Context, r rest.GetRequest) (runtime.Object, error) {
-	key := r.Name
-	if ns := request.NamespaceFrom(ctx); ns != "" {
-		key = ns + "/" + r.Name
-	}
-	if obj, ok := o[key]; ok {
-		return obj.DeepCopyObject(), nil
-	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, r.Name)
-}
+func restriction(authz authorizer.Authorizer) *Plugin { return New(testStores(), authz, Limits{}) }
 
 func nodeUser(name string) *user.Info {
 	return &user.Info{Name: "system:node:" + name, Groups: []string{user.NodesGroup}}
@@ -75,7 +52,7 @@ func testStores() *group.Stores {
 			VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}},
 		{Name: "e", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
 	}
-	pods := objects{"n/mine": onNode("mine", "a", "m"), "n/theirs": onNode("theirs", "b", "t"),
+	pods := admissiontest.Objects{"n/mine": onNode("mine", "a", "m"), "n/theirs": onNode("theirs", "b", "t"),
 		"n/projecting": projecting, "n/mounting": mounting}
 	for name, source := range map[string]corev1.VolumeSource{
 		"unclaimed": {PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "gone"}},
@@ -93,13 +70,13 @@ func testStores() *group.Stores {
 		projected(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{SignerName: "e.com/a"}})(pod)
 		pods["n/"+name] = pod
 	}
-	stores.Put(core("serviceaccounts"), objects{"n/sa": &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{UID: "s"}}}.resource())
-	stores.Put(core("pods"), pods.resource())
+	stores.Put(corev1.Resource("serviceaccounts"), admissiontest.Objects{"n/sa": &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{UID: "s"}}}.Resource())
+	stores.Put(corev1.Resource("pods"), pods.Resource())
 	claim := func(volume string) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
 	}
-	stores.Put(core("persistentvolumeclaims"), objects{"n/claim": claim("one"), "n/mounting-e": claim("two"), "n/other": claim("three"), "n/migrated": claim("disk")}.resource())
-	drivers, volumes := objects{}, objects{}
+	stores.Put(corev1.Resource("persistentvolumeclaims"), admissiontest.Objects{"n/claim": claim("one"), "n/mounting-e": claim("two"), "n/other": claim("three"), "n/migrated": claim("disk")}.Resource())
+	drivers, volumes := admissiontest.Objects{}, admissiontest.Objects{}
 	for name, driver := range map[string]string{"one": "persistent", "two": "ephemeral", "three": "other"} {
 		volumes[name] = &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver}}}}
 		drivers[driver] = &storagev1.CSIDriver{Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "for-" + driver}}}}
@@ -108,9 +85,9 @@ func testStores() *group.Stores {
 	for _, driver := range []string{"disk.csi.azure.com", "file.csi.azure.com"} {
 		drivers[driver] = &storagev1.CSIDriver{Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "azure"}}}}
 	}
-	stores.Put(core("persistentvolumes"), volumes.resource())
-	stores.Put(schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, drivers.resource())
-	stores.Put(core("nodes"), objects{"a": &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "na"}}}.resource())
+	stores.Put(corev1.Resource("persistentvolumes"), volumes.Resource())
+	stores.Put(schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, drivers.Resource())
+	stores.Put(corev1.Resource("nodes"), admissiontest.Objects{"a": &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "na"}}}.Resource())
 	return stores
 }
 
@@ -296,7 +273,7 @@ func TestNodeRestriction(t *testing.T) {
 		{update, "csinodes.storage.k8s.io", "", "b", nil, nil, "can only access CSINode"},
 		{update, "configmaps", "", "b", nil, nil, ""},
 	} {
-		refuse := authorizerFunc(func(*authorizer.Attributes) bool { return false })
+		refuse := admissiontest.Allowed(func(*authorizer.Attributes) bool { return false })
 		gr := schema.ParseGroupResource(c.resource)
 		a := &admission.Attributes{Operation: c.op, Resource: gr.WithVersion("v1"), Subresource: c.sub, Namespace: "n",
 			Name:   c.name,
@@ -313,7 +290,7 @@ func TestNodeRestriction(t *testing.T) {
 }
 
 func TestNodeWithoutName(t *testing.T) {
-	a := &admission.Attributes{Operation: admission.Create, Resource: core("pods").WithVersion("v1"),
+	a := &admission.Attributes{Operation: admission.Create, Resource: corev1.Resource("pods").WithVersion("v1"),
 		Object: &corev1.Pod{}, User: nodeUser("")}
 	if err := restriction(nil).Admit(context.Background(), a); !apierrors.IsForbidden(err) {
 		t.Error(err)
@@ -322,7 +299,7 @@ func TestNodeWithoutName(t *testing.T) {
 
 func TestAuthorizerAllowsCertificates(t *testing.T) {
 	var asked authorizer.Attributes
-	allow := authorizerFunc(func(a *authorizer.Attributes) bool { asked = *a; return true })
+	allow := admissiontest.Allowed(func(a *authorizer.Attributes) bool { asked = *a; return true })
 	a := &admission.Attributes{Operation: admission.Create, Namespace: "n", Name: "r", User: nodeUser("a"),
 		Resource: certificatesv1beta1.SchemeGroupVersion.WithResource("podcertificaterequests"),
 		Object:   certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.SignerName = "e.com/b" })}

@@ -1,4 +1,4 @@
-package admission
+package noderestriction
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // podCertificate restricts a kubelet's PodCertificateRequests to pods on its node, with their current fields, and
 // to signers whose certificates the pod mounts, or that the authorizer allows.
-func (p *nodeRestriction) podCertificate(ctx context.Context, self string, a *admission.Attributes) error {
+func (p *Plugin) podCertificate(ctx context.Context, self string, a *admission.Attributes) error {
 	r, ok := a.Object.(*certificatesv1beta1.PodCertificateRequest)
 	if !ok || a.Operation != admission.Create || a.Subresource != "" {
 		return nil
@@ -71,7 +71,7 @@ func mountsCertificate(pod *corev1.Pod, signer string) bool {
 
 // mayRequestCertificate reports whether the authorizer allows a node to request certificates of a signer for a
 // service account.
-func (p *nodeRestriction) mayRequestCertificate(
+func (p *Plugin) mayRequestCertificate(
 	ctx context.Context, s *certificatesv1beta1.PodCertificateRequestSpec, a *admission.Attributes,
 ) bool {
 	return p.allows(ctx, &authorizer.Attributes{
@@ -82,7 +82,7 @@ func (p *nodeRestriction) mayRequestCertificate(
 }
 
 // podCertificateUIDs rejects a request whose service account or node has another UID than the current one.
-func (p *nodeRestriction) podCertificateUIDs(
+func (p *Plugin) podCertificateUIDs(
 	ctx context.Context, pod string, s *certificatesv1beta1.PodCertificateRequestSpec, a *admission.Attributes,
 ) error {
 	account, err := group.ServiceAccounts(p.stores).Get(ctx, a.Namespace, s.ServiceAccountName)
