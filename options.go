@@ -292,7 +292,7 @@ func (k *Kube) Validate() []error {
 	errs = append(errs, k.Kubelet.Validate()...)
 	errs = append(errs, k.Peers.Validate()...)
 	errs = append(errs, k.Leadership.Validate()...)
-	errs = append(errs, k.RuntimeConfig.Validate(kubeapi.ServesGroup, kubeapi.KnowsVersion)...)
+	errs = append(errs, k.RuntimeConfig.Validate(kubeapi.KnowsGroup, kubeapi.KnowsVersion)...)
 	if k.EventTTL < 0 {
 		errs = append(errs, errors.New("--event-ttl cannot be negative"))
 	}

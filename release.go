@@ -11,7 +11,7 @@ import (
 func (o *Options) release() group.Release {
 	r := group.Release{
 		Emulated: o.Compatibility.Emulated(), MinCompatibility: o.Compatibility.MinCompatibility(),
-		ForwardCompatible: o.Compatibility.ForwardCompatible,
+		ForwardCompatible: o.Compatibility.ForwardCompatible, KeepRemoved: o.Compatibility.KeepRemoved,
 	}
 	if o.Compatibility.RuntimeConfigForwardCompatible {
 		r.Forced = o.Kube.RuntimeConfig.Names
@@ -19,7 +19,7 @@ func (o *Options) release() group.Release {
 	return r
 }
 
-// servedTooEarly returns an error for each version in --runtime-config that the emulated release does not have.
+// servedTooEarly returns an error for each version in --runtime-config that came after the emulated release.
 func (o *Options) servedTooEarly() []error {
 	if o.Compatibility.RuntimeConfigForwardCompatible {
 		return nil
@@ -27,10 +27,10 @@ func (o *Options) servedTooEarly() []error {
 	var errs []error
 	release := o.Compatibility.Emulated()
 	for _, gv := range o.Kube.RuntimeConfig.Named() {
-		if kubeapi.KnowsVersion(gv) && !kubeapi.HasVersion(release, gv) {
+		if kubeapi.ComesAfter(release, gv) {
 			errs = append(errs,
-				fmt.Errorf("--runtime-config: group version %s was introduced after the emulation version %s; "+
-					"--runtime-config-emulation-forward-compatible serves it", gv, release))
+				fmt.Errorf("cannot enable version %s in --runtime-config, because it came after the emulated release "+
+					"%s; --runtime-config-emulation-forward-compatible serves it", gv, release))
 		}
 	}
 	return errs

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"triplane.dev"
@@ -38,6 +39,8 @@ const (
 	helpCommand = "help"
 	// etcdCommand is also a name of the program.
 	etcdCommand = "etcd"
+	// keepRemoved is kube-apiserver's name of the variable that serves removed versions for another release.
+	keepRemoved = "KUBE_APISERVER_SERVE_REMOVED_APIS_FOR_ONE_RELEASE"
 )
 
 // commands are the first arguments that select another function than serving.
@@ -126,6 +129,11 @@ func serve(args []string) error {
 	options, err := triplane.Parse(usage, args, os.Stdout)
 	if err != nil || options == nil {
 		return err
+	}
+	if keep := os.Getenv(keepRemoved); keep != "" {
+		if options.Compatibility.KeepRemoved, err = strconv.ParseBool(keep); err != nil {
+			return fmt.Errorf("%s: %w", keepRemoved, err)
+		}
 	}
 	if err := options.ApplyLogging(); err != nil {
 		return err

@@ -166,7 +166,7 @@ func TestStartFails(t *testing.T) {
 		"--runtime-config=apps/v9=true":                                              "group version apps/v9 that has not been registered",
 		"--feature-gates=NeverWas=true":                                              "unrecognized feature gate: NeverWas",
 		"--emulated-version=1.12":                                                    "emulation version 1.12 is not between",
-		"--emulated-version=1.33 --runtime-config=resource.k8s.io/v1=true":           "group version resource.k8s.io/v1 was introduced after the emulation version 1.33",
+		"--emulated-version=1.33 --runtime-config=resource.k8s.io/v1=true":           "cannot enable version resource.k8s.io/v1 in --runtime-config",
 		"--embedded-etcd-peer-listen=https://127.0.0.1:1 --join=https://127.0.0.1:1": "the data directory must contain the keys of the cluster (triplane keys --from)",
 		"--embedded-etcd-peer-listen=https://127.0.0.1:1 --embedded-etcd-name=b --embedded-etcd-initial-cluster=a=https://127.0.0.1:1": "does not contain this member, \"b\"",
 		"--join-kubeconfig=/nosuch":             "--join-kubeconfig needs --join",

@@ -15,6 +15,8 @@ type Release struct {
 	// Emulated is the release whose API is served, MinCompatibility the oldest one
 	// that is to read what is stored; nil means the present one, and the one before.
 	Emulated, MinCompatibility *version.Version
+	// KeepRemoved serves what the emulated release was the first to remove.
+	KeepRemoved bool
 	// ForwardCompatible serves later versions of what is served, too.
 	ForwardCompatible bool
 	// Forced reports whether a version is to be served though it came after the
@@ -35,38 +37,39 @@ type removed interface {
 	APILifecycleRemoved() (major, minor int)
 }
 
-// Has reports whether a kind exists in a release: it came with it or before, and was
-// not removed. nil is the present release, which has all.
-func Has(release *version.Version, scheme *runtime.Scheme, kind schema.GroupVersionKind) bool {
-	if release == nil {
-		return true
-	}
+// has reports whether a kind exists in a release: it came with it or before, and was not removed, or not before it if
+// kept. nil is the present release, which has all, and what has no Go type has no lifecycle.
+func has(release *version.Version, kept bool, scheme *runtime.Scheme, kind schema.GroupVersionKind) bool {
 	obj, err := scheme.New(kind)
-	if err != nil {
-		return true // what has no Go type there has no lifecycle
+	if release == nil || err != nil {
+		return true
 	}
 	if i, ok := obj.(introduced); ok && release.LessThan(of(i.APILifecycleIntroduced())) {
 		return false
 	}
 	r, ok := obj.(removed)
-	return !ok || release.LessThan(of(r.APILifecycleRemoved()))
+	if !ok {
+		return true
+	}
+	end := of(r.APILifecycleRemoved())
+	return release.LessThan(end) || kept && release.EqualTo(end)
 }
 
-// HasVersion reports whether a release has kinds in a version of a group. Kinds that
-// do not say when they came are as old as their version.
-func HasVersion(release *version.Version, scheme *runtime.Scheme, gv schema.GroupVersion) bool {
-	dated := false
+// ComesAfter reports whether a release has no kind of a version of a group, but later ones have.
+func ComesAfter(release *version.Version, scheme *runtime.Scheme, gv schema.GroupVersion) bool {
+	later := false
 	for kind := range scheme.KnownTypes(gv) {
 		obj, err := scheme.New(gv.WithKind(kind))
-		if _, ok := obj.(introduced); err != nil || !ok {
+		i, ok := obj.(introduced)
+		if err != nil || !ok {
 			continue
 		}
-		dated = true
-		if Has(release, scheme, gv.WithKind(kind)) {
-			return true
+		if has(release, false, scheme, gv.WithKind(kind)) {
+			return false
 		}
+		later = later || release.LessThan(of(i.APILifecycleIntroduced()))
 	}
-	return !dated
+	return later
 }
 
 func of(major, minor int) *version.Version {
@@ -78,7 +81,7 @@ func (d *Deps) available(versions []schema.GroupVersion, resource, kind string) 
 	r, out := d.Release, []schema.GroupVersion{}
 	later := false // a version that the emulated release has comes behind
 	for _, gv := range slices.Backward(versions) {
-		enabled, has := d.serves(gv, resource), Has(r.Emulated, d.Scheme, gv.WithKind(kind))
+		enabled, has := d.serves(gv, resource), has(r.Emulated, r.KeepRemoved, d.Scheme, gv.WithKind(kind))
 		switch {
 		case !enabled:
 			continue
@@ -103,7 +106,7 @@ func (d *Deps) storageVersion(kinds []schema.GroupVersionKind) schema.GroupVersi
 	}
 	for _, k := range kinds {
 		// An alpha version is stored only if there is no other.
-		if Has(least, d.Scheme, k) && !strings.Contains(k.Version, "alpha") {
+		if has(least, false, d.Scheme, k) && !strings.Contains(k.Version, "alpha") {
 			return k
 		}
 	}

@@ -43,6 +43,8 @@ type State struct {
 	served   bool
 	// Proxied is set if a pod, service, node or external server responds.
 	Proxied bool
+	// CBOR is set if errors are sent as CBOR to clients that accept it.
+	CBOR bool
 	// Impersonated is set if User is an impersonated user.
 	Impersonated bool
 	// Kept is how many bytes of the response the handler holds in memory until they are written, if that is
@@ -58,16 +60,20 @@ type State struct {
 	// Timeslice schedules the request if it uses the processors for long.
 	Timeslice timeslice.Task
 
-	deadline time.Time
-
 	// Continuation is set by the filter chain if the request may continue after its handler, see Continue.
 	Continuation *Continuation
 
 	latency
 
-	mu     sync.Mutex
-	armed  context.Context
-	cancel context.CancelFunc
+	mu sync.Mutex
+	bounds
+}
+
+// bounds is a deadline with its timer, which is armed at the first wait for it.
+type bounds struct {
+	deadline time.Time
+	armed    context.Context
+	cancel   context.CancelFunc
 }
 
 // AuditID returns the request's ID in logs, audit events and the header Audit-Id.

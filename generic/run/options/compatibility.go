@@ -27,6 +27,8 @@ type Compatibility struct {
 	// RuntimeConfigForwardCompatible serves versions in --runtime-config that were introduced after the emulated
 	// release, instead of rejecting them.
 	RuntimeConfigForwardCompatible bool
+	// KeepRemoved also serves the versions of APIs that the emulated release was the first to remove.
+	KeepRemoved bool
 
 	registry compatibility.ComponentGlobalsRegistry
 	version  compatibility.MutableEffectiveVersion

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/audit"
@@ -65,7 +66,7 @@ func withAuthentication(o AuthenticationOptions, m *requestmetrics.Metrics) filt
 				klog.V(2).InfoS("Failed to authenticate request", "err", err, "auditID", e.AuditID())
 				o.endConnection(w, r)
 				e.auditUnauthenticated(r)
-				writeStatus(w, r, unauthorized)
+				responsewriters.WriteError(w, r, unauthorized)
 				return
 			}
 			if response.User.Name == user.Anonymous {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/guard/audit"
@@ -73,5 +74,5 @@ func withAuthorization(o AuthorizationOptions, m *requestmetrics.Metrics) filter
 
 func forbidden(w http.ResponseWriter, r *http.Request, a *authorizer.Attributes, reason string) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	writeStatus(w, r, authorization.Forbidden(a, reason))
+	responsewriters.WriteError(w, r, authorization.Forbidden(a, reason))
 }

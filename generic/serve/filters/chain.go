@@ -33,7 +33,7 @@ func defaultFilters(o *Options) []Filter {
 	return []Filter{
 		{"stack", withStack},
 		{"exchange", withExchange(
-			timeslice.New(runtime.GOMAXPROCS(0)), newStalls(o.Metrics, cmp.Or(o.stalledLimit, StalledLimit)),
+			timeslice.New(runtime.GOMAXPROCS(0)), newStalls(o.Metrics, cmp.Or(o.stalledLimit, StalledLimit)), o.FormatOptions,
 		)},
 		{"panicRecovery", withPanicRecovery(o.Metrics)},
 		{"auditID", withAuditID},
@@ -57,7 +57,7 @@ func defaultFilters(o *Options) []Filter {
 		{"impersonation", withImpersonation(o.AuthorizationOptions, o.Metrics)},
 		{"priorityAndFairness", withPriorityAndFairness(o.PriorityAndFairnessOptions, o.InFlightOptions, o.Metrics)},
 		{"authorization", withAuthorization(o.AuthorizationOptions, o.Metrics)},
-		{"uncompressed", withUncompressed(o.CompressionOptions)},
+		{"uncompressed", withUncompressed(o.FormatOptions)},
 	}
 }
 

@@ -175,11 +175,14 @@ func TestWarningHeaders(t *testing.T) {
 func TestStatusForms(t *testing.T) {
 	for _, c := range []struct{ accept, contentType, begins string }{
 		{"", "application/json", `{"kind":"Status"`},
-		{"text/plain", "application/json", `{"kind":"Status"`},
+		{"text/plain", "application/json", "{\n  \"kind\": \"Status\""},
+		{"application/cbor", "application/cbor", "\xd9\xd9\xf7"},
 		{"application/json;as=Table;v=v1;g=meta.k8s.io,application/yaml", "application/yaml", "apiVersion: v1\ncode: 403\n"},
 		{"application/vnd.kubernetes.protobuf, */*", "application/vnd.kubernetes.protobuf", "k8s\x00"},
 	} {
-		w := serve(Chain(echo, testOptions()), "GET", "/x", "Accept", c.accept)
+		o := testOptions()
+		o.CBOR = true
+		w := serve(Chain(echo, o), "GET", "/x", "Accept", c.accept)
 		if w.Header().Get("Content-Type") != c.contentType || !strings.HasPrefix(w.Body.String(), c.begins) {
 			t.Errorf("%q: %s %q", c.accept, w.Header().Get("Content-Type"), w.Body)
 		}

@@ -2,8 +2,10 @@ package filters
 
 import "net/http"
 
-// CompressionOptions configures the compression of responses.
-type CompressionOptions struct {
+// FormatOptions configures the compression and the media types of responses.
+type FormatOptions struct {
+	// CBOR lets bodies, responses and watches travel as CBOR (the feature gate CBORServingAndStorage).
+	CBOR bool
 	// Uncompressed disables compression of responses, whatever clients accept.
 	Uncompressed bool
 }
@@ -11,7 +13,7 @@ type CompressionOptions struct {
 // withUncompressed removes Accept-Encoding from requests, so that handlers do not compress responses.
 //
 // Options: Uncompressed (the feature gate APIResponseCompression is off). Metrics: none. Order: any.
-func withUncompressed(o CompressionOptions) filter {
+func withUncompressed(o FormatOptions) filter {
 	if !o.Uncompressed {
 		return nil
 	}

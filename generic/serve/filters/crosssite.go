@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/klog/v2"
+
+	"triplane.dev/generic/api/handlers/responsewriters"
 )
 
 // CrossSiteOptions protects against cross-site requests.
@@ -47,7 +49,7 @@ func withCrossSite(o CrossSiteOptions, cors CORSOptions) filter {
 			e.sandbox = o.SandboxProxied
 			if o.RejectCrossSite && crossOrigin(r, allowed) && changes(r) {
 				e.auditUnauthenticated(r)
-				writeStatus(w, r, apierrors.NewForbidden(schema.GroupResource{}, "", errCrossSite))
+				responsewriters.WriteError(w, r, apierrors.NewForbidden(schema.GroupResource{}, "", errCrossSite))
 				return
 			}
 			next.ServeHTTP(w, r)

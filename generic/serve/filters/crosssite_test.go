@@ -15,7 +15,7 @@ func TestCrossSite(t *testing.T) {
 		t.Error("the filter is in the chain without a console")
 	}
 	h := withCrossSite(CrossSiteOptions{RejectCrossSite: true}, CORSOptions{CORSAllowedOrigins: []string{"//friend\\.example$"}})(ok)
-	h = withExchange(nil, newStalls(nil, StalledLimit))(h)
+	h = withExchange(nil, newStalls(nil, StalledLimit), FormatOptions{})(h)
 	for _, c := range []struct {
 		name, method string
 		header       map[string]string
@@ -47,7 +47,7 @@ func TestPublicFiles(t *testing.T) {
 	file := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	behind := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	h := withPublicFiles(PublicFilesOptions{PublicFiles: file, PublicPrefixes: []string{"/console/"}})(behind)
-	h = withExchange(nil, newStalls(nil, StalledLimit))(h)
+	h = withExchange(nil, newStalls(nil, StalledLimit), FormatOptions{})(h)
 	for _, c := range []struct {
 		method, path string
 		code         int

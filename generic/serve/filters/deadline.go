@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/serve/requestmetrics"
 )
@@ -60,7 +61,7 @@ func withDeadline(o DeadlineOptions, m *requestmetrics.Metrics) filter {
 			}
 			timeout, err := timeoutOf(r, limit)
 			if err != nil {
-				writeStatus(w, r, apierrors.NewBadRequest(err.Error()))
+				responsewriters.WriteError(w, r, apierrors.NewBadRequest(err.Error()))
 				return
 			}
 			if timeout > 0 {
@@ -89,7 +90,7 @@ func timedOut(w http.ResponseWriter, r *http.Request, m *requestmetrics.Metrics)
 	if m != nil {
 		m.Requests.Terminated(seriesOf(r, &exchangeOf(r).info), http.StatusGatewayTimeout)
 	}
-	writeStatus(w, r, request.TimedOut())
+	responsewriters.WriteError(w, r, request.TimedOut())
 }
 
 // timeoutOf returns the shorter of the client's timeout and the limit; 0 means none.

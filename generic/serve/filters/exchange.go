@@ -41,12 +41,12 @@ func exchangeOf(r *http.Request) *exchange { return r.Context().(*exchange) }
 // memory of stalled responses.
 //
 // Options: none. Metrics: triplane_stalled_*. Order: before all filters that use the exchange: all but withStack.
-func withExchange(slots *timeslice.Scheduler, stalls *stalls) filter {
+func withExchange(slots *timeslice.Scheduler, stalls *stalls, o FormatOptions) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := &exchange{}
 			e.State.Init(r.Context())
-			e.Received = time.Now()
+			e.Received, e.CBOR = time.Now(), o.CBOR
 			e.Timeslice.Join(slots)
 			e.responseWriter.ResponseWriter = w
 			e.responseWriter.exchange = e

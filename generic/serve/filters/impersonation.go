@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/audit"
 	"triplane.dev/generic/guard/authorization"
@@ -41,7 +42,7 @@ func withImpersonation(o AuthorizationOptions, m *requestmetrics.Metrics) filter
 				return
 			}
 			if wanted.Name == "" {
-				writeStatus(w, r, apierrors.NewBadRequest(fmt.Sprintf(
+				responsewriters.WriteError(w, r, apierrors.NewBadRequest(fmt.Sprintf(
 					"requested &user.DefaultInfo{Name:%q, UID:%q, Groups:%#v, Extra:%#v} without impersonating a "+
 						"user name",
 					wanted.Name, wanted.UID, wanted.Groups, wanted.Extra)))
@@ -51,7 +52,7 @@ func withImpersonation(o AuthorizationOptions, m *requestmetrics.Metrics) filter
 			constraint, refusal := modes.check(e, wanted)
 			if refusal != nil {
 				w.Header().Set("X-Content-Type-Options", "nosniff")
-				writeStatus(w, r, refusal)
+				responsewriters.WriteError(w, r, refusal)
 				return
 			}
 			e.User, e.Impersonated = completeUser(wanted, constraint), true

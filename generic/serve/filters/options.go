@@ -18,7 +18,7 @@ type Options struct {
 	AuthenticationOptions
 	AuditOptions
 	AuthorizationOptions
-	CompressionOptions
+	FormatOptions
 	PriorityAndFairnessOptions
 
 	// Metrics counts requests and decisions; nil counts nothing.

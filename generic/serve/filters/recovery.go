@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/serve/requestmetrics"
 )
 
@@ -58,5 +59,5 @@ func recovered(w http.ResponseWriter, r *http.Request, m *requestmetrics.Metrics
 	}
 	//nolint:staticcheck // a message of kube-apiserver
 	err := apierrors.NewInternalError(errors.New("This request caused apiserver to panic. Look in the logs for details."))
-	writeStatus(w, r, err)
+	responsewriters.WriteError(w, r, err)
 }

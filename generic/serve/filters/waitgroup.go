@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"triplane.dev/generic/api/handlers/responsewriters"
 	"triplane.dev/generic/guard/authentication"
 )
 
@@ -130,7 +131,7 @@ func withWaitGroup(o WaitGroupOptions) filter {
 			if !g.Enter() {
 				// The client probably reaches another server next.
 				w.Header().Set("Retry-After", "1")
-				writeStatus(w, r, apierrors.NewServiceUnavailable("apiserver is shutting down"))
+				responsewriters.WriteError(w, r, apierrors.NewServiceUnavailable("apiserver is shutting down"))
 				return
 			}
 			defer g.Leave()

@@ -20,9 +20,6 @@ type EndpointOptions struct {
 	MinRequestTimeout time.Duration
 	// MaxRequestBodyBytes bounds bodies; larger ones are answered 413.
 	MaxRequestBodyBytes int64
-	// CBOR lets bodies, answers and watches travel as CBOR (the feature gate
-	// CBORServingAndStorage).
-	CBOR bool
 	// UnreadDeletion lets objects be deleted that cannot be read from storage (the
 	// feature gate AllowUnsafeMalformedObjectDeletion).
 	UnreadDeletion bool

@@ -46,19 +46,19 @@ func StatusOf(err error) *metav1.Status {
 	}
 }
 
-// WriteError answers with an error as a Status, in the media type that the
-// client accepts; indented JSON where it accepts none of the server's.
+// WriteError answers with an error as a Status, in the media type that the client accepts; indented JSON where it
+// accepts none of the server's. A Status has a protobuf form, whatever the resource has.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	WriteErrorAs(w, r, err, negotiation.Rules{Protobuf: true})
+	s := request.StateFrom(r.Context())
+	WriteErrorAs(w, r, err, negotiation.Rules{Protobuf: true, CBOR: s != nil && s.CBOR})
 }
 
-// WriteError is the function WriteError for the media types of the scope.
+// WriteError is the function WriteError, with the error of an exceeded deadline.
 func (s *Scope) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() != nil {
 		err = request.TimedOut()
 	}
-	// A Status has a protobuf form, whatever the resource has.
-	WriteErrorAs(w, r, err, negotiation.Rules{Protobuf: true, CBOR: s.Rules().CBOR})
+	WriteError(w, r, err)
 }
 
 // WriteErrorAs is WriteError for an endpoint that serves other media types.
