@@ -198,7 +198,7 @@ func TestParse(t *testing.T) {
 		{"--goaway-chance=1 --max-requests-inflight=-1", "; "},
 		{"serve", "is neither a flag nor a command"},
 	} {
-		_, err := Parse("", strings.Fields(c.args), nil)
+		_, err := Parse("", append(strings.Fields(c.args), ""), nil)
 		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
 			t.Errorf("%s: %v, want %q", c.args, err, c.wrong)
 		}

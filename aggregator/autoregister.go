@@ -51,8 +51,8 @@ type autoregister struct {
 	mu   sync.Mutex // guards left
 	left map[schema.GroupVersion]struct{}
 	// found are the names of the APIServices that existed at the start. Of built-in group versions only these are
-	// deleted: a later one belongs to a server of another release.
-	found map[string]bool
+	// deleted, and once: a later one belongs to a server of another release.
+	found sync.Map // of struct{} by string
 }
 
 // servedVersions are the group versions that the servers of a storage serve.
@@ -106,10 +106,9 @@ func (a *autoregister) Wait() {
 }
 
 func (a *autoregister) findAll() {
-	a.found = map[string]bool{}
 	all, _ := a.services.List(everything)
 	for _, s := range all {
-		a.found[s.Name] = true
+		a.found.Store(s.Name, struct{}{})
 	}
 }
 
@@ -240,12 +239,18 @@ func (a *autoregister) remove(ctx context.Context, s *apiregistrationv1.APIServi
 	default:
 		return nil
 	}
-	if s.Labels[automanagedLabel] == onStart && (!a.found[s.Name] || a.elsewhere(ctx, groupVersion(s))) {
-		return nil
+	if s.Labels[automanagedLabel] == onStart {
+		if _, found := a.found.Load(s.Name); !found || a.elsewhere(ctx, groupVersion(s)) {
+			return nil
+		}
 	}
 	err := a.client.APIServices().Delete(ctx, s.Name,
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &s.UID}})
-	return ignore(err, apierrors.IsNotFound)
+	err = ignore(err, apierrors.IsNotFound)
+	if err == nil {
+		a.found.Delete(s.Name)
+	}
+	return err
 }
 
 func ignore(err error, what func(error) bool) error {

@@ -168,3 +168,22 @@ func TestAutoregisterRestores(t *testing.T) {
 		t.Errorf("what an administrator set of a built-in one is lost: %d", p)
 	}
 }
+
+// A server of another release registers what this one does not serve, before and after this one starts.
+func TestAutoregisterLeavesOthersAlone(t *testing.T) {
+	later := schema.GroupVersion{Group: "apps", Version: "v9"}
+	r := startRegistrar(t, discovery.NewGroups(), localAPIService(builtIn(later)))
+	defer r.stop()
+	close(r.complete)
+	r.is("v9.apps", false)
+	if _, err := r.client.ApiregistrationV1().APIServices().Create(t.Context(), localAPIService(builtIn(later)),
+		metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// What comes behind it is handled after it.
+	own := schema.GroupVersion{Group: "apps", Version: "v1"}
+	r.local.Set(builtIn(own))
+	r.is("v1.apps", true)
+	time.Sleep(20 * time.Millisecond)
+	r.is("v9.apps", true)
+}

@@ -144,12 +144,15 @@ func (d *directory) version(gv schema.GroupVersion) (v discovery.Version, ok boo
 		// version at its path, as envtest does, then expect it in the list of groups.
 		return v, true
 	case s == nil:
-		return v, false
+		// As at kube-apiserver, it is served, but only the aggregated form shows it: a server of another release or with
+		// other versions may have deleted its APIService.
+		v.Forms = discovery.AggregatedForm
+		return v, served
 	case s.Spec.Service != nil:
 		l := d.remoteDiscovery[gv]
 		v = discovery.Version{GroupVersion: gv, Resources: l.resources, Aggregated: l.aggregated, Stale: !l.current}
 	case !served:
-		v = discovery.Version{GroupVersion: gv, Stale: true}
+		v = discovery.Version{GroupVersion: gv, Forms: discovery.PlainForm} // of another server
 	}
 	v.GroupPriority, v.VersionPriority = s.Spec.GroupPriorityMinimum, s.Spec.VersionPriority
 	return v, true
@@ -167,7 +170,7 @@ func (d *directory) withPeers(gv schema.GroupVersion, v discovery.Version) disco
 	all := withMissing(own, d.peers.peers.resources(gv))
 	d.peers.set(gv, all[len(own):])
 	if len(all) > len(own) {
-		v.Resources, v.Later, v.Aggregated, v.Stale = all, nil, nil, false
+		v.Resources, v.Later, v.Aggregated, v.Forms = all, nil, nil, 0
 	}
 	return v
 }
@@ -250,7 +253,7 @@ func (d *directory) close() {
 func (d *directory) paths() []string {
 	var out []string
 	for _, v := range d.public.Versions() {
-		if v.GroupVersion.Group != "" {
+		if v.GroupVersion.Group != "" && v.Forms != discovery.AggregatedForm {
 			out = append(out, "/apis/"+v.GroupVersion.Group, "/apis/"+v.GroupVersion.String())
 		}
 	}

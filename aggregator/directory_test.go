@@ -30,6 +30,7 @@ func served(public *discovery.Groups) string {
 		if v.Stale {
 			line += " stale"
 		}
+		line += map[discovery.Forms]string{discovery.PlainForm: " plain", discovery.AggregatedForm: " aggregated"}[v.Forms]
 		for _, r := range v.List() {
 			line += " " + r.Name
 		}
@@ -50,18 +51,18 @@ func TestDirectoryTells(t *testing.T) {
 	local.Set(&discovery.Version{GroupVersion: apps, GroupPriority: 1,
 		Resources: []metav1.APIResource{{Name: "deployments"}}})
 	d.localChanged(apps)
-	check("served, but without an APIService", "")
+	check("served, but without an APIService", "apps/v1 aggregated deployments")
 	theirs := custom(schema.GroupVersion{Group: "example.com", Version: "v1"})
 	theirs.Resources = []metav1.APIResource{{Name: "widgets"}}
 	local.Set(theirs)
 	d.localChanged(theirs.GroupVersion)
-	check("custom, and without an APIService yet", "example.com/v1 widgets")
+	check("custom, and without an APIService yet", "example.com/v1 widgets; apps/v1 aggregated deployments")
 	if got := d.paths(); !slices.Equal(got, []string{"/apis/example.com", "/apis/example.com/v1"}) {
 		t.Errorf("the index lists %v", got)
 	}
 	local.Remove(theirs.GroupVersion)
 	d.localChanged(theirs.GroupVersion)
-	check("no longer served, nor registered", "")
+	check("no longer served, nor registered", "apps/v1 aggregated deployments")
 	own := localAPIService(builtIn(apps))
 	d.set(own)
 	check("registered", "apps/v1 deployments")
@@ -82,7 +83,7 @@ func TestDirectoryTells(t *testing.T) {
 
 	local.Remove(apps)
 	d.localChanged(apps)
-	check("local and nobody serves it", "apps/v1 stale; ext.example.com/v1 stale things")
+	check("local and nobody serves it", "apps/v1 plain; ext.example.com/v1 stale things")
 	d.remove(own)
 	d.remove(ext)
 	check("removed", "")

@@ -284,3 +284,31 @@ func TestCBOR(t *testing.T) {
 		}
 	}
 }
+
+func TestVersionsAreListedInTheirForms(t *testing.T) {
+	g := NewGroups()
+	g.Set(&Version{GroupVersion: gv("apps/v1")})
+	g.Set(&Version{GroupVersion: gv("apps/v2"), Forms: PlainForm})
+	g.Set(&Version{GroupVersion: gv("batch/v1"), Forms: AggregatedForm})
+	g.Set(&Version{GroupVersion: gv("events/v1"), Forms: PlainForm})
+	listed := func(accept string) (out []string) {
+		for _, name := range []string{"apps", "batch", "events", `"v1"`, `"v2"`} {
+			if strings.Contains(ask(g.RootHandler(), accept).Body.String(), name) {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	for accept, want := range map[string][]string{"": {"apps", "events", `"v1"`, `"v2"`},
+		aggregatedV2: {"apps", "batch", `"v1"`}} {
+		if got := listed(accept); !slices.Equal(got, want) {
+			t.Errorf("%q lists %q, want %q", accept, got, want)
+		}
+	}
+	if g.HasGroup("batch") || !g.HasGroup("events") {
+		t.Error("documents of groups")
+	}
+	if w := ask(g.GroupHandler("batch", http.NotFoundHandler()), ""); w.Code != http.StatusNotFound {
+		t.Errorf("a group without a document: %d", w.Code)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha512"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
@@ -78,6 +79,7 @@ func (g *Groups) makeDocument(key documentKey) (*document, error) {
 	case core != nil:
 		groups = []*group{core}
 	}
+	groups = slices.DeleteFunc(groups, func(e *group) bool { return len(e.listed(key.kind != plainGroups)) == 0 })
 	d, err := joinParts(key.kind, groups)
 	if err != nil || key.mediaType == wire.JSON {
 		return d, err
@@ -152,10 +154,10 @@ func listOf(kind documentKind, groups []*group) runtime.Object {
 	return list
 }
 
-// apiGroup is the group as /apis and /apis/GROUP show it.
+// apiGroup is the group as /apis and /apis/GROUP show it, with at least one version.
 func (e *group) apiGroup() *metav1.APIGroup {
 	g := &metav1.APIGroup{Name: e.name}
-	for _, v := range e.versions {
+	for _, v := range e.listed(false) {
 		g.Versions = append(g.Versions, metav1.GroupVersionForDiscovery{
 			GroupVersion: v.GroupVersion.String(),
 			Version:      v.GroupVersion.Version,
@@ -168,7 +170,7 @@ func (e *group) apiGroup() *metav1.APIGroup {
 // discovery is the group in the aggregated form.
 func (e *group) discovery() *apidiscoveryv2.APIGroupDiscovery {
 	g := &apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: e.name}}
-	for _, v := range e.versions {
+	for _, v := range e.listed(true) {
 		d := apidiscoveryv2.APIVersionDiscovery{
 			Version:   v.GroupVersion.Version,
 			Resources: v.Aggregated,

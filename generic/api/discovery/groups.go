@@ -34,10 +34,25 @@ type Version struct {
 	Custom bool
 	// Stale says that the version's server did not answer lately.
 	Stale bool
+	// Forms are those in which the version is listed.
+	Forms Forms
 	// FullKinds fills in the group and version of kinds in the aggregated form
 	// where they are those of the resource, as is done for custom resources.
 	FullKinds bool
 }
+
+// Forms are forms of the list of groups. The zero value is both.
+type Forms int
+
+const (
+	// PlainForm is /apis as an APIGroupList, and /apis/GROUP.
+	PlainForm Forms = iota + 1
+	// AggregatedForm is /apis as an APIGroupDiscoveryList.
+	AggregatedForm
+)
+
+// has reports whether a form is the aggregated one or not.
+func (f Forms) has(aggregated bool) bool { return f == 0 || (f == AggregatedForm) == aggregated }
 
 // List returns the resources and subresources.
 func (v *Version) List() []metav1.APIResource {
@@ -229,6 +244,15 @@ func (g *Groups) order(tie func(*group) string) []*group {
 		return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(tie(a), tie(b)), cmp.Compare(a.name, b.name))
 	})
 	return all
+}
+
+// listed are the versions in a form.
+func (e *group) listed(aggregated bool) []*Version {
+	hidden := func(v *Version) bool { return !v.Forms.has(aggregated) }
+	if !slices.ContainsFunc(e.versions, hidden) {
+		return e.versions
+	}
+	return slices.DeleteFunc(slices.Clone(e.versions), hidden)
 }
 
 func (e *group) named() string { return e.name }

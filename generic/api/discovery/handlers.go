@@ -96,7 +96,7 @@ func (g *Groups) apiGroup(name string) *metav1.APIGroup {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e := g.groups[name]
-	if e == nil {
+	if e == nil || len(e.listed(false)) == 0 {
 		return nil
 	}
 	doc := e.apiGroup()
@@ -108,7 +108,7 @@ func (g *Groups) versionsOf(name string) []*Version {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e := g.groups[name]; e != nil {
-		return e.versions
+		return e.listed(false)
 	}
 	return nil
 }

@@ -62,14 +62,14 @@ func (c *Command) Parse(args []string, out io.Writer) (*Line, error) {
 	if done, err := printVersion(out, c.Title, c.Version, string(version)); done || err != nil {
 		return nil, err
 	}
+	words := strings.TrimSpace(strings.Join(all.Args(), " ")) // an unset variable of a script is no argument
 	switch {
 	case *help:
 		_, err := fmt.Fprint(out, c.Usage, "\n")
 		cliflag.PrintSections(out, c.Flags, helpColumns)
 		return nil, err
-	case all.NArg() > 0:
-		return nil, fmt.Errorf("%q is neither a flag nor a command, see %s --help", strings.Join(all.Args(), " "),
-			c.Name)
+	case words != "":
+		return nil, fmt.Errorf("%q is neither a flag nor a command, see %s --help", words, c.Name)
 	}
 	return &Line{all, logging}, nil
 }

@@ -43,10 +43,9 @@ const (
 	keepAliveLimit = 10 * time.Second
 	// connectTimeout limits one attempt to connect.
 	connectTimeout = 3 * time.Second
-	// maxReceive and maxSend are the largest possible sizes: the response of a range may contain the whole
-	// store.
+	// maxReceive is the largest possible size: the response of a range may contain the whole store. What is sent is
+	// limited by the client's default of 2 MiB, as by kube-apiserver's, which could not update larger objects.
 	maxReceive = 2<<30 - 1
-	maxSend    = 2<<30 - 1
 )
 
 // reconnect limits how long a restarted member stays unused. The default of gRPC is up to two minutes.
@@ -116,7 +115,6 @@ func newClient(cfg Config) (*clientv3.Client, error) {
 		DialKeepAliveTime:    keepAlive,
 		DialKeepAliveTimeout: keepAliveLimit,
 		MaxCallRecvMsgSize:   maxReceive,
-		MaxCallSendMsgSize:   maxSend,
 		Logger:               zap.NewNop(),
 		DialOptions: []grpc.DialOption{
 			grpc.WithUserAgent("triplane"),
