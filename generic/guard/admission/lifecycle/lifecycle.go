@@ -25,8 +25,8 @@ type Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error
 // New returns the plugin.
 func New(namespaces Namespaces) *Plugin { return &Plugin{namespaces} }
 
-// Handles implements admission.Interface.
-func (*Plugin) Handles(op admission.Operation) bool { return op != admission.Connect }
+// Handles implements admission.Interface. Updates are allowed in any namespace, also in one that has gone.
+func (*Plugin) Handles(op admission.Operation) bool { return op == admission.Create || op == admission.Delete }
 
 // protected reports whether a namespace cannot be deleted.
 func protected(name string) bool {
@@ -53,7 +53,7 @@ func (l *Plugin) Admit(ctx context.Context, a *admission.Attributes) error {
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	if a.Operation != admission.Create || ns.Status.Phase != corev1.NamespaceTerminating && ns.DeletionTimestamp == nil {
+	if ns.Status.Phase != corev1.NamespaceTerminating && ns.DeletionTimestamp == nil {
 		return nil
 	}
 	return l.terminating(a)
