@@ -28,6 +28,12 @@ func TestAuditAnnotations(t *testing.T) {
 		t.Fatal(code)
 	}
 	for _, kind := range []string{"validating", "mutating"} {
+		if kind == "validating" { // only webhooks that match are counted
+			post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", `{"metadata":{"name":"another"},
+				"webhooks":[{"name":"another.example.com","admissionReviewVersions":["v1"],"sideEffects":"None",
+				"clientConfig":{"url":"https://127.0.0.1:1/"},
+				"rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["secrets"]}]}]}`)
+		}
 		post("/apis/admissionregistration.k8s.io/v1/"+kind+"webhookconfigurations", `{"metadata":{"name":"down"},"webhooks":[{"name":"down.example.com",
 			"admissionReviewVersions":["v1"],"sideEffects":"None","failurePolicy":"Ignore","timeoutSeconds":1,"clientConfig":{"url":"https://127.0.0.1:1/"},
 			"rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]}]}]}`)

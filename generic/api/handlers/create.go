@@ -67,7 +67,7 @@ func (m *mutation) create() (runtime.Object, bool, error) {
 		return nil, false, err
 	}
 	r := rest.CreateRequest{Name: m.name, Object: obj, Options: opts, Validate: m.validateNew(opts)}
-	return m.store(0, func() (runtime.Object, bool, error) {
+	return m.store(func() (runtime.Object, bool, error) {
 		m.finish(m.ctx, obj)
 		result, err := s.Storage.Create(m.ctx, r)
 		if status, ok := result.(*metav1.Status); ok && status.Code == 0 {

@@ -72,7 +72,8 @@ type fake struct {
 	codec     rest.Codec
 	objects   map[string]*corev1.ConfigMap
 	revision  int
-	conflicts int // how many updates still fail
+	conflict  bool // updates fail
+	updates   int
 	stream    rest.EventStream
 	streamErr error
 	listOpts  *internalversion.ListOptions
@@ -176,8 +177,8 @@ func (f *fake) update(ctx context.Context, r rest.UpdateRequest) (runtime.Object
 	if err != nil {
 		return nil, false, err
 	}
-	if f.conflicts > 0 {
-		f.conflicts--
+	f.updates++
+	if f.conflict {
 		return nil, false, apierrors.NewConflict(configMapResource.GroupResource(), name, io.ErrUnexpectedEOF)
 	}
 	if created {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -100,19 +99,14 @@ func (m *mutation) by(fieldManager string, dryRun []string) (err error) {
 	return err
 }
 
-// patchRetries is how often a patch is tried again where another writer came first.
-const patchRetries = 5
-
-// store writes: again, as often as retries says, after a conflict, and once more without managed
-// fields if the object is too large with them.
-func (m *mutation) store(retries int, write func() (runtime.Object, bool, error)) (runtime.Object, bool, error) {
+// store writes, and once more without managed fields if the object is too large with them. Conflicts are final: the
+// Store itself retries writes that another one has outrun.
+func (m *mutation) store(write func() (runtime.Object, bool, error)) (runtime.Object, bool, error) {
 	for {
 		obj, created, err := write()
 		switch {
 		case err == nil:
 			return obj, created, nil
-		case apierrors.IsConflict(err) && retries > 0 && m.ctx.Err() == nil:
-			retries--
 		case errors.Is(err, storage.ErrTooLarge) && m.fields != nil && !m.needFields && !m.dropFields:
 			m.dropFields = true
 		default:
@@ -122,10 +116,10 @@ func (m *mutation) store(retries int, write func() (runtime.Object, bool, error)
 }
 
 // update writes what change makes of the present object.
-func (m *mutation) update(r rest.UpdateRequest, retries int) (runtime.Object, bool, error) {
+func (m *mutation) update(r rest.UpdateRequest) (runtime.Object, bool, error) {
 	m.namespace = m.scope.admissionNamespace(m.namespace, m.name)
 	r.Name, r.Options, r.ValidateCreate, r.ValidateUpdate = m.name, m.options, m.validateCreation, m.validateChange
-	return m.store(retries, func() (runtime.Object, bool, error) { return m.scope.Storage.Update(m.ctx, r) })
+	return m.store(func() (runtime.Object, bool, error) { return m.scope.Storage.Update(m.ctx, r) })
 }
 
 // admitted is mutating admission of an update, which may turn out to create, and what follows from

@@ -74,7 +74,7 @@ func (p *patch) run(patchTypes []string) (_ runtime.Object, _ bool, err error) {
 	auditPatch(p.ctx, p.body, p.kind)
 	p.strict, p.options = fieldValidation(p.opts.FieldValidation), toUpdateOptions(p.opts)
 	p.needFields = p.isApply()
-	return p.update(rest.UpdateRequest{Change: p.change, ForceAllowCreate: p.needFields}, patchRetries)
+	return p.update(rest.UpdateRequest{Change: p.change, ForceAllowCreate: p.needFields})
 }
 
 // checkBody refuses a patch that is nested too deep, or no JSON. decodeApply looks at the body of an apply.

@@ -60,7 +60,7 @@ func (m *mutation) replace() (_ runtime.Object, _ bool, err error) {
 		}
 		return obj, m.admitted(ctx, obj, old)
 	}
-	return m.update(r, 0)
+	return m.update(r)
 }
 
 // liveFirst returns the error of an update whose body could not be converted: that of the object

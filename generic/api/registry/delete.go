@@ -31,7 +31,8 @@ func (s *Store[T]) Delete(ctx context.Context, r rest.DeleteRequest) (runtime.Ob
 	if opts == nil {
 		opts = metav1.NewDeleteOptions(0)
 	}
-	d := &deletion[T]{store: s, name: r.Name, key: key, validate: r.Validate, given: opts, dryRun: isDryRun(opts.DryRun)}
+	d := &deletion[T]{store: s, name: r.Name, key: key, validate: r.Validate, given: opts,
+		grace: opts.GracePeriodSeconds, dryRun: isDryRun(opts.DryRun)}
 	if ptr.Deref(opts.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
 		return d.removeUnread(ctx)
 	}
@@ -55,6 +56,7 @@ type deletion[T kind.Object] struct {
 	name, key string
 	validate  rest.ValidateObjectFunc
 	given     *metav1.DeleteOptions
+	grace     *int64 // of given, as the client sent it
 	dryRun    bool
 	// last is the state that this deletion has written itself: the object may be
 	// gone from then on.
@@ -76,6 +78,7 @@ func (d *deletion[T]) attempt(ctx context.Context, from state) (runtime.Object, 
 		return nil, false, err
 	}
 	opts := d.given.DeepCopy()
+	opts.GracePeriodSeconds = d.grace
 	if !d.written {
 		if err := d.check(ctx, obj, opts); err != nil {
 			return nil, false, err
@@ -97,6 +100,7 @@ func (d *deletion[T]) attempt(ctx context.Context, from state) (runtime.Object, 
 		return d.answer(ctx, obj), false, nil
 	}
 	if d.validate != nil && !d.written {
+		d.given.GracePeriodSeconds = opts.GracePeriodSeconds
 		if err := d.validate(ctx, obj); err != nil {
 			return nil, false, err
 		}

@@ -147,6 +147,28 @@ func TestGracefulDeletion(t *testing.T) {
 	}
 }
 
+// Admission reads the grace period that the kind has settled from the options.
+func TestValidationReadsTheGracePeriod(t *testing.T) {
+	for _, c := range []struct{ sent, want *int64 }{
+		{nil, ptr.To[int64](30)}, {ptr.To[int64](5), ptr.To[int64](5)}, {ptr.To[int64](-3), ptr.To[int64](1)},
+	} {
+		s, _ := newStore(t, podKind())
+		must[*corev1.Pod](t, create(s, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}))
+		options := &metav1.DeleteOptions{GracePeriodSeconds: c.sent}
+		var got *int64
+		if _, _, err := s.Delete(inNamespace(), rest.DeleteRequest{Name: "p", Options: options,
+			Validate: func(context.Context, runtime.Object) error {
+				got = options.GracePeriodSeconds
+				return nil
+			}}); err != nil {
+			t.Fatal(err)
+		}
+		if !ptr.Equal(got, c.want) {
+			t.Errorf("sent %v: %v", ptr.Deref(c.sent, -1), ptr.Deref(got, -1))
+		}
+	}
+}
+
 // An object that is marked and then removed is answered with the stored bytes, at the revision of the deletion.
 func TestRemovedAtOnce(t *testing.T) {
 	s, m := newStore(t, podKind())

@@ -53,7 +53,8 @@ type UpdateRequest struct {
 type DeleteRequest struct {
 	Name     string
 	Validate ValidateObjectFunc
-	Options  *metav1.DeleteOptions
+	// Options have the effective grace period when Validate is called: a kind may change what the client sent.
+	Options *metav1.DeleteOptions
 }
 
 // DeleteCollectionRequest is a deletecollection. Nil functions and options mean nothing special.

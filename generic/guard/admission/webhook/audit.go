@@ -10,8 +10,7 @@ import (
 	"triplane.dev/generic/guard/audit"
 )
 
-// annotationSuffix ends the key of an audit annotation. It has the round, and the index of the webhook among
-// all of its kind.
+// annotationSuffix ends the key of an audit annotation. It has the round and the index of the call.
 func annotationSuffix(round, index int) string { return fmt.Sprintf("round_%d_index_%d", round, index) }
 
 func round(a *admission.Attributes) int {

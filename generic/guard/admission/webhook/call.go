@@ -22,7 +22,8 @@ import (
 type webhookCall struct {
 	*hook
 	mutating bool
-	// round is 1 in the reinvocation and 0 before. index is the webhook's position among all of its kind.
+	// round is 1 in the reinvocation and 0 before. index is the position among all mutating webhooks, or among the
+	// validating webhooks that match.
 	round, index int
 	metrics      *admission.Metrics
 }

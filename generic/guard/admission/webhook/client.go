@@ -33,6 +33,9 @@ type Resolver interface {
 	DialControlPlane(ctx context.Context, network, address string) (net.Conn, error)
 }
 
+// userAgent is the User-Agent of kube-apiserver's calls, which webhooks may log or check.
+const userAgent = "kube-apiserver-admission"
+
 // client sends AdmissionReviews to one webhook.
 type client struct {
 	rest *rest.RESTClient
@@ -50,6 +53,7 @@ func newClient(c *admissionv1.WebhookClientConfig, o *Config) (*client, error) {
 	})
 	config := &rest.Config{
 		QPS:             -1,
+		UserAgent:       userAgent,
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.CABundle},
 		ContentConfig:   rest.ContentConfig{NegotiatedSerializer: codec},
 	}

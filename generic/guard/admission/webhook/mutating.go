@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"time"
 
+	admissionapi "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/expression"
-	"triplane.dev/generic/storage/jsonpatch"
 )
 
 var errPanic = errors.New("the call of a webhook failed unexpectedly")
@@ -96,8 +97,10 @@ func (c *webhookCall) patch(ctx context.Context, ends time.Time, v *expression.V
 	err error) {
 	patching, cancel := context.WithDeadline(ctx, ends)
 	defer cancel()
-	changed, err = apply(patching, c.hook, v, r.patch)
+	changed, err = apply(patching, c.hook, v, r)
 	switch {
+	case errors.As(err, new(unsupportedError)):
+		return false, c.applyFailurePolicy(ctx, v, fmt.Errorf("failed calling webhook %q: %w", c.name, err))
 	case err != nil && patching.Err() != nil:
 		return false, c.applyFailurePolicy(ctx, v, fmt.Errorf("failed to apply the patch of webhook %q: %w", c.name,
 			patching.Err()))
@@ -109,8 +112,15 @@ func (c *webhookCall) patch(ctx context.Context, ends time.Time, v *expression.V
 	return changed, nil
 }
 
+// unsupportedError is a response whose patch has another type than JSONPatch.
+type unsupportedError struct{ patchType admissionapi.PatchType }
+
+func (e unsupportedError) Error() string {
+	return fmt.Sprintf("unsupported patch type %q", e.patchType)
+}
+
 // apply applies a JSON patch to the object and reports whether that changed it.
-func apply(ctx context.Context, h *hook, v *expression.Values, patch jsonpatch.Patch) (changed bool, err error) {
+func apply(ctx context.Context, h *hook, v *expression.Values, r *reply) (changed bool, err error) {
 	obj, err := v.Object()
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
@@ -119,11 +129,14 @@ func apply(ctx context.Context, h *hook, v *expression.Values, patch jsonpatch.P
 		return false, apierrors.NewInternalError(fmt.Errorf(
 			"admission webhook %q attempted to modify the object, which is not supported for this operation", h.name))
 	}
+	if t := ptr.Deref(r.PatchType, ""); t != admissionapi.PatchTypeJSONPatch {
+		return false, unsupportedError{t}
+	}
 	before, err := admission.Document(obj, v.Kind())
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	after, err := patch.Apply(ctx, before)
+	after, err := r.patch.Apply(ctx, before)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}

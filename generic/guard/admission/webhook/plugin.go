@@ -150,7 +150,8 @@ func (c *webhookCall) prepare(ctx context.Context, j *expression.Inputs) (*invoc
 				klog.ErrorS(err, "Failed evaluating match conditions, failing open", "webhook", h.name)
 				return nil, nil
 			}
-			return nil, admission.NewForbidden(j.Attributes, err)
+			// Without the name from metadata.generateName, as kube-apiserver does.
+			return nil, apierrors.NewForbidden(j.Attributes.Resource.GroupResource(), j.Attributes.Name, err)
 		}
 		if !ok {
 			return nil, nil
@@ -188,8 +189,8 @@ func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	}
 	j := expression.NewInputs(ctx, a, p.config.Authorizer, p.config.Namespaces)
 	var calls []*invocation
-	for at, h := range hooks {
-		i, err := (&webhookCall{hook: h, index: at, metrics: p.config.Metrics}).prepare(ctx, j)
+	for _, h := range hooks {
+		i, err := (&webhookCall{hook: h, index: len(calls), metrics: p.config.Metrics}).prepare(ctx, j)
 		if err != nil {
 			return err
 		}

@@ -95,7 +95,7 @@ func responseOfV1beta1(r *admissionv1beta1.AdmissionResponse) (*admissionapi.Adm
 
 func checkPatch(r *admissionapi.AdmissionResponse, mutating bool) error {
 	switch {
-	case !mutating && r.Patch != nil:
+	case !mutating && len(r.Patch) > 0:
 		return errors.New("validating webhook may not return response.patch")
 	case !mutating && r.PatchType != nil:
 		return errors.New("validating webhook may not return response.patchType")
@@ -104,7 +104,7 @@ func checkPatch(r *admissionapi.AdmissionResponse, mutating bool) error {
 		return errors.New("webhook returned response.patch but not response.patchType")
 	case len(r.Patch) == 0 && r.PatchType != nil:
 		return errors.New("webhook returned response.patchType but not response.patch")
-	case len(r.Patch) > 0 && *r.PatchType != admissionapi.PatchTypeJSONPatch:
+	case len(r.Patch) > 0 && *r.PatchType == "":
 		return fmt.Errorf("webhook returned invalid response.patchType of %q", *r.PatchType)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -112,6 +113,7 @@ func TestInvalidResponses(t *testing.T) {
 			r.Response.Warnings = []string{strings.Repeat("w", maxResponse)}
 		}, "failed to call webhook: "},
 		"a patch":           {func(r *admissionapi.AdmissionReview) { r.Response.Patch = []byte("[]") }, invalid + "validating webhook may not return response.patch"},
+		"an empty patch":    {func(r *admissionapi.AdmissionReview) { r.Response.Patch = []byte{} }, ""},
 		"a kind of a patch": {func(r *admissionapi.AdmissionReview) { r.Response.PatchType = ptr.To(admissionapi.PatchTypeJSONPatch) }, invalid + "validating webhook may not return response.patchType"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -205,7 +207,6 @@ func TestMatchingWebhooksAreCalled(t *testing.T) {
 }
 
 func TestMutation(t *testing.T) {
-	jsonPatch := ptr.To(admissionapi.PatchTypeJSONPatch)
 	for name, c := range map[string]struct {
 		patch   string
 		op      admission.Operation
@@ -213,24 +214,31 @@ func TestMutation(t *testing.T) {
 		changed bool
 		err     string
 		policy  admissionv1.FailurePolicyType
+		kind    admissionapi.PatchType
 	}{
-		"no patch, ignored":    {patch: `{`, want: "v", policy: admissionv1.Ignore},
-		"another kind":         {patch: `[{"op":"replace","path":"/kind","value":"Secret"}]`, want: "v", err: "attempted to change the kind of the object from /v1, Kind=ConfigMap to /v1, Kind=Secret"},
-		"unsaid kind":          {patch: `[{"op":"replace","path":"","value":{"metadata":{"name":"a"},"data":{"k":"w"}}}]`, want: "w", changed: true},
-		"its other version":    {patch: `[{"op":"replace","path":"/apiVersion","value":"v2"},{"op":"replace","path":"/data/k","value":"w"}]`, want: "w", changed: true},
-		"another version":      {patch: `[{"op":"replace","path":"/apiVersion","value":"v9"}]`, want: "v", err: "attempted to change the kind of the object"},
-		"changed":              {patch: `[{"op":"replace","path":"/data/k","value":"w"}]`, want: "w", changed: true},
-		"the same":             {patch: `[{"op":"replace","path":"/data/k","value":"v"}]`, want: "v"},
-		"nothing":              {patch: `[]`, want: "v"},
-		"no patch":             {patch: `{`, want: "v", err: "failed calling webhook \"w.example.com\": received undecodable patch in webhook response: unexpected end of JSON input"},
-		"what is not there":    {patch: `[{"op":"remove","path":"/data/x"}]`, want: "v", err: "Unable to remove nonexistent key"},
-		"what it cannot be":    {patch: `[{"op":"replace","path":"/data","value":[1]}]`, want: "v", err: "cannot unmarshal array"},
-		"nothing to change":    {patch: `[{"op":"add","path":"/a","value":1}]`, op: admission.Delete, err: "attempted to modify the object"},
-		"a patch that panics?": {patch: `[{"op":"copy","path":"/data/x"}]`, want: "v", err: "copy"},
+		"another kind of patch": {patch: `[{"op":"replace","path":"/data/k","value":"w"}]`, kind: "Merge", want: "v",
+			err: `failed calling webhook "w.example.com": unsupported patch type "Merge"`},
+		"another kind of patch, ignored": {patch: `[{"op":"replace","path":"/data/k","value":"w"}]`, kind: "Merge", want: "v",
+			policy: admissionv1.Ignore},
+		"nothing, of another kind of patch": {patch: `[]`, kind: "Merge", want: "v"},
+		"no patch, ignored":                 {patch: `{`, want: "v", policy: admissionv1.Ignore},
+		"another kind":                      {patch: `[{"op":"replace","path":"/kind","value":"Secret"}]`, want: "v", err: "attempted to change the kind of the object from /v1, Kind=ConfigMap to /v1, Kind=Secret"},
+		"unsaid kind":                       {patch: `[{"op":"replace","path":"","value":{"metadata":{"name":"a"},"data":{"k":"w"}}}]`, want: "w", changed: true},
+		"its other version":                 {patch: `[{"op":"replace","path":"/apiVersion","value":"v2"},{"op":"replace","path":"/data/k","value":"w"}]`, want: "w", changed: true},
+		"another version":                   {patch: `[{"op":"replace","path":"/apiVersion","value":"v9"}]`, want: "v", err: "attempted to change the kind of the object"},
+		"changed":                           {patch: `[{"op":"replace","path":"/data/k","value":"w"}]`, want: "w", changed: true},
+		"the same":                          {patch: `[{"op":"replace","path":"/data/k","value":"v"}]`, want: "v"},
+		"nothing":                           {patch: `[]`, want: "v"},
+		"no patch":                          {patch: `{`, want: "v", err: "failed calling webhook \"w.example.com\": received undecodable patch in webhook response: unexpected end of JSON input"},
+		"what is not there":                 {patch: `[{"op":"remove","path":"/data/x"}]`, want: "v", err: "Unable to remove nonexistent key"},
+		"what it cannot be":                 {patch: `[{"op":"replace","path":"/data","value":[1]}]`, want: "v", err: "cannot unmarshal array"},
+		"nothing to change":                 {patch: `[{"op":"add","path":"/a","value":1}]`, op: admission.Delete, err: "attempted to modify the object"},
+		"a patch that panics?":              {patch: `[{"op":"copy","path":"/data/x"}]`, want: "v", err: "copy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := serve(t, func(r *admissionapi.AdmissionReview) {
-				r.Response.Patch, r.Response.PatchType = []byte(c.patch), jsonPatch
+				r.Response.Patch = []byte(c.patch)
+				r.Response.PatchType = ptr.To(cmp.Or(c.kind, admissionapi.PatchTypeJSONPatch))
 			})
 			v := validatingHook(client, nil).Webhooks[0]
 			if c.policy != "" {
@@ -287,7 +295,9 @@ func TestPatchesOutlastTheirWebhooks(t *testing.T) {
 				t.Fatal(err)
 			}
 			called := &webhookCall{hook: &hook{name: "w.example.com", ignore: c.ignore}, mutating: true}
-			review := &reply{AdmissionResponse: &admissionapi.AdmissionResponse{}, patch: long}
+			review := &reply{AdmissionResponse: &admissionapi.AdmissionResponse{
+				PatchType: ptr.To(admissionapi.PatchTypeJSONPatch),
+			}, patch: long}
 			_, err = called.patch(c.ctx, time.Now().Add(c.left), v, review)
 			if (err != nil) != (c.err != "") || err != nil && (!apierrors.IsInternalError(err) || !strings.Contains(err.Error(), c.err)) {
 				t.Errorf("%v", err)
@@ -303,6 +313,35 @@ type nobody struct{ *egress.Selector }
 
 func (nobody) ResolveEndpoint(string, string, int32) (*url.URL, error) {
 	return nil, errors.New("no such service")
+}
+
+// A failed match condition is reported without a name that the object does not have yet.
+func TestFailedConditions(t *testing.T) {
+	p := NewValidating(Config{Namespaces: nowhere})
+	p.Set([]*admissionv1.ValidatingWebhookConfiguration{validatingHook(admissionv1.WebhookClientConfig{},
+		func(w *admissionv1.ValidatingWebhook) {
+			w.MatchConditions = []admissionv1.MatchCondition{{Name: "a", Expression: "object.x == 1"}}
+		})})
+	defer p.Set(nil)
+	a := operation()
+	a.Name, a.Object = "", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "a-"}}
+	const want = `configmaps is forbidden: expression 'object.x == 1' resulted in error: no such key: x`
+	if err := p.Validate(t.Context(), a); err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestUserAgent(t *testing.T) {
+	var agent string
+	s := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { agent = r.UserAgent() }))
+	defer s.Close()
+	p := NewValidating(Config{Namespaces: nowhere})
+	p.Set([]*admissionv1.ValidatingWebhookConfiguration{validatingHook(
+		admissionv1.WebhookClientConfig{URL: ptr.To(s.URL), CABundle: bundle(s)}, nil)})
+	defer p.Set(nil)
+	if err := p.Validate(t.Context(), operation()); err == nil || agent != "kube-apiserver-admission" {
+		t.Errorf("%q, %v", agent, err)
+	}
 }
 
 func TestServicesAreResolved(t *testing.T) {
