@@ -3,8 +3,11 @@ package admission
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
@@ -54,6 +57,26 @@ func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Ob
 	}
 	codec.Default(obj)
 	return obj, nil
+}
+
+// ConverterOf returns the converter for a changed document of the version of codec. Its apiVersion may differ from that
+// of the document before, its kind may not. Absent fields count as unchanged.
+func (a *Attributes) ConverterOf(codec Converter, before, after []byte) (Converter, error) {
+	var was, is metav1.TypeMeta
+	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {
+		return nil, err
+	}
+	sameKind := is.Kind == "" || is.Kind == was.Kind
+	if sameKind && (is.APIVersion == "" || is.APIVersion == was.APIVersion) {
+		return codec, nil
+	}
+	if gvk := is.GroupVersionKind(); sameKind && a.Versions != nil {
+		if other, err := a.Versions.Converter(gvk.GroupVersion()); err == nil && other.Kind() == gvk {
+			return other, nil
+		}
+	}
+	return nil, fmt.Errorf("attempted to change the kind of the object from %s to %s", was.GroupVersionKind(),
+		is.GroupVersionKind())
 }
 
 // Become replaces the object's content by a JSON document of the codec's version, and reports whether this

@@ -78,10 +78,14 @@ func applyJSONPatch(ctx context.Context, out ref.Val, v *expression.Values) (boo
 	if err != nil {
 		return false, fmt.Errorf("JSON Patch: %w", err)
 	}
-	if err := unknownFields(v.Codec.New(), after); err != nil {
+	codec, err := v.Attributes.ConverterOf(v.Codec, before, after)
+	if err != nil {
+		return false, apierrors.NewInternalError(fmt.Errorf("JSON Patch: %w", err))
+	}
+	if err := unknownFields(codec.New(), after); err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	changed, err := v.Attributes.Become(v.Codec, after)
+	changed, err := v.Attributes.Become(codec, after)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}

@@ -293,10 +293,12 @@ func TestMutations(t *testing.T) {
 		"a failure":            {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", never, "Fail", boom)}, "", http.StatusForbidden},
 		"a failure is ignored": {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", never, "Ignore", set, boom)}, "map[a:x k:v]", 0},
 		"what it cannot be":    {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", never, "Ignore", patch("[JSONPatch{op: 'add', path: '/data', value: 1}]"))}, "", http.StatusInternalServerError},
-		"a field it has not":   {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", never, "Ignore", patch("[JSONPatch{op: 'add', path: '/nope', value: 1}]"))}, "", http.StatusInternalServerError},
-		"a field below":        {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", never, "Ignore", patch("[JSONPatch{op: 'add', path: '/metadata', value: {'nope': 'x'}}]"))}, "", http.StatusInternalServerError},
-		"no second round":      {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", never, "Fail", sees), mutates("q", never, "Fail", late)}, "map[k:v late:x]", 0},
-		"a second round":       {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", again, "Fail", sees), mutates("q", never, "Fail", late)}, "map[k:v late:x saw:it]", 0},
+		"another kind": {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", never, "Ignore",
+			patch("[JSONPatch{op: 'replace', path: '/kind', value: 'Secret'}]"))}, "", http.StatusInternalServerError},
+		"a field it has not": {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", never, "Ignore", patch("[JSONPatch{op: 'add', path: '/nope', value: 1}]"))}, "", http.StatusInternalServerError},
+		"a field below":      {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", never, "Ignore", patch("[JSONPatch{op: 'add', path: '/metadata', value: {'nope': 'x'}}]"))}, "", http.StatusInternalServerError},
+		"no second round":    {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", never, "Fail", sees), mutates("q", never, "Fail", late)}, "map[k:v late:x]", 0},
+		"a second round":     {[]*admissionv1.MutatingAdmissionPolicy{mutates("p", again, "Fail", sees), mutates("q", never, "Fail", late)}, "map[k:v late:x saw:it]", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := NewMutating(config(nil))

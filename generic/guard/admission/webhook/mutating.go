@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -10,7 +9,6 @@ import (
 	admissionapi "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"triplane.dev/generic/guard/admission"
@@ -140,32 +138,12 @@ func apply(ctx context.Context, h *hook, v *expression.Values, r *reply) (change
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	codec, err := codecOf(h, v, before, after)
+	codec, err := v.Attributes.ConverterOf(v.Codec, before, after)
 	if err != nil {
-		return false, apierrors.NewInternalError(err)
+		return false, apierrors.NewInternalError(fmt.Errorf("admission webhook %q: %w", h.name, err))
 	}
 	if changed, err = v.Attributes.Become(codec, after); err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
 	return changed, nil
-}
-
-// codecOf returns the converter for a patched document. Its apiVersion may differ from that of the document
-// before, its kind may not. Absent fields count as unchanged.
-func codecOf(h *hook, v *expression.Values, before, after []byte) (admission.Converter, error) {
-	var was, is metav1.TypeMeta
-	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {
-		return nil, err
-	}
-	sameKind := is.Kind == "" || is.Kind == was.Kind
-	if sameKind && (is.APIVersion == "" || is.APIVersion == was.APIVersion) {
-		return v.Codec, nil
-	}
-	if gvk := is.GroupVersionKind(); sameKind && v.Attributes.Versions != nil {
-		if codec, err := v.Attributes.Versions.Converter(gvk.GroupVersion()); err == nil && codec.Kind() == gvk {
-			return codec, nil
-		}
-	}
-	return nil, fmt.Errorf("admission webhook %q attempted to change the kind of the object from %s to %s", h.name,
-		was.GroupVersionKind(), is.GroupVersionKind())
 }
