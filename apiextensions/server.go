@@ -219,7 +219,7 @@ func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source
 			types: customresource.NewTypeConverters(m)},
 		converters: &conversion.Factory{Resolver: resolver,
 			Certificates: egress.NewWebhookCertificateMetrics(config.Metrics.Registry),
-			Memory:       conversion.NewMemory()},
+			Memory:       conversion.NewMemory(), Metrics: conversion.NewMetrics(config.Metrics.Registry)},
 		metrics:  config.Metrics.Registry,
 		draining: map[schema.GroupResource]*endpoint{},
 	}

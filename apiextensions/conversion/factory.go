@@ -32,6 +32,7 @@ type Factory struct {
 	Resolver     ServiceResolver
 	Certificates *egress.CertificateMetrics
 	Memory       *Memory
+	Metrics      *Metrics
 }
 
 // Of returns the converter of a CRD.
@@ -53,10 +54,10 @@ func (f *Factory) Of(crd *apiextensionsv1.CustomResourceDefinition) (Converter, 
 	if review == "" {
 		return nil, fmt.Errorf("the definition %s names no known version of ConversionReview", crd.Name)
 	}
-	return f.webhook(c.Webhook.ClientConfig, review)
+	return f.webhook(crd.Name, c.Webhook.ClientConfig, review)
 }
 
-func (f *Factory) webhook(client *apiextensionsv1.WebhookClientConfig, review string) (Converter, error) {
+func (f *Factory) webhook(crd string, client *apiextensionsv1.WebhookClientConfig, review string) (Converter, error) {
 	pool, err := roots(client.CABundle)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (f *Factory) webhook(client *apiextensionsv1.WebhookClientConfig, review st
 	u.RawQuery = query.Encode()
 	checked := egress.CheckCertificates(transport, f.Certificates)
 	return f.Memory.Of(&Webhook{Client: &http.Client{Transport: checked, CheckRedirect: noRedirects}, URL: u.String(),
-		ReviewVersion: review}), nil
+		ReviewVersion: review, CRD: crd, Metrics: f.Metrics}), nil
 }
 
 // service lets the transport dial a service where the resolver finds it; its

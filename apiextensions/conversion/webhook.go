@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/base/tracing"
+	"triplane.dev/generic/guard/webhook"
 	"triplane.dev/generic/storage/wire"
 )
 
@@ -36,6 +37,9 @@ type Webhook struct {
 	// ReviewVersion is the version of ConversionReview that both sides know, "v1"
 	// or "v1beta1".
 	ReviewVersion string
+	// CRD is the name of the definition, for Metrics, which may be nil.
+	CRD     string
+	Metrics *Metrics
 }
 
 const (
@@ -68,27 +72,40 @@ func (w *Webhook) Convert(ctx context.Context, objs []*unstructured.Unstructured
 		return out, nil
 	}
 	from := objs[travel[0]].GroupVersionKind()
-	converted, err := w.ask(ctx, req)
+	start, what := time.Now(), callFailure
+	defer func() { w.Metrics.observe(w.CRD, from.GroupVersion(), to, start, what) }()
+	response, err := w.ask(ctx, req)
+	var converted []runtime.RawExtension
+	if err == nil {
+		what = malformedFailure
+		converted, err = response.objects(req, w.reviewVersion())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("conversion webhook for %v failed: %w", from, err)
 	}
 	if len(converted) != len(travel) {
+		what = partialFailure
 		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", from, len(converted),
 			len(travel))
 	}
+	what = invalidFailure
 	for n, i := range travel {
 		if out[i], err = accept(objs[i], converted[n].Raw, n, to); err != nil {
 			return nil, fmt.Errorf("conversion webhook for %v returned invalid %w", from, err)
 		}
 	}
+	what = ""
 	return out, nil
 }
 
-// ask sends a request and returns the converted objects.
-func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionRequest) ([]runtime.RawExtension, error) {
-	gv := schema.GroupVersion{Group: apiextensionsv1.GroupName, Version: w.ReviewVersion}
-	body, err := json.Marshal(&review{TypeMeta: metav1.TypeMeta{Kind: "ConversionReview", APIVersion: gv.String()},
-		Request: req})
+func (w *Webhook) reviewVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: apiextensionsv1.GroupName, Version: w.ReviewVersion}
+}
+
+// ask sends a request and returns the response.
+func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionRequest) (*review, error) {
+	body, err := json.Marshal(&review{
+		TypeMeta: metav1.TypeMeta{Kind: "ConversionReview", APIVersion: w.reviewVersion().String()}, Request: req})
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +119,7 @@ func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionReques
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, */*")
+	r.Header.Set("User-Agent", webhook.UserAgent)
 	tracing.Inject(ctx, r.Header)
 	resp, err := w.Client.Do(r)
 	if err != nil {
@@ -126,7 +144,7 @@ func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionReques
 	if err := json.Unmarshal(data, &answer); err != nil {
 		return nil, fmt.Errorf("invalid response: %w", err)
 	}
-	return answer.objects(req, gv)
+	return &answer, nil
 }
 
 // failed is the error of an answer that is none, in the words of clients of the API.

@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane.dev/generic/base/metrics"
 )
 
 var v2 = schema.GroupVersion{Group: "example.com", Version: "v2"}
@@ -66,12 +69,18 @@ func TestWebhook(t *testing.T) {
 				if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 					t.Error(err)
 				}
+				if agent := r.UserAgent(); agent != "kube-apiserver-admission" {
+					t.Errorf("User-Agent %q", agent)
+				}
 				in.Response = &apiextensionsv1.ConversionResponse{UID: in.Request.UID, Result: metav1.Status{Status: "Success"}}
 				c.answer(&in)
 				_ = json.NewEncoder(w).Encode(&in)
 			}))
 			defer server.Close()
-			w := &Webhook{Client: server.Client(), URL: server.URL, ReviewVersion: "v1"}
+			registry := metrics.New()
+			w := &Webhook{Client: server.Client(), URL: server.URL, ReviewVersion: "v1", CRD: "widgets.example.com",
+				Metrics: NewMetrics(registry)}
+			defer checkMetrics(t, registry, w.Metrics, name)
 			out, err := w.Convert(t.Context(), []*unstructured.Unstructured{object("v1", "a"), object("v2", "b")}, v2)
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -83,6 +92,29 @@ func TestWebhook(t *testing.T) {
 				t.Errorf("got %v, %v", out, err)
 			}
 		})
+	}
+}
+
+// checkMetrics expects that one call was counted, as a success or by what failed, until the CRD is deleted.
+func checkMetrics(t *testing.T, registry *metrics.Registry, m *Metrics, name string) {
+	t.Helper()
+	what := map[string]failure{"converted": "", "renamed": invalidFailure, "nothing": partialFailure,
+		"not its uid": malformedFailure}
+	if want, ok := what[name]; ok {
+		result := "failure"
+		if want == "" {
+			result = "success"
+		}
+		if n := testutil.ToFloat64(m.requests.WithLabelValues(result, string(want))); n != 1 {
+			t.Errorf("%s: %v calls with %s", name, n, want)
+		}
+	}
+	if n := testutil.CollectAndCount(m.crds); n != 1 {
+		t.Errorf("%d series of the CRD", n)
+	}
+	registry.Forget(metrics.Gone{{Group: "example.com", Resource: "widgets"}: {}})
+	if n := testutil.CollectAndCount(m.crds); n != 0 {
+		t.Errorf("%d series of the deleted CRD", n)
 	}
 }
 

@@ -26,9 +26,10 @@ func New(r *metrics.Registry) *Metrics {
 			Buckets: prometheus.ExponentialBuckets(1024, 2, 8),
 			Help:    "Bytes of events sent to watches, by kind."}), []string{"group", "version", "resource"}),
 		initial: prometheus.NewHistogramVec(r.MayBeNative(prometheus.HistogramOpts{
-			Name:    "apiserver_watch_list_duration_seconds",
-			Buckets: []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60},
-			Help:    "Seconds until a watch with sendInitialEvents had sent the initial events."}),
+			Name: "apiserver_watch_list_duration_seconds",
+			Buckets: []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60, 90, 120,
+				180, 300},
+			Help: "Seconds until a watch with sendInitialEvents had sent the initial events."}),
 			[]string{"group", "version", "resource", "scope"}),
 	}
 	r.OnForget(m.dropped)

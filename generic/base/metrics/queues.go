@@ -24,7 +24,7 @@ func newQueues(r prometheus.Registerer) *Queues {
 	}
 	histogram := func(metric, help string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "workqueue_" + metric, Help: help,
-			Buckets: prometheus.ExponentialBuckets(10e-9, 10, 12)}, name)
+			Buckets: prometheus.ExponentialBuckets(10e-9, 10, 10)}, name)
 	}
 	q := &Queues{
 		depth: gauge("depth", "Items that wait in a work queue."),

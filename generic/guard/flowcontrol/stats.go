@@ -4,15 +4,14 @@ import "time"
 
 // Bounds of histograms.
 var (
-	waitBounds      = []float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30}
-	executionBounds = []float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60}
+	secondsBounds   = []float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30}
 	lengthBounds    = []float64{0, 10, 25, 50, 100, 250, 500, 1000}
-	ratioBounds     = []float64{0, 0.25, 0.5, 0.75, 1}
-	seatRatioBounds = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1}
+	ratioBounds     = []float64{0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 1}
+	seatRatioBounds = []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1}
 	demandBounds    = []float64{0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.7, 2, 2.8, 4, 6}
 	watcherBounds   = []float64{0, 1, 10, 100, 1000, 10000}
-	widthBounds     = []float64{1, 2, 4, 10}
-	readWriteBounds = []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1}
+	widthBounds     = []float64{1, 2, 4, 8, 16, 32, 64, 100}
+	readWriteBounds = []float64{0, 0.001, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1}
 )
 
 // flowStats are the counters for the requests of a schema at a level. The level's mutex guards them.
@@ -30,8 +29,8 @@ type flowStats struct {
 
 func newFlowStats() *flowStats {
 	return &flowStats{
-		waited: newHistogram(waitBounds), waitedRejected: newHistogram(waitBounds),
-		regular: newHistogram(executionBounds), watches: newHistogram(executionBounds),
+		waited: newHistogram(secondsBounds), waitedRejected: newHistogram(secondsBounds),
+		regular: newHistogram(secondsBounds), watches: newHistogram(secondsBounds),
 		queueLength: newHistogram(lengthBounds), estimates: newHistogram(widthBounds),
 		watchCounts: newHistogram(watcherBounds),
 	}

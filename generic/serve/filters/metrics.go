@@ -71,7 +71,7 @@ func (e *exchange) observe(m *requestmetrics.Metrics, r *http.Request, panicked 
 // seriesOf returns the labels of a request.
 func seriesOf(r *http.Request, info *request.Info) requestmetrics.Series {
 	if !info.IsResourceRequest {
-		return requestmetrics.Series{Verb: methodVerb(r.Method)}
+		return requestmetrics.OfPath(methodVerb(r.Method), info.Path)
 	}
 	s := requestmetrics.Series{
 		Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
@@ -82,8 +82,6 @@ func seriesOf(r *http.Request, info *request.Info) requestmetrics.Series {
 		s.Verb = "LIST"
 	case "watch":
 		s.Verb = "WATCH"
-	case "deletecollection":
-		s.Verb = "DELETECOLLECTION"
 	case "patch":
 		s.Verb = "PATCH"
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
@@ -95,20 +93,21 @@ func seriesOf(r *http.Request, info *request.Info) requestmetrics.Series {
 		s.Verb = methodVerb(r.Method)
 	}
 	switch info.Subresource {
-	case "exec", "attach", "portforward", "proxy":
+	case "exec", "attach", "portforward", "proxy", "log":
 		s.Verb = "CONNECT"
 	}
 	return s
 }
 
-// methodVerb maps unknown methods to OTHER, so that clients cannot create label values.
+// methodVerb maps HEAD to GET, and unknown methods to other, so that clients cannot create label values.
 func methodVerb(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodHead,
-		http.MethodOptions, http.MethodConnect:
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodConnect:
 		return method
+	case http.MethodHead:
+		return http.MethodGet
 	}
-	return "OTHER"
+	return "other"
 }
 
 func isDryRun(r *http.Request, info *request.Info) bool {

@@ -40,7 +40,7 @@ func (e *exchange) trace(r *http.Request, end time.Time) string {
 	var b strings.Builder
 	i, id := &e.info, rand.Int32()
 	series := seriesOf(r, i)
-	name := cmp.Or(i.Verb, strings.ToLower(series.Verb)) // OPTIONS is not an API verb
+	name := cmp.Or(i.Verb, strings.ToLower(r.Method)) // OPTIONS is not an API verb
 	name = strings.ToUpper(name[:1]) + name[1:]
 	fmt.Fprintf(&b, "Trace[%d]: %q ", id, name)
 	for n, f := range [][2]string{

@@ -29,14 +29,14 @@ func (s *series) remove() {
 	m, k := s.owner, &s.key
 	for _, o := range *s.outcomes.Load() {
 		m.total.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope,
-			dryRunLabel(o.dryRun), component, strconv.Itoa(o.code))
+			dryRunLabel(o.dryRun), k.component(), strconv.Itoa(o.code))
 	}
 	for _, dryRun := range []bool{false, true} {
 		m.duration.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, dryRunLabel(dryRun),
-			component)
+			k.component())
 	}
 	for _, v := range []*prometheus.MetricVec{m.sli.MetricVec, m.sizes.MetricVec} {
-		v.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)
+		v.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, k.component())
 	}
-	m.bodies.DeleteLabelValues(k.Resource, bodyVerb(k.Verb), k.Group)
+	m.bodies.DeleteLabelValues(k.Resource, bodyVerb(k), k.Group)
 }

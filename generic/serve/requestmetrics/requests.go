@@ -14,10 +14,8 @@ import (
 // maxSeries limits how many Series are counted separately, because clients could invent resources.
 const maxSeries = 8192
 
-const component = "apiserver"
-
 // Series identifies a kind of request. Verb is the verb in metrics (GET, LIST, POST, APPLY…). Scope is cluster,
-// namespace or resource.
+// namespace or resource. Without a Resource, Subresource is one of a few paths that are counted separately.
 type Series struct {
 	Verb, Group, Version, Resource, Subresource, Scope string
 }
@@ -98,7 +96,7 @@ func newRequests(r *metrics.Registry) *Requests {
 			Name: "apiserver_request_duration_seconds", Buckets: seconds,
 			Help: "Seconds from a request's arrival to the end of its response."}), with("dry_run", "component")),
 		sli: prometheus.NewHistogramVec(r.MayBeNative(prometheus.HistogramOpts{Name: "apiserver_request_sli_duration_seconds",
-			Buckets: seconds,
+			Buckets: seconds[2:],
 			Help:    "Seconds that requests took, without long-running ones, webhooks and the wait in queues."}),
 			with("component")),
 		sizes: prometheus.NewHistogramVec(r.MayBeNative(prometheus.HistogramOpts{Name: "apiserver_response_sizes",
@@ -130,7 +128,7 @@ func (m *Requests) InFlight(kind string) prometheus.Gauge { return m.inflight.Wi
 func (m *Requests) Observe(d *Done) {
 	m.counting.RLock()
 	defer m.counting.RUnlock()
-	s := m.find(d.Series, d.Known && d.labelsAreShort())
+	s := m.find(d.Series, (d.Known || d.Resource == "") && d.labelsAreShort())
 	if s == nil {
 		s = m.find(Series{Verb: d.Verb}, true)
 	}
@@ -180,7 +178,7 @@ func (m *Requests) Terminated(k Series, code int) {
 	if m.find(k, false) == nil {
 		k = Series{Verb: k.Verb}
 	}
-	m.terminations.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component,
+	m.terminations.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, k.component(),
 		strconv.Itoa(code)).Inc()
 }
 

@@ -59,7 +59,7 @@ func (m *Requests) observeWrite(s *series, d *Done) {
 	}
 	if d.Body > 0 {
 		s.body.Get(func() prometheus.Observer {
-			return m.bodies.WithLabelValues(s.key.Resource, bodyVerb(s.key.Verb), s.key.Group)
+			return m.bodies.WithLabelValues(s.key.Resource, bodyVerb(&s.key), s.key.Group)
 		}).Observe(float64(d.Body))
 	}
 	if d.Deprecation != "" {
@@ -75,15 +75,18 @@ func (m *Requests) observeWrite(s *series, d *Done) {
 	}
 }
 
-// bodyVerb returns the API verb for a verb in metrics.
-func bodyVerb(verb string) string {
-	switch verb {
+// bodyVerb returns the label "verb" of the sizes of bodies.
+func bodyVerb(k *Series) string {
+	switch k.Verb {
 	case "POST":
 		return "create"
 	case "PUT":
 		return "update"
 	case "PATCH", "APPLY":
 		return "patch"
+	}
+	if k.Scope != "resource" {
+		return "delete_collection"
 	}
 	return "delete"
 }

@@ -111,16 +111,20 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 			return err
 		}
 	}
+	if r.denied != nil {
+		return r.denied
+	}
 	r.reinvocation.End()
 	return nil
 }
 
-// round is one pass over the policies.
+// round is one pass over the policies. After a failure the following policies still run.
 type round struct {
 	ctx          context.Context //nolint:containedctx // of the request
 	config       *Config
 	reinvocation *admission.Reinvocation[invocation]
 	inputs       *expression.Inputs
+	denied       *apierrors.StatusError // the first failure, with those of all as causes; nil if there is none
 }
 
 // configurationError is why a policy or a binding cannot be evaluated at all.
@@ -135,7 +139,11 @@ func (e configurationError) Error() string {
 
 func (e configurationError) Unwrap() error { return e.err }
 
-// applyFailurePolicy returns the denial for the failure of a policy, or nil if its failurePolicy is Ignore.
+// maxCauses bounds the causes of a denial: a binding may have thousands of params.
+const maxCauses = 1000
+
+// applyFailurePolicy adds the failure of a policy to the denial, unless its failurePolicy is Ignore. It returns a
+// failure that is an API status: that ends the round.
 func (r *round) applyFailurePolicy(p *mutatingPolicy, b *binding, err error) error {
 	var status *apierrors.StatusError
 	if errors.As(err, &status) {
@@ -149,29 +157,36 @@ func (r *round) applyFailurePolicy(p *mutatingPolicy, b *binding, err error) err
 	if b != nil {
 		message = fmt.Sprintf("policy '%s' with binding '%s' denied request: %v", p.name, b.name, err)
 	}
+	cause := metav1.StatusCause{Message: message}
+	if r.denied != nil {
+		if d := r.denied.ErrStatus.Details; len(d.Causes) < maxCauses {
+			d.Causes = append(d.Causes, cause)
+		}
+		return nil
+	}
 	reason := metav1.StatusReasonInvalid
 	if errors.As(err, new(configurationError)) {
 		reason = metav1.StatusReasonForbidden
 	}
 	a := r.inputs.Attributes
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
+	r.denied = &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: reason, Message: message,
 		Details: &metav1.StatusDetails{
-			Group: a.Resource.Group, Kind: a.Resource.Resource, Name: a.ObjectName(),
-			Causes: []metav1.StatusCause{{Message: message}},
+			Group: a.Resource.Group, Kind: a.Resource.Resource, Name: a.ObjectName(), Causes: []metav1.StatusCause{cause},
 		},
 	}}
+	return nil
 }
 
 // failed is applyFailurePolicy for a failed evaluation, which it counts.
 func (r *round) failed(p *mutatingPolicy, b *binding, err error, start time.Time) error {
-	denied := r.applyFailurePolicy(p, b, err)
+	final := r.applyFailurePolicy(p, b, err)
 	action := admission.PolicyDenied
-	if denied == nil {
+	if final == nil && p.ignore {
 		action = admission.PolicyAllowed
 	}
 	r.count(p, b, errorType(err), action, start)
-	return denied
+	return final
 }
 
 // count counts an evaluation that began at start.
@@ -226,7 +241,7 @@ func (r *round) policy(p *mutatingPolicy) error {
 }
 
 // mutate runs the mutations of a policy. Each has a separate budget. After a failed mutation the following ones
-// still run; the denial names all that failed.
+// still run.
 func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values, param map[string]any) error {
 	start := time.Now()
 	ok, err := p.conditionsMatch(r.ctx, admission.Mutating, r.config.Metrics, values, param)
@@ -236,13 +251,15 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 	if !ok {
 		return nil
 	}
-	changed := false
-	var denied error
+	changed, failed := false, false
 	for _, m := range p.mutations {
 		e := expression.NewEvaluation(values, param, expression.PolicyBudget).WithVariables(r.ctx, p.variables)
 		did, err := m.apply(r.ctx, e, values)
 		if err != nil {
-			denied = withCauses(denied, r.failed(p, b, err, start))
+			if err := r.failed(p, b, err, start); err != nil {
+				return err
+			}
+			failed = failed || !p.ignore
 			continue
 		}
 		if !did {
@@ -254,24 +271,12 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 			return err
 		}
 	}
-	if denied != nil {
-		return denied
+	if failed {
+		return nil
 	}
 	r.count(p, b, admission.PolicyNoError, admission.PolicyAllowed, start)
 	if changed {
 		r.reinvocation.Changed()
 	}
 	return nil
-}
-
-// withCauses adds the causes of other to the denial refusal, which may be nil.
-func withCauses(denied, other error) error {
-	var first, second *apierrors.StatusError
-	if !errors.As(denied, &first) {
-		return other
-	}
-	if errors.As(other, &second) && first.ErrStatus.Details != nil && second.ErrStatus.Details != nil {
-		first.ErrStatus.Details.Causes = append(first.ErrStatus.Details.Causes, second.ErrStatus.Details.Causes...)
-	}
-	return denied
 }

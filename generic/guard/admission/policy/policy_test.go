@@ -410,15 +410,19 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A denial names all mutations that failed.
+// A denial names all mutations of all policies that failed.
 func TestFailedMutations(t *testing.T) {
 	boom := patch("[JSONPatch{op: 'add', path: '/data/b', value: object.data.missing}]")
 	p := NewMutating(config(nil))
-	all := []*admissionv1.MutatingAdmissionPolicy{mutates("p", admissionv1.NeverReinvocationPolicy, "Fail", boom, boom)}
+	never := admissionv1.NeverReinvocationPolicy
+	all := []*admissionv1.MutatingAdmissionPolicy{
+		mutates("p", never, "Fail", boom, boom), mutates("q", never, "Ignore", boom), mutates("r", never, "Fail", boom),
+	}
 	p.Set(all, bindsAll(all))
 	err := admission.NewChain(nil, admission.Named{Plugin: p}).Admit(t.Context(), creation(map[string]string{"k": "v"}))
 	var status *apierrors.StatusError
-	if !errors.As(err, &status) || len(status.ErrStatus.Details.Causes) != 2 {
+	if !errors.As(err, &status) || len(status.ErrStatus.Details.Causes) != 3 ||
+		!strings.Contains(status.ErrStatus.Message, "policy 'p'") {
 		t.Errorf("%+v", err)
 	}
 }

@@ -23,6 +23,7 @@ import (
 
 	"triplane.dev/generic/base/egress"
 	"triplane.dev/generic/base/tracing"
+	"triplane.dev/generic/guard/webhook"
 )
 
 // Resolver resolves Services to addresses. It also dials webhooks: DialCluster those behind Services,
@@ -32,9 +33,6 @@ type Resolver interface {
 	DialCluster(ctx context.Context, network, address string) (net.Conn, error)
 	DialControlPlane(ctx context.Context, network, address string) (net.Conn, error)
 }
-
-// userAgent is the User-Agent of kube-apiserver's calls, which webhooks may log or check.
-const userAgent = "kube-apiserver-admission"
 
 // client sends AdmissionReviews to one webhook.
 type client struct {
@@ -53,7 +51,7 @@ func newClient(c *admissionv1.WebhookClientConfig, o *Config) (*client, error) {
 	})
 	config := &rest.Config{
 		QPS:             -1,
-		UserAgent:       userAgent,
+		UserAgent:       webhook.UserAgent,
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.CABundle},
 		ContentConfig:   rest.ContentConfig{NegotiatedSerializer: codec},
 	}
