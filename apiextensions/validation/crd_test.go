@@ -62,6 +62,16 @@ func TestValidate(t *testing.T) {
 		}, []string{`spec.selectableFields[0].jsonPath: Invalid value: "['spec']": is an invalid path: array notation is not allowed`,
 			`spec.selectableFields[1].jsonPath: Invalid value: ".": is an invalid path: unexpected end of JSON path`,
 			`spec.selectableFields[2].jsonPath: Invalid value: "..": is an invalid path: does not refer to a valid field`}},
+		"selectable in the metadata": {func(c CRD) {
+			root(c).Properties["metadata"] = apiextensionsv1.JSONSchemaProps{Type: "object",
+				Properties: map[string]apiextensionsv1.JSONSchemaProps{"name": {Type: "string"}}}
+			root(c).Properties["kind"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+			c.Spec.Versions[0].SelectableFields = []apiextensionsv1.SelectableField{
+				{JSONPath: ".metadata.name"}, {JSONPath: ".metadata.labels"}, {JSONPath: ".apiVersion"}, {JSONPath: ".kind"}}
+		}, []string{
+			`spec.selectableFields[0].jsonPath: Invalid value: ".metadata.name": must not point to fields in metadata`,
+			`spec.selectableFields[1].jsonPath: Invalid value: ".metadata.labels": is an invalid path: does not refer to a valid field`,
+			`spec.selectableFields[2].jsonPath: Invalid value: ".apiVersion": is an invalid path: does not refer to a valid field`}},
 		"selectable in one of the versions with one schema": {func(c CRD) {
 			root(c).Properties["soil"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
 			other := *c.Spec.Versions[0].DeepCopy()

@@ -39,12 +39,15 @@ func validateSelectable(version *apiextensionsv1.CustomResourceDefinitionVersion
 			continue
 		}
 		s := root
-		if len(names) > 0 && (names[0] == "metadata" || names[0] == "kind" || names[0] == "apiVersion") {
+		if len(names) > 0 && !declares(version, names[0]) {
 			s = nil
 		}
 		if s = s.At(names); s == nil {
 			errs = append(errs, field.Invalid(at, p, "is an invalid path: does not refer to a valid field"))
 			continue
+		}
+		if len(names) > 0 && names[0] == "metadata" {
+			errs = append(errs, field.Invalid(at, p, "must not point to fields in metadata"))
 		}
 		if s.IntOrString || s.Type != "string" && s.Type != "boolean" && s.Type != "integer" {
 			errs = append(errs, field.Invalid(at, p,
@@ -60,4 +63,14 @@ func validateSelectable(version *apiextensionsv1.CustomResourceDefinitionVersion
 		errs = append(errs, field.TooMany(path, n, maxSelectableFields))
 	}
 	return errs
+}
+
+// declares reports whether the schema itself has a property of the root. It need not have those of all objects, such as
+// kind.
+func declares(version *apiextensionsv1.CustomResourceDefinitionVersion, name string) bool {
+	if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
+		return false
+	}
+	_, ok := version.Schema.OpenAPIV3Schema.Properties[name]
+	return ok
 }
