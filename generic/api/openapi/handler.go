@@ -123,7 +123,11 @@ func serve(w http.ResponseWriter, r *http.Request, d *document, protoType string
 	h := w.Header()
 	h.Add("Vary", "Accept")
 	h.Set("Etag", etag)
-	if match := r.Header.Get("If-None-Match"); match == "*" || match == etag {
+	if match := r.Header.Get("If-Match"); match != "" && !hasTag(match, etag, false) {
+		w.WriteHeader(http.StatusPreconditionFailed)
+		return
+	}
+	if hasTag(r.Header.Get("If-None-Match"), etag, true) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -152,6 +156,21 @@ func serve(w http.ResponseWriter, r *http.Request, d *document, protoType string
 		request.Keeps(r.Context(), unpackerSize)
 		_ = text.writeTo(w) // the client has gone
 	}
+}
+
+// hasTag reports whether a list of entity tags, or "*", has a tag (RFC 9110, section 13.1). If weak is set, weak tags
+// count, which proxies make when they compress a response.
+func hasTag(list, tag string, weak bool) bool {
+	for one := range strings.SplitSeq(list, ",") {
+		one = strings.TrimSpace(one)
+		if weak {
+			one = strings.TrimPrefix(one, "W/")
+		}
+		if one == tag || one == "*" {
+			return true
+		}
+	}
+	return false
 }
 
 // negotiate returns the media type to answer with, "" for none. The deprecated

@@ -144,6 +144,9 @@ func TestDocumentRequests(t *testing.T) {
 	}{
 		{"plain", "/openapi/v3/api/v1", nil, 200, map[string]string{"Content-Type": "application/json", "Vary": "Accept", "Cache-Control": ""}},
 		{"known", "/openapi/v3/api/v1", []string{"If-None-Match", etag}, 304, map[string]string{"Etag": etag}},
+		{"known, weakened by a proxy", "/openapi/v3/api/v1", []string{"If-None-Match", `"ABC", W/` + etag}, 304, nil},
+		{"matches", "/openapi/v3/api/v1", []string{"If-Match", etag}, 200, nil},
+		{"does not match", "/openapi/v3/api/v1", []string{"If-Match", "W/" + etag}, 412, nil},
 		{"another", "/openapi/v3/api/v1", []string{"If-None-Match", `"ABC"`}, 200, nil},
 		{"old hash", "/openapi/v3/api/v1?hash=ABC", nil, 301, map[string]string{"Location": "/openapi/v3/api/v1?hash=" + strings.Trim(etag, `"`)}},
 		{"old hash, as JSON", "/openapi/v3/api/v1?hash=ABC", nil, 301, map[string]string{"Content-Type": "application/json"}},
