@@ -86,7 +86,8 @@ func NewMetrics(r *metrics.Registry) *Metrics {
 			Help: "Seconds that a phase of admission took, by operation and whether a plugin denied the request, " +
 				"as quantiles of some hours."}, outcome),
 		webhook: newWebhookMetrics(r), conditions: newConditionMetrics(r),
-		validating: newPolicyMetrics(r, "validating"), mutating: newPolicyMetrics(r, "mutating"),
+		validating:   newPolicyMetrics(r, "validating", "enforcement_action"),
+		mutating:     newPolicyMetrics(r, "mutating"),
 		certificates: egress.NewWebhookCertificateMetrics(r),
 	}
 	r.MustRegister(a.plugins, a.steps, a.summaries)
@@ -140,9 +141,9 @@ func newConditionMetrics(r prometheus.Registerer) conditionMetrics {
 	return m
 }
 
-func newPolicyMetrics(r prometheus.Registerer, kind string) policyMetrics {
+func newPolicyMetrics(r prometheus.Registerer, kind string, more ...string) policyMetrics {
 	prefix := "apiserver_" + kind + "_admission_policy_"
-	labels := []string{"policy", "policy_binding", "error_type", "enforcement_action"}
+	labels := append([]string{"policy", "policy_binding", "error_type"}, more...)
 	m := policyMetrics{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "check_duration_seconds",
 			Buckets: []float64{0.0000005, 0.001, 0.01, 0.1, 1},
@@ -292,7 +293,7 @@ const (
 	PolicyOverBudget   = "out_of_budget"
 )
 
-// PolicyResult is the result of the evaluation of a policy with a binding.
+// PolicyResult is the result of the evaluation of a policy with a binding. Action is for validating policies alone.
 type PolicyResult struct{ Policy, Binding, ErrorType, Action string }
 
 // Policy counts an evaluation of a policy.
@@ -300,11 +301,10 @@ func (a *Metrics) Policy(phase Phase, r PolicyResult, took time.Duration) {
 	if a == nil {
 		return
 	}
-	m := &a.mutating
+	m, labels := &a.mutating, []string{r.Policy, r.Binding, r.ErrorType}
 	if phase == Validating {
-		m = &a.validating
+		m, labels = &a.validating, append(labels, r.Action)
 	}
-	labels := []string{r.Policy, r.Binding, r.ErrorType, r.Action}
 	m.took.WithLabelValues(labels...).Observe(took.Seconds())
 	m.checks.WithLabelValues(labels...).Inc()
 }

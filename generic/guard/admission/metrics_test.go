@@ -58,6 +58,12 @@ func TestSeriesOfDeletedWebhooksAndPolicies(t *testing.T) {
 	if !strings.Contains(before, "match_condition_exclusions") || !strings.Contains(before, "webhook_fail_open") {
 		t.Fatalf("what stays is not shown: %s", before)
 	}
+	for line := range strings.Lines(before) {
+		validating := strings.HasPrefix(line, "apiserver_validating_admission_policy_")
+		if strings.Contains(line, "enforcement_action") != validating {
+			t.Errorf("only validating policies have actions: %s", line)
+		}
+	}
 
 	was, had := slices.Clone(webhooks), maps.Clone(policies)
 	webhooks, policies["goes.example.com"] = append(webhooks, "goes.example.com"), []string{"b", "c"}

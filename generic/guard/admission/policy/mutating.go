@@ -180,19 +180,14 @@ func (r *round) applyFailurePolicy(p *mutatingPolicy, b *binding, err error) err
 
 // failed is applyFailurePolicy for a failed evaluation, which it counts.
 func (r *round) failed(p *mutatingPolicy, b *binding, err error, start time.Time) error {
-	final := r.applyFailurePolicy(p, b, err)
-	action := admission.PolicyDenied
-	if final == nil && p.ignore {
-		action = admission.PolicyAllowed
-	}
-	r.count(p, b, errorType(err), action, start)
-	return final
+	r.count(p, b, errorType(err), start)
+	return r.applyFailurePolicy(p, b, err)
 }
 
 // count counts an evaluation that began at start.
-func (r *round) count(p *mutatingPolicy, b *binding, errorType, action string, start time.Time) {
+func (r *round) count(p *mutatingPolicy, b *binding, errorType string, start time.Time) {
 	r.config.Metrics.Policy(admission.Mutating,
-		admission.PolicyResult{Policy: p.name, Binding: b.name, ErrorType: errorType, Action: action}, time.Since(start))
+		admission.PolicyResult{Policy: p.name, Binding: b.name, ErrorType: errorType}, time.Since(start))
 }
 
 func (r *round) policy(p *mutatingPolicy) error {
@@ -274,7 +269,7 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 	if failed {
 		return nil
 	}
-	r.count(p, b, admission.PolicyNoError, admission.PolicyAllowed, start)
+	r.count(p, b, admission.PolicyNoError, start)
 	if changed {
 		r.reinvocation.Changed()
 	}
