@@ -95,7 +95,7 @@ func (g *guards) guardProcess(f *foundation, c *server.Config) {
 // authorization are the authorizers.
 type authorization struct {
 	authorizers *authoptions.Authorizers
-	// inEffect returns when RBAC enforces roles and bindings.
+	// inEffect returns when RBAC enforces roles and bindings; nil without RBAC.
 	inEffect func(context.Context, []metav1.Object) error
 	// startHook starts the authorizers that watch objects.
 	startHook server.PostStartHook
@@ -110,8 +110,12 @@ func newAuthorization(f *foundation) (authorization, error) {
 	if err != nil {
 		return authorization{}, err
 	}
-	return authorization{authorizers: all, inEffect: own.policyInEffect,
-		startHook: own.startHook(slices.Contains(all.Types, authzconfig.RBAC))}, nil
+	withRBAC := slices.Contains(all.Types, authzconfig.RBAC)
+	a := authorization{authorizers: all, startHook: own.startHook(withRBAC)}
+	if withRBAC {
+		a.inEffect = own.policyInEffect
+	}
+	return a, nil
 }
 
 // newAuthentication returns the authenticators, which the caller must close.

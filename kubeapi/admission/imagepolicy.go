@@ -34,7 +34,7 @@ type imagePolicy struct {
 }
 
 // imagePolicySettings is the configuration: TTLs in seconds, and the retry interval in milliseconds. 0 means the
-// default, negative values mean none.
+// default, -1 means none.
 type imagePolicySettings struct {
 	KubeConfigFile string `json:"kubeConfigFile"`
 	AllowTTL       int64  `json:"allowTTL"`
@@ -85,12 +85,12 @@ func newImagePolicy(d *Dependencies, raw []byte) (admission.Interface, error) {
 		caller.Pausing(time.Duration(s.RetryBackoff)), cache.NewLRUExpireCache(knownReviews)}, nil
 }
 
-// setDefault replaces 0 by the default and negative values by 0. It returns an error if v is out of bounds.
+// setDefault replaces 0 by the default and -1 by 0. It returns an error if v is out of bounds.
 func setDefault(v *int64, least, usual, most int64) error {
 	switch {
 	case *v == 0:
 		*v = usual
-	case *v < 0:
+	case *v == -1:
 		*v = 0
 	case *v < least || *v > most:
 		return fmt.Errorf("valid value is between %d and %d, got %d", least, most, *v)
@@ -169,13 +169,8 @@ func (p *imagePolicy) ask(
 	if status, ok := p.known.Get(string(key)); ok {
 		return status.(*imagepolicyv1alpha1.ImageReviewStatus), nil
 	}
-	asked := review.TypeMeta
 	if err := p.caller.Call(ctx, review); err != nil {
 		return nil, err
-	}
-	if review.TypeMeta != asked {
-		return nil, fmt.Errorf("the response is a %s instead of a %s", review.GroupVersionKind(),
-			asked.GroupVersionKind())
 	}
 	ttl := time.Duration(p.DenyTTL)
 	if review.Status.Allowed {

@@ -188,7 +188,8 @@ func podLimits(r *corev1.LimitRange, p *corev1.Pod) []error {
 				}
 			}
 		case corev1.LimitTypePod:
-			errs = append(errs, bounds(it, podspec.Requests(&p.Spec), podspec.Limits(&p.Spec))...)
+			requests, limits := podspec.WithoutOverhead(&p.Spec)
+			errs = append(errs, bounds(it, requests, limits)...)
 		}
 	}
 	return errs

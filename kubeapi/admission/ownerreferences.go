@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -77,11 +78,19 @@ func (p *ownerReferences) validateBlocking(
 	for i := range before {
 		blocked[before[i].UID] = blocks(&before[i])
 	}
-	for i := range now {
-		ref := &now[i]
-		if !blocks(ref) || blocked[ref.UID] {
-			continue
-		}
+	newlyBlocking := slices.DeleteFunc(slices.Clone(now), func(r metav1.OwnerReference) bool {
+		return !blocks(&r) || blocked[r.UID]
+	})
+	if len(newlyBlocking) == 0 {
+		return nil
+	}
+	// A user who may update all finalizers may block the deletion of owners of unknown kinds, too.
+	if ok, _, _ := p.may(ctx, &authorizer.Attributes{User: a.User, Verb: "update", Name: "*", ResourceRequest: true,
+		APIGroup: "*", APIVersion: "*", Resource: "*", Subresource: "finalizers"}); ok {
+		return nil
+	}
+	for i := range newlyBlocking {
+		ref := &newlyBlocking[i]
 		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 		r, ok := p.groups.ResourceOf(gvk)
 		if !ok {

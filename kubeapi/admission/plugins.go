@@ -20,6 +20,7 @@ import (
 	"triplane.dev/generic/guard/admission/lifecycle"
 	"triplane.dev/generic/guard/admission/webhook"
 	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/admission/eventratelimit"
 	"triplane.dev/kubeapi/admission/noderestriction"
 	"triplane.dev/kubeapi/admission/podsecurity"
 	"triplane.dev/kubeapi/group"
@@ -101,7 +102,9 @@ func Table() []Plugin {
 		{"Priority", on, newPriority, nil},
 		{"DefaultTolerationSeconds", on, newTolerationSeconds, nil},
 		{"PodTolerationRestriction", off, nil, newPodTolerations},
-		{"EventRateLimit", off, nil, newEventRateLimit},
+		{"EventRateLimit", off, nil, func(_ *Dependencies, raw []byte) (admission.Interface, error) {
+			return eventratelimit.New(raw)
+		}},
 		{"ExtendedResourceToleration", off, newExtendedResources, nil},
 		{"DefaultStorageClass", on, newDefaultStorageClass, nil},
 		{"StorageObjectInUseProtection", on, newStorageProtection, nil},

@@ -3,16 +3,19 @@ package admission
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/generic/guard/admission/configuration"
 	"triplane.dev/kubeapi/group"
 	"triplane.dev/kubeapi/podspec"
+	"triplane.dev/kubeapi/podspec/podvalidation"
 )
 
 // podTolerations adds the default tolerations of a namespace to its pods, and rejects pods with tolerations that
@@ -40,8 +43,13 @@ func newPodTolerations(d *Dependencies, raw []byte) (admission.Interface, error)
 	}
 	kind := schema.GroupVersionKind{Group: "podtolerationrestriction.admission.k8s.io", Version: "v1alpha1",
 		Kind: "Configuration"}
-	if err := configuration.Decode(raw, &c, kind); err != nil {
+	if err := configuration.DecodeLenient(raw, &c, kind); err != nil {
 		return nil, err
+	}
+	errs := append(podvalidation.Tolerations(c.Default, false, field.NewPath("default")),
+		podvalidation.Tolerations(c.Whitelist, false, field.NewPath("whitelist"))...)
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("invalid config: %w", errs.ToAggregate())
 	}
 	return &podTolerations{operations{admission.Create, admission.Update}, d.Stores, c.Default, c.Whitelist}, nil
 }
@@ -53,7 +61,7 @@ func (p *podTolerations) Admit(ctx context.Context, a *admission.Attributes) err
 		return nil
 	}
 	if a.Operation == admission.Create {
-		defaults, err := p.of(ctx, a, defaultTolerationsAnnotation, p.byDefault)
+		defaults, _, err := p.of(ctx, a, defaultTolerationsAnnotation, p.byDefault)
 		if err != nil {
 			return err
 		}
@@ -73,7 +81,7 @@ func (p *podTolerations) Validate(ctx context.Context, a *admission.Attributes) 
 	if pod == nil || unchanged(a, pod) {
 		return nil
 	}
-	allowed, err := p.of(ctx, a, allowedTolerationsAnnotation, p.allowed)
+	allowed, owner, err := p.of(ctx, a, allowedTolerationsAnnotation, p.allowed)
 	if err != nil || len(allowed) == 0 {
 		return err
 	}
@@ -81,8 +89,8 @@ func (p *podTolerations) Validate(ctx context.Context, a *admission.Attributes) 
 	for i := range pod.Spec.Tolerations {
 		if set.covering(&pod.Spec.Tolerations[i]) < 0 {
 			return forbidden(a,
-				"pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace "+
-					"whitelist")
+				"pod tolerations (possibly merged with namespace default tolerations) conflict with its %s whitelist",
+				owner)
 		}
 	}
 	return nil
@@ -95,27 +103,27 @@ func unchanged(a *admission.Attributes, p *corev1.Pod) bool {
 		old.Spec.Tolerations)
 }
 
-// of returns the tolerations in an annotation of the pod's namespace, or those of the cluster.
+// of returns the tolerations in an annotation of the pod's namespace, or those of the cluster, and which of both
+// has them.
 func (p *podTolerations) of(
 	ctx context.Context, a *admission.Attributes, annotation string, cluster []corev1.Toleration,
-) ([]corev1.Toleration, error) {
+) (list []corev1.Toleration, owner string, err error) {
 	ns, err := group.Namespaces(p.stores).Get(ctx, "", a.Namespace)
 	if apierrors.IsNotFound(err) {
-		return nil, forbidden(a, "namespace %s not found", a.Namespace)
+		return nil, "", forbidden(a, "namespace %s not found", a.Namespace)
 	}
 	if err != nil {
-		return nil, apierrors.NewInternalError(err)
+		return nil, "", apierrors.NewInternalError(err)
 	}
 	text, ok := ns.Annotations[annotation]
 	if !ok {
-		return cluster, nil
+		return cluster, "cluster", nil
 	}
 	if text == "" {
-		return nil, nil
+		return nil, "namespace", nil
 	}
-	var list []corev1.Toleration
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, apierrors.NewInternalError(err)
+		return nil, "", apierrors.NewInternalError(err)
 	}
-	return list, nil
+	return list, "namespace", nil
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/generic/base/configfile"
 	"triplane.dev/generic/guard/admission"
@@ -35,7 +36,15 @@ func newResourceQuota(d *Dependencies, raw []byte) (admission.Interface, error) 
 		schema.GroupVersionKind{Group: configfile.Group, Version: "v1", Kind: "ResourceQuotaConfiguration"},
 		schema.GroupVersionKind{Group: former, Version: "v1beta1", Kind: "Configuration"},
 		schema.GroupVersionKind{Group: former, Version: "v1alpha1", Kind: "Configuration"})
-	return &resourceQuota{stores: d.Stores, limited: c.LimitedResources}, err
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.LimitedResources {
+		if c.LimitedResources[i].Resource == "" {
+			return nil, field.Required(field.NewPath("limitedResources").Index(i).Child("resource"), "")
+		}
+	}
+	return &resourceQuota{stores: d.Stores, limited: c.LimitedResources}, nil
 }
 
 // Handles implements admission.Interface.

@@ -19,6 +19,7 @@ import (
 
 	"triplane.dev/generic/api/discovery"
 	"triplane.dev/generic/base/authorizer"
+	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/admission"
 	"triplane.dev/kubeapi/admission/admissiontest"
@@ -31,8 +32,10 @@ type pluginCase struct {
 	config       string // of the plugin
 	resource     string // with its subresource; pods
 	object, old  string
+	user         string // alice
 	// changed must be contained in the object, as JSON; refused must be contained in the error.
 	changed, refused string
+	warned           string // all warnings, joined by "; "
 }
 
 // stock are the objects that plugins read, by resource.
@@ -42,6 +45,14 @@ var stock = map[string]map[string]string{
 		"tolerant": `{metadata: {name: tolerant, annotations: {
 			scheduler.alpha.kubernetes.io/defaultTolerations: '[{"key":"dedicated","operator":"Exists"}]',
 			scheduler.alpha.kubernetes.io/tolerationsWhitelist: '[{"key":"dedicated","operator":"Exists"}]'}}}`,
+	},
+	"pods": {
+		"full/plain":     "{metadata: {name: plain, namespace: full}, spec: {hostPID: true}}",
+		"full/sandboxed": "{metadata: {name: sandboxed, namespace: full}, spec: {hostPID: true, runtimeClassName: sandboxed}}",
+	},
+	"limitranges": {
+		"limited/l": "{metadata: {name: l, namespace: limited}, spec: {limits: [{type: Pod, max: {cpu: 4}, " +
+			"maxLimitRequestRatio: {cpu: 2}}]}}",
 	},
 	"nodes": {
 		"linux":   `{metadata: {name: linux, labels: {kubernetes.io/os: linux, topology.kubernetes.io/zone: z, topology.kubernetes.io/region: r, other: x}}, status: {allocatable: {cpu: "2", memory: 1Gi}}}`,
@@ -73,6 +84,7 @@ func parsed(t *testing.T, resource, text string) runtime.Object {
 	obj := map[string]func() runtime.Object{
 		"pods":                func() runtime.Object { return &corev1.Pod{} },
 		"namespaces":          func() runtime.Object { return &corev1.Namespace{} },
+		"limitranges":         func() runtime.Object { return &corev1.LimitRange{} },
 		"nodes":               func() runtime.Object { return &corev1.Node{} },
 		"configmaps":          func() runtime.Object { return &corev1.ConfigMap{} },
 		"events":              func() runtime.Object { return &corev1.Event{} },
@@ -108,6 +120,9 @@ func (c *pluginCase) attributes(t *testing.T) *admission.Attributes {
 	if m, err := meta.Accessor(a.Object); err == nil && m.GetNamespace() != "" {
 		a.Namespace = m.GetNamespace()
 	}
+	if c.user != "" {
+		a.User.Name = c.user
+	}
 	return a
 }
 
@@ -118,13 +133,13 @@ func security(version, fields string) string {
 }
 
 // run calls a plugin in both phases.
-func (c *pluginCase) run(t *testing.T) (*admission.Attributes, error) {
+func (c *pluginCase) run(ctx context.Context, t *testing.T) (*admission.Attributes, error) {
 	t.Helper()
 	d := &Dependencies{
 		Stores: stocked(t), FeatureEnabled: func(string) bool { return true }, Groups: discovery.NewGroups(),
 		Authorizer: admissiontest.Allowed(func(a *authorizer.Attributes) bool {
-			return a.Verb == "attest" &&
-				a.Name == "example.com/mine"
+			return a.Verb == "attest" && a.Name == "example.com/mine" ||
+				a.User.Name == "finalizer" && a.Resource == "*" && a.Subresource == "finalizers"
 		}),
 	}
 	rows := Table()
@@ -139,10 +154,10 @@ func (c *pluginCase) run(t *testing.T) (*admission.Attributes, error) {
 		}
 	}
 	a, chain := c.attributes(t), chainOf(plugin)
-	if err := chain.Admit(context.Background(), a); err != nil {
+	if err := chain.Admit(ctx, a); err != nil {
 		return a, err
 	}
-	return a, chain.Validate(context.Background(), a)
+	return a, chain.Validate(ctx, a)
 }
 
 func TestPlugins(t *testing.T) {
@@ -187,8 +202,8 @@ func TestPlugins(t *testing.T) {
 			refused: `[limits[0].type: Unsupported value: "Cluster": supported values: "Server", "Namespace", "User", "SourceAndObject", limits[0].burst: Invalid value: -1: must be positive, limits[0].qps: Invalid value: 0: must be positive, limits[0].cacheSize: Invalid value: -1: must not be negative]`},
 		{name: "another kind", plugin: "EventRateLimit", config: "{apiVersion: v1, kind: Limits}",
 			refused: `no kind "Limits" is registered for version "v1"`},
-		{name: "unknown field", plugin: "EventRateLimit", config: limits +
-			"[{type: Server, qps: 1, burst: 1, size: 1}]}", refused: `unknown field "limits[0].size"`},
+		{name: "an unknown field is ignored", plugin: "EventRateLimit", config: limits +
+			"[{type: Server, qps: 1, burst: 1, size: 1}]}", resource: "events", object: "{}"},
 
 		{name: "extended resources", plugin: "ExtendedResourceToleration",
 			object:  "{spec: {containers: [{resources: {requests: {cpu: 1, example.com/gpu: 1}}}]}}",
@@ -204,6 +219,18 @@ func TestPlugins(t *testing.T) {
 		{name: "without a configuration", plugin: "ImagePolicyWebhook", refused: "no config specified"},
 		{name: "too long", plugin: "ImagePolicyWebhook", config: "{imagePolicy: {allowTTL: 9999}}",
 			refused: "allowTTL: valid value is between 1 and 1800, got 9999"},
+		{name: "negative", plugin: "ImagePolicyWebhook", config: "{imagePolicy: {retryBackoff: -2}}",
+			refused: "retryBackoff: valid value is between 1 and 300000, got -2"},
+		{name: "no limit", plugin: "ImagePolicyWebhook", config: "{imagePolicy: {allowTTL: -1}}",
+			refused: "no configuration has been provided"},
+
+		{name: "a ratio is that of the containers", plugin: "LimitRanger",
+			object: "{metadata: {namespace: limited}, spec: {overhead: {cpu: 1}, containers: [{name: c, resources: " +
+				"{requests: {cpu: 1}, limits: {cpu: 3}}}]}}",
+			refused: "cpu max limit to request ratio per Pod is 2, but provided ratio is 3.000000"},
+		{name: "a maximum is that of the containers", plugin: "LimitRanger",
+			object: "{metadata: {namespace: limited}, spec: {overhead: {cpu: 1}, containers: [{name: c, resources: " +
+				"{requests: {cpu: 4}, limits: {cpu: 4}}}]}}"},
 
 		{name: "apart by node", plugin: "LimitPodHardAntiAffinityTopology",
 			object: "{spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
@@ -253,6 +280,9 @@ func TestPlugins(t *testing.T) {
 			object: "{metadata: {ownerReferences: [{uid: u, apiVersion: v1, kind: Thing, blockOwnerDeletion: true}]}}",
 			refused: "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion v1 " +
 				"Kind Thing: no matches for kind \"Thing\" in version \"v1\""},
+		{name: "blocked by a user of all finalizers", plugin: "OwnerReferencesPermissionEnforcement",
+			object: "{metadata: {namespace: finalized, ownerReferences: [{uid: u, apiVersion: v1, kind: Thing, " +
+				"blockOwnerDeletion: true}]}}", user: "finalizer"},
 
 		{name: "protected", plugin: "PodGroupProtection", resource: "podgroups",
 			object:  "{spec: {schedulingPolicy: {}}}",
@@ -299,6 +329,13 @@ func TestPlugins(t *testing.T) {
 			object: "{metadata: {namespace: tolerant}, spec: {tolerations: [{key: other}]}}",
 			refused: "pod tolerations (possibly merged with namespace default tolerations) conflict with its " +
 				"namespace whitelist"},
+		{name: "against the cluster's", plugin: "PodTolerationRestriction", object: "{spec: {tolerations: [{key: a}]}}",
+			config: "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, " +
+				"whitelist: [{key: b}], unknown: x}", refused: "conflict with its cluster whitelist"},
+		{name: "invalid tolerations", plugin: "PodTolerationRestriction", object: "{}",
+			config: "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, " +
+				"default: [{effect: X}], whitelist: [{key: a_}]}",
+			refused: `whitelist[0].key: Invalid value: "a_"`},
 		{name: "the cluster's tolerations", plugin: "PodTolerationRestriction", object: "{}",
 			config: "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, default: " +
 				"[{key: k}], whitelist: [{operator: Exists}]}", changed: `"tolerations":[{"key":"k"}]`},
@@ -327,16 +364,42 @@ func TestPlugins(t *testing.T) {
 			config: security("v1", "defaults: {enforce: baseline}, exemptions: {usernames: [alice]}")},
 		{name: "an exempt namespace", plugin: "PodSecurity", object: "{spec: {hostPID: true}}",
 			config: security("v1beta1", "defaults: {enforce: baseline}, exemptions: {namespaces: ['n']}")},
+		{name: "new labels of an exempt namespace", plugin: "PodSecurity", resource: "namespaces",
+			config: security("v1", "defaults: {warn: baseline, warn-version: v1.25}, exemptions: {namespaces: [exempt]}"),
+			object: "{metadata: {name: exempt, labels: {pod-security.kubernetes.io/enforce: restricted, " +
+				"pod-security.kubernetes.io/audit: privileged, pod-security.kubernetes.io/warn-version: v1.26}}}",
+			warned: `namespace "exempt" is exempt from Pod Security, and the policy ` +
+				`(enforce=restricted:latest, warn=restricted:v1.26) will be ignored`},
+		{name: "an exempt namespace with the default levels", plugin: "PodSecurity", resource: "namespaces",
+			config: security("v1", "defaults: {enforce: baseline, warn: baseline}, exemptions: {namespaces: [exempt]}"),
+			object: "{metadata: {name: exempt, labels: {pod-security.kubernetes.io/enforce: baseline}}}"},
+		{name: "stricter labels of an exempt namespace", plugin: "PodSecurity", resource: "namespaces",
+			config: security("v1", "exemptions: {namespaces: [full]}"), old: "{metadata: {name: full}}",
+			object: "{metadata: {name: full, labels: {pod-security.kubernetes.io/enforce: baseline}}}",
+			warned: `namespace "full" is exempt from Pod Security, and the policy (enforce=baseline:latest) will be ignored`},
+		{name: "stricter labels where pods run", plugin: "PodSecurity", resource: "namespaces",
+			config: security("v1", "exemptions: {runtimeClasses: [sandboxed]}"), old: "{metadata: {name: full}}",
+			object: "{metadata: {name: full, labels: {pod-security.kubernetes.io/enforce: baseline}}}",
+			warned: `existing pods in namespace "full" violate the new PodSecurity enforce level "baseline:latest"; ` +
+				`plain: host namespaces`},
 		{name: "no level", plugin: "PodSecurity", config: security("v1", "defaults: {enforce: none}"),
 			refused: `defaults.enforce: Invalid value: "none"`},
 		{name: "a field of no level", plugin: "PodSecurity", config: security("v1", "x: y"),
 			refused: `unknown field "x"`},
+
+		{name: "a limit of nothing", plugin: "ResourceQuota", config: "{apiVersion: apiserver.config.k8s.io/v1, " +
+			"kind: ResourceQuotaConfiguration, limitedResources: [{apiGroup: apps}]}",
+			refused: "limitedResources[0].resource: Required value"},
 	} {
 		t.Run(c.plugin+"/"+c.name, func(t *testing.T) {
-			a, err := c.run(t)
+			var warnings request.Warnings
+			a, err := c.run(request.WithWarnings(t.Context(), &warnings), t)
 			if c.refused == "" && err != nil || c.refused != "" &&
 				(err == nil || !strings.Contains(err.Error(), c.refused)) {
 				t.Fatalf("%v, want %q", err, c.refused)
+			}
+			if got := strings.Join(warnings.Texts(), "; "); got != c.warned {
+				t.Errorf("warned %q, want %q", got, c.warned)
 			}
 			if c.changed == "" {
 				return
@@ -346,38 +409,6 @@ func TestPlugins(t *testing.T) {
 				t.Errorf("%s, %v, want %s", text, err, c.changed)
 			}
 		})
-	}
-}
-
-func TestEventsBeyondTheLimit(t *testing.T) {
-	plugin, err := newEventRateLimit(nil, []byte(`{apiVersion: eventratelimit.admission.k8s.io/v1alpha1, kind: Configuration,
-limits: [{type: Namespace, qps: 1, burst: 2}, {type: SourceAndObject, qps: 1, burst: 1, cacheSize: 2}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	event := func(namespace, object string) error {
-		e := &corev1.Event{InvolvedObject: corev1.ObjectReference{Name: object}}
-		return plugin.(*eventRateLimit).Validate(t.Context(),
-			&admission.Attributes{Operation: admission.Create, Object: e, Namespace: namespace})
-	}
-	for _, c := range []struct{ namespace, object, want string }{
-		{"a", "x", "limit reached on type SourceAndObject for key x"},
-		{"a", "y", "limit reached on type Namespace for key a"},
-	} {
-		// At some rate tokens are used faster than they are refilled.
-		refused := false
-		for range 10000 {
-			if err := event(c.namespace, c.object); err != nil && strings.Contains(err.Error(), c.want) {
-				refused = true
-				break
-			}
-		}
-		if !refused {
-			t.Errorf("%s/%s is never refused", c.namespace, c.object)
-		}
-	}
-	if err := event("b", "z"); err != nil {
-		t.Errorf("others are refused: %v", err)
 	}
 }
 

@@ -148,16 +148,25 @@ func Sum(s *corev1.PodSpec, of func(*corev1.Container) corev1.ResourceList) core
 // Requests is what a pod requests: of its containers, or of itself where it says
 // so, with the overhead of its runtime.
 func Requests(s *corev1.PodSpec) corev1.ResourceList {
-	return effective(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests }, true)
+	return withOverhead(s, requestsOf, true)
 }
 
 // Limits is what a pod is limited to, counted as Requests.
 func Limits(s *corev1.PodSpec) corev1.ResourceList {
-	return effective(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits }, false)
+	return withOverhead(s, limitsOf, false)
 }
 
-func effective(s *corev1.PodSpec, of func(*corev1.ResourceRequirements) corev1.ResourceList,
-	overheadCounts bool) corev1.ResourceList {
+// WithoutOverhead returns what Requests and Limits return for a pod without overhead.
+func WithoutOverhead(s *corev1.PodSpec) (requests, limits corev1.ResourceList) {
+	return effective(s, requestsOf), effective(s, limitsOf)
+}
+
+type resourcesOf func(*corev1.ResourceRequirements) corev1.ResourceList
+
+func requestsOf(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests }
+func limitsOf(r *corev1.ResourceRequirements) corev1.ResourceList   { return r.Limits }
+
+func effective(s *corev1.PodSpec, of resourcesOf) corev1.ResourceList {
 	total := Sum(s, func(c *corev1.Container) corev1.ResourceList { return of(&c.Resources) })
 	if s.Resources != nil {
 		for k, v := range of(s.Resources) {
@@ -166,6 +175,13 @@ func effective(s *corev1.PodSpec, of func(*corev1.ResourceRequirements) corev1.R
 			}
 		}
 	}
+	return total
+}
+
+// withOverhead adds the overhead of the pod to its effective resources: to all that it names, or only to those
+// that the containers have.
+func withOverhead(s *corev1.PodSpec, of resourcesOf, overheadCounts bool) corev1.ResourceList {
+	total := effective(s, of)
 	for k, v := range s.Overhead {
 		if q, ok := total[k]; ok || overheadCounts {
 			q.Add(v)

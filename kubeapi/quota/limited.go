@@ -32,8 +32,8 @@ func Covered(limited []Limited, gr schema.GroupResource, obj runtime.Object, quo
 		if l.APIGroup != gr.Group || l.Resource != gr.Resource {
 			continue
 		}
-		for name := range Usage(gr, obj) {
-			if l.contains(string(name)) && !slices.ContainsFunc(quotas,
+		for name, amount := range Usage(gr, obj) {
+			if amount.Sign() > 0 && l.contains(string(name)) && !slices.ContainsFunc(quotas,
 				func(q *corev1.ResourceQuota) bool { return bounds(q, name) }) {
 				uncovered.Insert(string(name))
 			}

@@ -262,3 +262,21 @@ func TestCrossesNamespaces(t *testing.T) {
 		t.Errorf("it takes %v", took)
 	}
 }
+
+func TestCovered(t *testing.T) {
+	services := schema.GroupResource{Resource: "services"}
+	limited := []Limited{{Resource: "services", MatchContains: []string{"nodeports"}}}
+	service := func(kind corev1.ServiceType) *corev1.Service {
+		return &corev1.Service{Spec: corev1.ServiceSpec{Type: kind, Ports: []corev1.ServicePort{{Port: 1}}}}
+	}
+	quotas := []*corev1.ResourceQuota{{Status: corev1.ResourceQuotaStatus{Hard: list("services.nodeports", "1")}}}
+	if err := Covered(limited, services, service(corev1.ServiceTypeClusterIP), nil); err != nil {
+		t.Errorf("a service without node ports needs no quota for them: %v", err)
+	}
+	if err := Covered(limited, services, service(corev1.ServiceTypeNodePort), nil); err == nil {
+		t.Error("a node port without a quota was accepted")
+	}
+	if err := Covered(limited, services, service(corev1.ServiceTypeNodePort), quotas); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,12 +1,12 @@
 package configfile
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	sigsjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -27,7 +27,9 @@ func Decode(raw []byte, kind string, versions []string, into any) (version strin
 	return found.Version, err
 }
 
-// DecodeAs is Decode for several kinds, which may be of other groups. It returns the kind of the document.
+// DecodeAs is Decode for several kinds, which may be of other groups. It returns the kind of the document. An
+// error that is only about unknown and duplicate fields is a strict decoding error of package runtime, and into
+// has the others.
 func DecodeAs(raw []byte, kinds []schema.GroupVersionKind, into any) (found schema.GroupVersionKind, err error) {
 	text, err := yaml.YAMLToJSONStrict(raw)
 	if err != nil {
@@ -49,7 +51,10 @@ func DecodeAs(raw []byte, kinds []schema.GroupVersionKind, into any) (found sche
 	problems = slices.DeleteFunc(problems, func(err error) bool {
 		return err.Error() == `unknown field "apiVersion"` || err.Error() == `unknown field "kind"`
 	})
-	return found, errors.Join(problems...)
+	if len(problems) > 0 {
+		return found, runtime.NewStrictDecodingError(problems)
+	}
+	return found, nil
 }
 
 // expected formats kinds: "kind A of g/v1, v1beta1; kind B of h/v1".

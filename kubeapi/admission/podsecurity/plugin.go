@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -130,10 +131,15 @@ func (e *exemptions) by(w *workload) string {
 		return "namespace"
 	case w.User != nil && e.users.Has(w.User.Name):
 		return "user"
-	case w.spec.RuntimeClassName != nil && e.runtimeClasses.Has(*w.spec.RuntimeClassName):
+	case e.runs(w.spec):
 		return "runtimeClass"
 	}
 	return ""
+}
+
+// runs reports whether the runtime class of pods exempts them.
+func (e *exemptions) runs(s *corev1.PodSpec) bool {
+	return s.RuntimeClassName != nil && e.runtimeClasses.Has(*s.RuntimeClassName)
 }
 
 // evaluate compares a workload with the levels of its namespace. Only pods are denied.
@@ -173,16 +179,48 @@ func (s *Plugin) namespace(ctx context.Context, ns *corev1.Namespace, a *admissi
 	now, errs := api.PolicyToEvaluate(ns.Labels, s.defaults)
 	old, ok := a.OldObject.(*corev1.Namespace)
 	if a.Operation != admission.Update || !ok {
-		return invalidLabels(ns, errs)
+		if err := invalidLabels(ns, errs); err != nil {
+			return err
+		}
+		s.warnIfExempt(ctx, ns, now)
+		return nil
 	}
 	before, oldErrs := api.PolicyToEvaluate(old.Labels, s.defaults)
 	if len(errs) > 0 && len(oldErrs) == 0 {
 		return invalidLabels(ns, errs)
 	}
-	if stricter(now.Enforce, before.Enforce) && !s.exempt.namespaces.Has(ns.Name) {
-		return s.warnOfPods(ctx, ns.Name, now.Enforce)
+	if !stricter(now.Enforce, before.Enforce) || s.warnIfExempt(ctx, ns, now) {
+		return nil
 	}
-	return nil
+	return s.warnOfPods(ctx, ns.Name, now.Enforce)
+}
+
+// warnIfExempt reports whether a namespace is exempt. It warns if the levels are others than the default ones.
+func (s *Plugin) warnIfExempt(ctx context.Context, ns *corev1.Namespace, levels api.Policy) bool {
+	if !s.exempt.namespaces.Has(ns.Name) {
+		return false
+	}
+	if levels.FullyPrivileged() || levels.Equivalent(&s.defaults) {
+		return true
+	}
+	var labelled []string
+	for _, mode := range []struct {
+		name, label, versionLabel string
+		level                     api.LevelVersion
+	}{
+		{"enforce", api.EnforceLevelLabel, api.EnforceVersionLabel, levels.Enforce},
+		{"audit", api.AuditLevelLabel, api.AuditVersionLabel, levels.Audit},
+		{"warn", api.WarnLevelLabel, api.WarnVersionLabel, levels.Warn},
+	} {
+		_, hasLevel := ns.Labels[mode.label]
+		_, hasVersion := ns.Labels[mode.versionLabel]
+		if (hasLevel || hasVersion) && mode.level.Level != api.LevelPrivileged {
+			labelled = append(labelled, mode.name+"="+mode.level.String())
+		}
+	}
+	request.AddWarning(ctx, fmt.Sprintf("namespace %q is exempt from Pod Security, and the policy (%s) will be ignored",
+		ns.Name, strings.Join(labelled, ", ")))
+	return true
 }
 
 func invalidLabels(ns *corev1.Namespace, errs field.ErrorList) error {
@@ -220,6 +258,7 @@ func (s *Plugin) warnOfPods(ctx context.Context, namespace string, level api.Lev
 	until := time.Now().Add(maxPodsTime)
 	faulty := map[string][]string{} // names of pods by their violations
 	checked := 0
+	pods = slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return s.exempt.runs(&p.Spec) })
 	for _, p := range pods {
 		if checked == maxPodsChecked || time.Now().After(until) || ctx.Err() != nil {
 			break

@@ -78,7 +78,11 @@ func warnings(_ context.Context, s, _ service) []string {
 	if headless(s) {
 		w = append(w, ignoredByHeadless(s)...)
 	} else if len(s.Spec.ExternalIPs) > 0 {
-		w = append(w, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+		text := "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
+		if s.Spec.Type == corev1.ServiceTypeExternalName {
+			text = `spec.externalIPs is ignored when spec.type is "ExternalName"`
+		}
+		w = append(w, text)
 	}
 	if ip := s.Spec.LoadBalancerIP; ip != "" {
 		w = append(w, utilvalidation.GetWarningsForIP(field.NewPath("spec", "loadBalancerIP"), ip)...)

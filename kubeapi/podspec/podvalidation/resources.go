@@ -196,6 +196,10 @@ func (v *checker) podResources(path *field.Path) {
 	if r == nil {
 		return
 	}
+	if os := v.spec.OS; os != nil && os.Name == corev1.Windows {
+		v.Add(field.Forbidden(path, "may not be set for a windows pod"))
+		return
+	}
 	if r.Claims != nil {
 		v.Add(field.Forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level"))
 	}

@@ -151,9 +151,6 @@ type setting struct {
 
 func (v *checker) windows(path *field.Path) {
 	s := v.spec
-	if s.Resources != nil {
-		v.Add(field.Forbidden(path.Child("resources"), "may not be set for a windows pod"))
-	}
 	if sc := s.SecurityContext; sc != nil {
 		p := path.Child("securityContext")
 		v.notForWindows([]setting{

@@ -148,10 +148,32 @@ func Decode(raw []byte, into any, kinds ...schema.GroupVersionKind) error {
 	return err
 }
 
-// DecodeUnversioned decodes a document without a kind. Unknown fields are errors.
+// DecodeLenient is Decode for kinds whose unknown fields are logged and have no effect.
+func DecodeLenient(raw []byte, into any, kinds ...schema.GroupVersionKind) error {
+	err := Decode(raw, into, kinds...)
+	if runtime.IsStrictDecodingError(err) {
+		logIgnored(err)
+		return nil
+	}
+	return err
+}
+
+// DecodeUnversioned decodes a document without a kind. Unknown fields are logged and have no effect.
 func DecodeUnversioned(raw []byte, into any) error {
 	if len(raw) == 0 {
 		return errors.New("no config specified")
 	}
-	return yaml.UnmarshalStrict(raw, into)
+	strict := yaml.UnmarshalStrict(raw, into)
+	if strict == nil {
+		return nil
+	}
+	if err := yaml.Unmarshal(raw, into); err != nil {
+		return err
+	}
+	logIgnored(strict)
+	return nil
+}
+
+func logIgnored(err error) {
+	klog.InfoS("Ignored fields of an admission configuration", "err", err)
 }

@@ -88,8 +88,18 @@ func TestDecode(t *testing.T) {
 	if err := DecodeUnversioned(nil, &into); err == nil {
 		t.Error("nothing was decoded")
 	}
-	if err := DecodeUnversioned([]byte("{B: 1}"), &into); err == nil || !strings.Contains(err.Error(), `unknown field "B"`) {
+	if err := DecodeUnversioned([]byte("{A: 9, B: 1}"), &into); err != nil || into.A != 9 {
+		t.Errorf("%v, %v", into, err)
+	}
+	if err := DecodeUnversioned([]byte("{A: []}"), &into); err == nil {
+		t.Error("a list was decoded as a number")
+	}
+	unknown := []byte("{apiVersion: g/v1, kind: K, A: 10, B: 1}")
+	if err := Decode(unknown, &into, kind); err == nil || !strings.Contains(err.Error(), `unknown field "B"`) {
 		t.Error(err)
+	}
+	if err := DecodeLenient(unknown, &into, kind); err != nil || into.A != 10 {
+		t.Errorf("%v, %v", into, err)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestWebhook(t *testing.T) {
 	}{
 		"taken":        {[]int{200}, 1, true},
 		"again":        {[]int{500, 429, 503, 200}, 4, true},
-		"refused":      {[]int{400}, 1, false},
+		"refused":      {[]int{400}, 5, false},
 		"always fails": {[]int{500}, 5, false},
 	} {
 		m := metrics.New()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -172,8 +173,11 @@ func (a *issuerAuthenticator) verify(ctx context.Context, verifier *oidc.IDToken
 		return nil, fmt.Errorf("oidc: verify token: %w", err)
 	}
 	if !slices.ContainsFunc(verified.Audience, func(s string) bool { return slices.Contains(a.issuer.Audiences, s) }) {
-		return nil, fmt.Errorf("oidc: verify token: oidc: expected audience in %q got %q", a.issuer.Audiences,
-			verified.Audience)
+		expected := fmt.Sprintf("in %q", a.issuer.Audiences)
+		if len(a.issuer.Audiences) == 1 {
+			expected = strconv.Quote(a.issuer.Audiences[0])
+		}
+		return nil, fmt.Errorf("oidc: verify token: oidc: expected audience %s got %q", expected, verified.Audience)
 	}
 	var raw json.RawMessage
 	if err := verified.Claims(&raw); err != nil {

@@ -126,11 +126,17 @@ func (s *source) text(ctx context.Context, claims map[string]any) (string, error
 	if !ok {
 		return "", fmt.Errorf("claim %q is not present", s.claim)
 	}
-	text, ok := value.(string)
+	text, ok := textOf(value)
 	if !ok {
 		return "", fmt.Errorf("claim %q is not a string", s.claim)
 	}
 	return s.prefix + text, nil
+}
+
+// textOf returns the string that a JSON value is; null is "".
+func textOf(value any) (string, bool) {
+	text, ok := value.(string)
+	return text, ok || value == nil
 }
 
 func (r *rules) userGroups(ctx context.Context, claims map[string]any) ([]string, error) {
@@ -147,7 +153,7 @@ func (r *rules) userGroups(ctx context.Context, claims map[string]any) ([]string
 		groups = []string{value}
 	case []any:
 		for _, v := range value {
-			text, ok := v.(string)
+			text, ok := textOf(v)
 			if !ok {
 				return nil, errNotStrings
 			}

@@ -301,8 +301,6 @@ func (v *validator) mapping(path *field.Path, p PrefixedClaimOrExpression, want 
 			return source{}
 		}
 		return source{claim: p.Claim, prefix: *p.Prefix}
-	case p.Prefix != nil && *p.Prefix != "":
-		v.add(field.Invalid(path.Child("prefix"), *p.Prefix, "prefix can't be set without a claim"))
 	}
 	return source{}
 }

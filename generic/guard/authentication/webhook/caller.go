@@ -8,8 +8,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -63,7 +66,15 @@ func NewCallerFor(config *rest.Config, timeout time.Duration) (*Caller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webhook at %s: %w", config.Host, err)
 	}
-	return &Caller{url: config.Host, client: client, pause: firstPause}, nil
+	// The query gives the webhook the timeout of the server.
+	address, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, fmt.Errorf("webhook at %s: %w", config.Host, err)
+	}
+	query := address.Query()
+	query.Set("timeout", timeout.String())
+	address.RawQuery = query.Encode()
+	return &Caller{url: address.String(), client: client, pause: firstPause}, nil
 }
 
 // Pausing returns a copy of the caller with another first pause.
@@ -73,17 +84,26 @@ func (c *Caller) Pausing(first time.Duration) *Caller {
 	return &other
 }
 
-// Call posts review as JSON and decodes the response into it. It retries network errors, 5xx and 429 with
-// exponential backoff.
-func (c *Caller) Call(ctx context.Context, review any) error {
+// Call posts review as JSON and decodes the response into it, which must be of the same version and kind if it names
+// one. It retries connection resets, 429, and 5xx other than 503, with exponential backoff. Other errors delay the
+// request no longer.
+func (c *Caller) Call(ctx context.Context, review runtime.Object) error {
+	sent := review.GetObjectKind().GroupVersionKind()
 	body, err := json.Marshal(review)
 	if err != nil {
 		return err
 	}
-	return c.post(ctx, body, review, c.pause)
+	if err := c.post(ctx, body, review, c.pause); err != nil {
+		return err
+	}
+	if got := review.GetObjectKind().GroupVersionKind(); got != sent {
+		return fmt.Errorf("the response is a %s instead of a %s", got, sent)
+	}
+	return nil
 }
 
-// Send posts a body and ignores the body of the response. It retries like Call; the first pause is pause.
+// Send posts a body and ignores the body of the response. It retries all errors with exponential backoff, so that
+// nothing is lost; the first pause is pause.
 func (c *Caller) Send(ctx context.Context, body []byte, pause time.Duration) error {
 	return c.post(ctx, body, nil, pause)
 }
@@ -114,10 +134,11 @@ func (c *Caller) once(ctx context.Context, body []byte, into any) (retry bool, e
 		return false, err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json")
+	r.Header.Set("Accept", "application/json, */*")
 	response, err := c.client.Do(r)
 	if err != nil {
-		return ctx.Err() == nil, err
+		retry = into == nil || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err)
+		return retry && ctx.Err() == nil, err
 	}
 	defer response.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
@@ -125,7 +146,8 @@ func (c *Caller) once(ctx context.Context, body []byte, into any) (retry bool, e
 		return true, err
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		retry = response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests
+		code := response.StatusCode
+		retry = into == nil || code >= 500 && code != http.StatusServiceUnavailable || code == http.StatusTooManyRequests
 		return retry, fmt.Errorf("webhook %s responded with %s", c.url, response.Status)
 	}
 	if into == nil {

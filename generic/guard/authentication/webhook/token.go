@@ -30,23 +30,26 @@ func Token(c *Caller, version string, audiences []string) (authentication.Token,
 		if err := c.Call(ctx, &review); err != nil {
 			return nil, err
 		}
-		return accept(&review.Status, wanted)
+		return accept(&review.Status, wanted, audiences)
 	}), nil
 }
 
-func accept(s *authenticationv1.TokenReviewStatus, wanted []string) (*authentication.Response, error) {
+// accept returns the user of an authenticated token, and for which of the wanted audiences it is. A webhook that
+// names no audiences authenticates for own, those of the API server.
+func accept(s *authenticationv1.TokenReviewStatus, wanted, own []string) (*authentication.Response, error) {
 	if !s.Authenticated {
 		if s.Error != "" {
 			return nil, errors.New(s.Error)
 		}
 		return nil, nil
 	}
-	audiences := wanted
-	if len(s.Audiences) > 0 {
-		audiences = authentication.Intersect(wanted, s.Audiences)
-		if len(wanted) > 0 && len(audiences) == 0 {
-			return nil, nil
-		}
+	audiences := s.Audiences
+	if len(audiences) == 0 {
+		audiences = own
+	}
+	audiences = authentication.Intersect(wanted, audiences)
+	if len(wanted) > 0 && len(audiences) == 0 {
+		return nil, nil
 	}
 	u := &user.Info{Name: s.User.Username, UID: s.User.UID, Groups: s.User.Groups}
 	if len(s.User.Extra) > 0 {

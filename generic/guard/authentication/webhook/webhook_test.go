@@ -44,6 +44,8 @@ func TestToken(t *testing.T) {
 			_, _ = fmt.Fprint(w, `{"status":{"authenticated":true,"user":{"username":"u","uid":"1","groups":["g"],"extra":{"k":["v"]}}}}`)
 		case "vault":
 			_, _ = fmt.Fprint(w, `{"status":{"authenticated":true,"audiences":["vault"],"user":{"username":"u"}}}`)
+		case "pod":
+			_, _ = fmt.Fprint(w, `{"apiVersion":"v1","kind":"Pod"}`)
 		case "bad":
 			_, _ = fmt.Fprint(w, `{"status":{"error":"expired"}}`)
 		default:
@@ -59,7 +61,7 @@ func TestToken(t *testing.T) {
 		audiences []string
 		ok, fails bool
 	}{
-		{"good", nil, true, false}, {"vault", nil, false, false}, {"vault", []string{"vault"}, true, false}, {"bad", nil, false, true}, {"other", nil, false, false},
+		{"good", nil, true, false}, {"good", []string{"vault"}, false, false}, {"pod", nil, false, true}, {"vault", nil, false, false}, {"vault", []string{"vault"}, true, false}, {"bad", nil, false, true}, {"other", nil, false, false},
 	} {
 		ctx := context.Background()
 		if s.audiences != nil {
@@ -69,7 +71,7 @@ func TestToken(t *testing.T) {
 		if (response != nil) != s.ok || (err != nil) != s.fails {
 			t.Errorf("%+v: %+v %v", s, response, err)
 		}
-		if s.token == "good" && (response.User.Extra["k"][0] != "v" || response.User.UID != "1" || response.Audiences[0] != "api") {
+		if s.token == "good" && response != nil && (response.User.Extra["k"][0] != "v" || response.User.UID != "1" || response.Audiences[0] != "api") {
 			t.Errorf("%+v", response)
 		}
 	}
@@ -80,7 +82,7 @@ func TestToken(t *testing.T) {
 
 func TestCallTriesAgain(t *testing.T) {
 	for _, s := range []struct{ failures, code, calls int }{
-		{2, 503, 3}, {2, 429, 3}, {99, 500, attempts}, {99, 403, 1},
+		{2, 502, 3}, {2, 429, 3}, {99, 500, attempts}, {99, 403, 1}, {99, 503, 1},
 	} {
 		calls := 0
 		c := caller(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -90,7 +92,7 @@ func TestCallTriesAgain(t *testing.T) {
 			}
 			_, _ = fmt.Fprint(w, `{}`)
 		})
-		err := c.Call(context.Background(), &struct{}{})
+		err := c.Call(context.Background(), &authenticationv1.TokenReview{})
 		if calls != s.calls || (err != nil) != (s.failures == 99) {
 			t.Errorf("%+v: %d calls, %v", s, calls, err)
 		}
@@ -99,7 +101,21 @@ func TestCallTriesAgain(t *testing.T) {
 	c.pause = time.Hour
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if err := c.Call(ctx, &struct{}{}); err == nil {
+	if err := c.Call(ctx, &authenticationv1.TokenReview{}); err == nil {
 		t.Error("a dead service answers")
+	}
+	hangUp := 0
+	c = caller(t, func(w http.ResponseWriter, r *http.Request) {
+		if hangUp++; r.URL.Query().Get("timeout") != "30s" {
+			t.Errorf("sent to %s", r.URL)
+		}
+		panic(http.ErrAbortHandler)
+	})
+	if err := c.Call(t.Context(), &authenticationv1.TokenReview{}); err == nil || hangUp != 1 {
+		t.Errorf("%d calls of a service that hangs up, %v", hangUp, err)
+	}
+	hangUp = 0
+	if err := c.Send(t.Context(), nil, time.Millisecond); err == nil || hangUp != attempts {
+		t.Errorf("%d sent, %v", hangUp, err)
 	}
 }

@@ -1,4 +1,4 @@
-package admission
+package eventratelimit
 
 import (
 	"context"
@@ -17,15 +17,12 @@ import (
 	"triplane.dev/generic/guard/admission/configuration"
 )
 
-// eventRateLimit limits the rate of events: of all, of a namespace, of a user, or of a source about an object.
+// Plugin limits the rate of events: of all, of a namespace, of a user, or of a source about an object.
 //
 // Options: --enable-admission-plugins; it is off by default. Its configuration
 // (eventratelimit.admission.k8s.io/v1alpha1, kind Configuration) has the limits and is required. Metrics: none.
 // Order: after the plugins that mutate objects.
-type eventRateLimit struct {
-	operations
-	limits []*eventLimit
-}
+type Plugin struct{ limits []*eventLimit }
 
 // eventLimits is the configuration.
 type eventLimits struct {
@@ -55,17 +52,18 @@ type eventLimit struct {
 	buckets *lru.Cache
 }
 
-func newEventRateLimit(_ *Dependencies, raw []byte) (admission.Interface, error) {
+// New returns the plugin for its configuration. It returns an error for an invalid one, or without limits.
+func New(raw []byte) (*Plugin, error) {
 	var c eventLimits
 	kind := schema.GroupVersionKind{Group: "eventratelimit.admission.k8s.io", Version: "v1alpha1",
 		Kind: "Configuration"}
-	if err := configuration.Decode(raw, &c, kind); err != nil {
+	if err := configuration.DecodeLenient(raw, &c, kind); err != nil {
 		return nil, err
 	}
 	if errs := c.validate(); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	p := &eventRateLimit{operations: operations{admission.Create, admission.Update}}
+	p := &Plugin{}
 	for _, spec := range c.Limits {
 		size := int(spec.CacheSize)
 		switch {
@@ -106,8 +104,13 @@ func (c *eventLimits) validate() field.ErrorList {
 	return errs
 }
 
+// Handles implements admission.Interface.
+func (*Plugin) Handles(op admission.Operation) bool {
+	return op == admission.Create || op == admission.Update
+}
+
 // Validate implements admission.ValidatingInterface.
-func (p *eventRateLimit) Validate(_ context.Context, a *admission.Attributes) error {
+func (p *Plugin) Validate(_ context.Context, a *admission.Attributes) error {
 	e, ok := a.Object.(*corev1.Event)
 	if !ok || a.DryRun || a.Subresource != "" {
 		return nil
