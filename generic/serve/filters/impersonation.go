@@ -42,10 +42,10 @@ func withImpersonation(o AuthorizationOptions, m *requestmetrics.Metrics) filter
 				return
 			}
 			if wanted.Name == "" {
+				w.Header().Set("X-Content-Type-Options", "nosniff")
 				responsewriters.WriteError(w, r, apierrors.NewBadRequest(fmt.Sprintf(
 					"requested &user.DefaultInfo{Name:%q, UID:%q, Groups:%#v, Extra:%#v} without impersonating a "+
-						"user name",
-					wanted.Name, wanted.UID, wanted.Groups, wanted.Extra)))
+						"user name", wanted.Name, wanted.UID, wanted.Groups, wanted.Extra)))
 				return
 			}
 			e := exchangeOf(r)

@@ -98,7 +98,8 @@ func Parse(data []byte) (*Configuration, error) {
 	if err := yaml.UnmarshalStrict(data, c); err != nil {
 		return nil, fmt.Errorf("error decoding encryption provider configuration: %w", err)
 	}
-	if c.APIVersion != configAPIVersion || c.Kind != configKind {
+	former := c.APIVersion == "v1" && c.Kind == "EncryptionConfig" // of alpha releases; kube-apiserver reads it
+	if !former && (c.APIVersion != configAPIVersion || c.Kind != configKind) {
 		return nil, fmt.Errorf("encryption provider configuration is of apiVersion %q and kind %q, want %s and %s",
 			c.APIVersion, c.Kind, configAPIVersion, configKind)
 	}

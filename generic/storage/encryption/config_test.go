@@ -65,6 +65,15 @@ func TestConfigurationsAreValidated(t *testing.T) {
 		{"star", file(entry(`"*"`, good)), `use "*." instead of "*"`},
 		{"masked", file(entry(`secrets, "*."`, good)), "overlapping resources such as"},
 		{"masked by all", file(entry(`"*.*", "*.apps"`, good)), "overlapping resources such as"},
+		{"masked by an entry before", file(entry(`"*.*"`, good) + entry("secrets", good)),
+			`resources[1].resources[0]: Invalid value: "secrets": resource "secrets" is masked by earlier rule "*.*"`},
+		{"masked by the group", file(entry(`"*.apps"`, good) + entry("secrets, deployments.apps", good)),
+			`"deployments.apps" is masked by earlier rule "*.apps"`},
+		{"the same wildcard", file(entry(`"*."`, good) + entry(`"*."`, good)), `resource "*." is masked by earlier rule "*."`},
+		{"a wildcard after", file(entry("secrets", good) + entry("secrets", good) + entry(`"*."`, good)), ""},
+		{"the former kind", "apiVersion: v1\nkind: EncryptionConfig\nresources:\n" + entry("secrets", good), ""},
+		{"kms names of both versions", file(kms("name: a, endpoint: 'unix:///a'") +
+			kms("apiVersion: v2, name: a, endpoint: 'unix:///b'")), "kms.name: Duplicate value"},
 		{"twice", file(entry(`secrets, secrets`, good)), "Duplicate value"},
 		{"case", file(entry(`Secrets`, good)), "must be in lower case"},
 		{"events", file(entry(`events.events.k8s.io`, good)), `use "events"`},
@@ -104,6 +113,24 @@ func TestFirstMatchingEntryApplies(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s is stored by %q, want %q", resource, got, want)
+		}
+	}
+}
+
+func TestEntriesOfOneResourceAreJoined(t *testing.T) {
+	provider := func(name string) string { return withKeys("secretbox", name, secret32) }
+	r, err := newRules([]byte(file(entry("secrets", provider("a"))+entry("secrets, pods", provider("b"))+
+		entry(`"*.*"`, provider("c")))), false, newMetrics(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for resource, want := range map[string]string{"secrets": "a:b:", "pods": "b:", "nodes": "c:"} {
+		got := ""
+		for _, k := range r.chainOf(schema.ParseGroupResource(resource)) {
+			got += k.(*keyed).keys[0].name
+		}
+		if got != want {
+			t.Errorf("%s is read with %q, want %q", resource, got, want)
 		}
 	}
 }

@@ -61,6 +61,8 @@ func covers(wildcard, entry string) bool {
 	return resource == "*" && group == entryGroup
 }
 
+func isWildcard(entry string) bool { return strings.HasPrefix(entry, "*.") }
+
 // invalidResource returns the error message for an invalid entry, or "".
 func invalidResource(entry string) string {
 	resource, group, _ := strings.Cut(entry, ".")

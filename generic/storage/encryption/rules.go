@@ -122,18 +122,26 @@ func (r *rules) check(ctx context.Context) error {
 	return nil
 }
 
-// chainOf returns the providers of a resource.
+// chainOf returns the providers of a resource: those of all entries that name it, else those of the first wildcard.
 func (r *rules) chainOf(resource schema.GroupResource) chain {
+	var named chain
 	for i := range r.entries {
-		for _, entry := range r.entries[i].resources {
-			if !matches(entry, resource) {
-				continue
-			}
-			if neverEncrypted(resource) {
-				return slices.Concat(plain, r.entries[i].chain) // older releases encrypted these records
-			}
-			return r.entries[i].chain
+		e := &r.entries[i]
+		at := slices.IndexFunc(e.resources, func(entry string) bool { return matches(entry, resource) })
+		switch {
+		case at < 0:
+		case !isWildcard(e.resources[at]):
+			named = slices.Concat(named, e.chain)
+		case named != nil:
+			return named
+		case neverEncrypted(resource):
+			return slices.Concat(plain, e.chain) // older releases encrypted these records
+		default:
+			return e.chain
 		}
+	}
+	if named != nil {
+		return named
 	}
 	return plain
 }

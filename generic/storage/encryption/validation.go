@@ -22,10 +22,11 @@ func validate(c *Configuration) field.ErrorList {
 		return field.ErrorList{field.Required(root, "at least one resource with its providers is required")}
 	}
 	var errs field.ErrorList
-	v := &validator{kmsNames: map[string]bool{}}
+	v := &validator{kmsNames: map[string]bool{}, wildcards: map[string]bool{}}
 	for i := range c.Resources {
 		r, path := &c.Resources[i], root.Index(i)
 		errs = append(errs, validateResources(r.Resources, path.Child("resources"))...)
+		errs = append(errs, v.masked(r.Resources, path.Child("resources"))...)
 		if len(r.Providers) == 0 {
 			errs = append(errs, field.Required(path.Child("providers"), "at least one provider is required"))
 		}
@@ -37,7 +38,29 @@ func validate(c *Configuration) field.ErrorList {
 }
 
 // validator collects the values that must be unique in the file.
-type validator struct{ kmsNames map[string]bool }
+type validator struct {
+	kmsNames  map[string]bool // by name, whether a provider of v2 has it
+	wildcards map[string]bool // of former entries
+}
+
+// masked returns an error for each resource that an earlier entry's wildcard covers, whose providers have no effect.
+func (v *validator) masked(resources []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, r := range resources {
+		_, group, _ := strings.Cut(r, ".")
+		for _, wildcard := range []string{"*.*", "*." + group} {
+			if v.wildcards[wildcard] {
+				errs = append(errs, field.Invalid(path.Index(i), r,
+					fmt.Sprintf("resource %q is masked by earlier rule %q", r, wildcard)))
+				break
+			}
+		}
+	}
+	for _, r := range resources {
+		v.wildcards[r] = v.wildcards[r] || isWildcard(r)
+	}
+	return errs
+}
 
 func (v *validator) provider(p *ProviderConfiguration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -107,7 +130,7 @@ func (v *validator) kms(k *KMSConfiguration, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Required(path.Child("name"), "mandatory field, a provider needs a name"))
 	case strings.Contains(k.Name, ":"):
 		errs = append(errs, field.Invalid(path.Child("name"), k.Name, "the name of a provider cannot contain a colon"))
-	case version == "v2" && v.kmsNames[k.Name]:
+	case v.duplicate(k.Name, version):
 		errs = append(errs, field.Duplicate(path.Child("name"), k.Name))
 	}
 	v.kmsNames[k.Name] = v.kmsNames[k.Name] || version == "v2"
@@ -130,6 +153,12 @@ func (v *validator) kms(k *KMSConfiguration, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("endpoint"), k.Endpoint, err.Error()))
 	}
 	return errs
+}
+
+// duplicate reports whether another provider has the name. Only providers of v1 may share one.
+func (v *validator) duplicate(name, version string) bool {
+	ofV2, known := v.kmsNames[name]
+	return known && (ofV2 || version == "v2")
 }
 
 // socketAddress returns the address of a plugin's socket for package net. That of an abstract socket begins
