@@ -21,6 +21,9 @@ import (
 
 	"triplane.dev/generic/guard/authentication/jwt/jwttest"
 	"triplane.dev/generic/guard/authentication/serviceaccount"
+	"triplane.dev/generic/serve/requestmetrics"
+	"triplane.dev/generic/serve/server"
+	"triplane.dev/kubeapi/group"
 )
 
 // bearer sends requests with a token, "" for none.
@@ -252,6 +255,19 @@ func TestAlwaysAllowHasNoAnonymousRequests(t *testing.T) {
 			t.Errorf("anonymous asked for %v: %d", asked, code)
 		}
 		s.Stop()
+	}
+}
+
+// The start does not wait for RBAC to enforce the default policy if RBAC does not authorize.
+func TestPolicyIsAwaitedWithRBAC(t *testing.T) {
+	for _, mode := range []string{"RBAC", "AlwaysAllow"} {
+		o, config := testOptions(t.TempDir()), &server.Config{}
+		o.Authorization.Modes, config.Metrics = []string{mode}, requestmetrics.New()
+		a, err := newAuthorization(&foundation{options: o, config: config,
+			stores: group.NewStores()})
+		if err != nil || (a.inEffect != nil) != (mode == "RBAC") {
+			t.Errorf("%s: waits %t, %v", mode, a.inEffect != nil, err)
+		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package cel
 
 import (
+	"reflect"
 	"sync"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/ext"
 
 	"triplane.dev/generic/guard/cel/library"
@@ -31,3 +33,31 @@ var Base = sync.OnceValues(func() (*cel.Env, error) {
 		library.Kubernetes(),
 	)
 })
+
+// WithObject returns the base environment with a variable that has the fields of T, a struct of an API version v1. Its
+// values are maps, so that absent fields differ from empty ones.
+func WithObject[T any](variable string) (*cel.Env, error) {
+	base, err := Base()
+	if err != nil {
+		return nil, err
+	}
+	goType := reflect.TypeFor[T]()
+	env, err := base.Extend(ext.NativeTypes(ext.ParseStructTag("json"), goType),
+		cel.Variable(variable, cel.ObjectType("v1."+goType.Name())))
+	if err != nil {
+		return nil, err
+	}
+	return env.Extend(cel.CustomTypeProvider(fieldTypes{env.CELTypeProvider()}))
+}
+
+// fieldTypes has the types of fields without access to Go structs.
+type fieldTypes struct{ types.Provider }
+
+// FindStructFieldType implements types.Provider.
+func (f fieldTypes) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+	t, ok := f.Provider.FindStructFieldType(name, field)
+	if !ok {
+		return nil, false
+	}
+	return &types.FieldType{Type: t.Type}, true
+}

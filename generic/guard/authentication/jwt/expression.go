@@ -12,7 +12,6 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/ext"
 	authenticationv1 "k8s.io/api/authentication/v1"
 
 	shared "triplane.dev/generic/guard/cel"
@@ -35,9 +34,7 @@ var environments = sync.OnceValues(func() (map[string]*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, err := base.Extend(
-		ext.NativeTypes(ext.ParseStructTag("json"), reflect.TypeFor[authenticationv1.UserInfo]()),
-		cel.Variable(userVariable, cel.ObjectType("v1.UserInfo")))
+	user, err := shared.WithObject[authenticationv1.UserInfo](userVariable)
 	return map[string]*cel.Env{claimsVariable: claims, userVariable: user}, err
 })
 

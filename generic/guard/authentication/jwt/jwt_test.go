@@ -98,6 +98,10 @@ func TestMappingsAndRules(t *testing.T) {
 		{"no groups", groupsClaim, nil, &user.Info{Name: "p:sub-1"}, ""},
 		{"groups number", groupsClaim, map[string]any{"groups": 3}, nil, "neither a string nor a list"},
 		{"groups of numbers", groupsClaim, map[string]any{"groups": []int{3}}, nil, "string"},
+		{"empty fields of the user", func(a *Authenticator) {
+			a.UserValidationRules = []UserValidationRule{{Expression: "has(user.uid) && has(user.groups) && has(user.extra) && " +
+				"user.uid == '' && user.groups.size() == 0 && user.extra == {}"}}
+		}, nil, &user.Info{Name: "p:sub-1"}, ""},
 		{"null in groups", groupsClaim, map[string]any{"groups": []any{"a", nil}},
 			&user.Info{Name: "p:sub-1", Groups: []string{"g:a", "g:"}}, ""},
 		{"null as UID", func(a *Authenticator) { a.ClaimMappings.UID.Claim = "uid" },

@@ -195,6 +195,11 @@ func (r *rules) checkUser(ctx context.Context, u *user.Info) error {
 	if len(r.userRules) == 0 {
 		return nil
 	}
-	info := u.UserInfo()
-	return checkRules(ctx, r.userRules, &info)
+	extra := u.Extra
+	if extra == nil {
+		extra = map[string][]string{}
+	}
+	// All fields are there, even if they are empty.
+	return checkRules(ctx, r.userRules, map[string]any{"username": u.Name, "uid": u.UID, "groups": u.Groups,
+		"extra": extra})
 }

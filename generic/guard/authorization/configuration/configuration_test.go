@@ -91,6 +91,7 @@ func TestErrors(t *testing.T) {
 		{"type: RBAC", "type: Webhook", "authorizers[2].webhook: Required value"},
 		{"name: rbac", "name: node", `authorizers[2].name: Duplicate value: "node"`},
 		{"name: rbac", "name: Rbac", "authorizer name is invalid"},
+		{"name: rbac", "name: policy", `authorizers[2].name: Invalid value: "policy": expected name rbac for authorizer RBAC`},
 		{", name: rbac", "", "authorizers[2].name: Required value"},
 	} {
 		text := strings.Replace(good, c.old, c.new, 1)

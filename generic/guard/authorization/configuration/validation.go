@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -53,7 +54,10 @@ func (v *validator) authorizer(path *field.Path, a *Authorizer) {
 		v.add(field.Duplicate(path.Child("type"), a.Type))
 	}
 	v.types.Insert(a.Type)
-	v.name(path.Child("name"), a.Name)
+	if v.name(path.Child("name"), a.Name) && a.Type != Webhook && a.Name != strings.ToLower(a.Type) {
+		v.add(field.Invalid(path.Child("name"), a.Name, fmt.Sprintf("expected name %s for authorizer %s",
+			strings.ToLower(a.Type), a.Type)))
+	}
 	switch {
 	case a.Type == Webhook && a.Webhook == nil:
 		v.add(field.Required(path.Child("webhook"), "required when type=Webhook"))
@@ -65,11 +69,13 @@ func (v *validator) authorizer(path *field.Path, a *Authorizer) {
 	}
 }
 
-func (v *validator) name(path *field.Path, name string) {
+// name reports whether a name is valid.
+func (v *validator) name(path *field.Path, name string) bool {
+	before := len(v.errs)
 	switch {
 	case name == "":
 		v.add(field.Required(path, ""))
-		return
+		return false
 	case v.names.Has(name):
 		v.add(field.Duplicate(path, name))
 	}
@@ -77,6 +83,7 @@ func (v *validator) name(path *field.Path, name string) {
 	for _, why := range validation.IsDNS1123Subdomain(name) {
 		v.add(field.Invalid(path, name, "authorizer name is invalid: "+why))
 	}
+	return len(v.errs) == before
 }
 
 func (v *validator) webhook(path *field.Path, w *WebhookConfiguration) {
