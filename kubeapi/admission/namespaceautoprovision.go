@@ -44,9 +44,12 @@ func (p *namespaceAutoProvision) Admit(ctx context.Context, a *admission.Attribu
 		return apierrors.NewInternalError(err)
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.Namespace}}
-	if _, err := client.Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil &&
-		!apierrors.IsAlreadyExists(err) {
-		return admission.NewForbidden(a, err)
+	_, err = client.Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+	switch {
+	case err == nil, apierrors.IsAlreadyExists(err):
+		return nil
+	case apierrors.IsForbidden(err):
+		return err
 	}
-	return nil
+	return admission.Forbidden(a, err)
 }

@@ -1,12 +1,20 @@
 package admission
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	restclient "k8s.io/client-go/rest"
 
 	"triplane.dev/generic/guard/admission"
@@ -95,4 +103,35 @@ func chainOf(plugins ...admission.Interface) admission.Chain {
 		named = append(named, admission.Named{Plugin: p})
 	}
 	return admission.NewChain(nil, named...)
+}
+
+func TestNamespaceAutoProvision(t *testing.T) {
+	for name, want := range map[string]string{"new": "", "taken": "",
+		"invalid": `pods "p" is forbidden: Namespace "invalid" is invalid`,
+		"denied":  `namespaces "denied" is forbidden: no`} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			namespaces := schema.GroupResource{Resource: "namespaces"}
+			err := map[string]*apierrors.StatusError{
+				"taken":   apierrors.NewAlreadyExists(namespaces, name),
+				"invalid": apierrors.NewInvalid(schema.GroupKind{Kind: "Namespace"}, name, nil),
+				"denied":  apierrors.NewForbidden(namespaces, name, errors.New("no")),
+			}[name]
+			w.Header().Set("Content-Type", "application/json")
+			if err == nil {
+				_, _ = fmt.Fprint(w, `{"kind":"Namespace","apiVersion":"v1"}`)
+				return
+			}
+			err.ErrStatus.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+			w.WriteHeader(int(err.ErrStatus.Code))
+			_ = json.NewEncoder(w).Encode(err.ErrStatus)
+		}))
+		plugin := newNamespaceAutoProvision(&Dependencies{Stores: stocked(t), Loopback: &restclient.Config{Host: s.URL}})
+		a := &admission.Attributes{Operation: admission.Create, Namespace: name, Name: "p",
+			Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}}
+		err := plugin.(admission.MutatingInterface).Admit(t.Context(), a)
+		if (err != nil) != (want != "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		s.Close()
+	}
 }
