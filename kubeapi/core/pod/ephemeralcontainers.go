@@ -10,7 +10,6 @@ import (
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec"
-	"triplane.dev/kubeapi/podspec/podvalidation"
 	"triplane.dev/kubeapi/specdiff"
 )
 
@@ -27,7 +26,7 @@ func ephemeralContainers(o podspec.Options) *kind.Subresource[pod] {
 			if mirrorPod(old) {
 				return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
 			}
-			errs := podvalidation.EphemeralContainers(o, &p.Spec, path)
+			errs := validate(o, p)
 			now := map[string]*corev1.EphemeralContainer{}
 			for i := range p.Spec.EphemeralContainers {
 				now[p.Spec.EphemeralContainers[i].Name] = &p.Spec.EphemeralContainers[i]

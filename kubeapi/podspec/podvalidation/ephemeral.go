@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane.dev/kubeapi/check"
-	"triplane.dev/kubeapi/podspec"
 )
 
 // allowedInEphemeral are the fields that a container for debugging may have.
@@ -14,16 +13,7 @@ var allowedInEphemeral = sets.New("Name", "Image", "Command", "Args", "WorkingDi
 	"VolumeDevices", "TerminationMessagePath", "TerminationMessagePolicy", "ImagePullPolicy", "SecurityContext", "Stdin",
 	"StdinOnce", "TTY")
 
-// EphemeralContainers validates the containers for debugging of a pod.
-func EphemeralContainers(o podspec.Options, s *corev1.PodSpec, list *field.Path) field.ErrorList {
-	v := newChecker(o, s)
-	for i := range s.Volumes {
-		v.volumes[s.Volumes[i].Name] = &s.Volumes[i]
-	}
-	v.ephemeralContainers(list)
-	return v.Errors
-}
-
+// ephemeralContainers validates the containers for debugging of a pod.
 func (v *checker) ephemeralContainers(list *field.Path) {
 	s := v.spec
 	if len(s.EphemeralContainers) == 0 {
