@@ -105,7 +105,7 @@ func TestCallTriesAgain(t *testing.T) {
 		t.Error("a dead service answers")
 	}
 	hangUp := 0
-	c = caller(t, func(w http.ResponseWriter, r *http.Request) {
+	c = caller(t, func(_ http.ResponseWriter, r *http.Request) {
 		if hangUp++; r.URL.Query().Get("timeout") != "30s" {
 			t.Errorf("sent to %s", r.URL)
 		}
