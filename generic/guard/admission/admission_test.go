@@ -105,6 +105,10 @@ func TestRounds(t *testing.T) {
 
 func TestNewForbidden(t *testing.T) {
 	a := &Attributes{Resource: schema.GroupVersionResource{Resource: "pods"}, Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "a-"}}}
+	evicted := &Attributes{Resource: a.Resource, Subresource: "eviction", Name: "x", Object: a.Object}
+	if err := NewForbidden(evicted, errors.New("why")); err.Error() != `pods "x" is forbidden: why` {
+		t.Error(err)
+	}
 	if err := NewForbidden(a, errors.New("why")); err.Error() != `pods "a-" is forbidden: why` {
 		t.Error(err)
 	}

@@ -20,9 +20,10 @@ func Forbidden(a *Attributes, err error) *apierrors.StatusError {
 	return apierrors.NewForbidden(a.Resource.GroupResource(), cmp.Or(a.ObjectName(), "Unknown"), err)
 }
 
-// ObjectName returns the object's name, or its generateName while it has no name.
+// ObjectName returns the object's name, or its generateName while it has no name. In a subresource it is the name in
+// the path.
 func (a *Attributes) ObjectName() string {
-	if a.Object == nil {
+	if a.Object == nil || a.Subresource != "" && a.Name != "" {
 		return a.Name
 	}
 	m, err := meta.Accessor(a.Object)
