@@ -15,7 +15,7 @@ func newAlwaysDeny(_ *Dependencies) admission.Interface { return alwaysDeny{} }
 
 // Admit implements admission.MutatingInterface.
 func (alwaysDeny) Admit(_ context.Context, a *admission.Attributes) error {
-	return forbidden(a, "admission control is denying all modifications")
+	return admission.Forbiddenf(a, "admission control is denying all modifications")
 }
 
 // Validate implements admission.ValidatingInterface.

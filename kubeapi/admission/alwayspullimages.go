@@ -57,7 +57,7 @@ func (alwaysPullImages) Validate(_ context.Context, a *admission.Attributes) err
 		}
 	}
 	if len(errs) > 0 {
-		return forbidden(a, "%w", errs.ToAggregate())
+		return admission.Forbiddenf(a, "%w", errs.ToAggregate())
 	}
 	return nil
 }

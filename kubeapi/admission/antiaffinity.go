@@ -26,7 +26,7 @@ func (antiAffinity) Validate(_ context.Context, a *admission.Attributes) error {
 	}
 	for _, term := range p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
 		if term.TopologyKey != corev1.LabelHostname {
-			return forbidden(a,
+			return admission.Forbiddenf(a,
 				"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed",
 				term.TopologyKey, corev1.LabelHostname)
 		}

@@ -26,5 +26,5 @@ func (p *certificateApproval) Validate(ctx context.Context, a *admission.Attribu
 	if old == nil || p.signers.allows(ctx, a, "approve", old.Spec.SignerName) {
 		return nil
 	}
-	return forbidden(a, "user not permitted to approve requests with signerName %q", old.Spec.SignerName)
+	return admission.Forbiddenf(a, "user not permitted to approve requests with signerName %q", old.Spec.SignerName)
 }

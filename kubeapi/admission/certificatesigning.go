@@ -35,5 +35,5 @@ func (p *certificateSigning) Validate(ctx context.Context, a *admission.Attribut
 	if p.signers.allows(ctx, a, "sign", old.Spec.SignerName) {
 		return nil
 	}
-	return forbidden(a, "user not permitted to sign requests with signerName %q", old.Spec.SignerName)
+	return admission.Forbiddenf(a, "user not permitted to sign requests with signerName %q", old.Spec.SignerName)
 }

@@ -30,10 +30,10 @@ func (p *certificateSubject) Validate(_ context.Context, a *admission.Attributes
 	}
 	request, err := check.ParseCertificateRequest(csr.Spec.Request)
 	if err != nil {
-		return forbidden(a, "failed to parse CSR: %w", err)
+		return admission.Forbiddenf(a, "failed to parse CSR: %w", err)
 	}
 	if slices.Contains(request.Subject.Organization, mastersGroup) {
-		return forbidden(a, "use of %s signer with %s group is not allowed",
+		return admission.Forbiddenf(a, "use of %s signer with %s group is not allowed",
 			certificatesv1.KubeAPIServerClientSignerName, mastersGroup)
 	}
 	return nil

@@ -34,7 +34,7 @@ func (r *claimResize) Validate(ctx context.Context, a *admission.Attributes) err
 		return nil
 	}
 	if old.Status.Phase != corev1.ClaimBound {
-		return forbidden(a, "Only bound persistent volume claims can be expanded")
+		return admission.Forbiddenf(a, "Only bound persistent volume claims can be expanded")
 	}
 	name := ""
 	if c.Spec.StorageClassName != nil {
@@ -46,7 +46,7 @@ func (r *claimResize) Validate(ctx context.Context, a *admission.Attributes) err
 			return nil
 		}
 	}
-	return forbidden(a,
+	return admission.Forbiddenf(a,
 		"only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support "+
 			"resize")
 }

@@ -42,5 +42,5 @@ func (p *clusterTrustBundle) Validate(ctx context.Context, a *admission.Attribut
 	case p.signers.allows(ctx, a, "attest", b.signer):
 		return nil
 	}
-	return forbidden(a, "user not permitted to attest for signerName %q", b.signer)
+	return admission.Forbiddenf(a, "user not permitted to attest for signerName %q", b.signer)
 }

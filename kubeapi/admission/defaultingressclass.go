@@ -33,7 +33,7 @@ func (d *defaultIngressClass) Admit(ctx context.Context, a *admission.Attributes
 	}
 	all, err := group.IngressClasses(d.stores).ListCached(request.SkippingUnreadable(ctx), "")
 	if err != nil {
-		return forbidden(a, "%w", err)
+		return admission.Forbiddenf(a, "%w", err)
 	}
 	class, ok := newest(all, func(c *networkingv1.IngressClass) bool {
 		return c.Annotations[networkingv1.AnnotationIsDefaultIngressClass] == "true"

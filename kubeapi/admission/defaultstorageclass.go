@@ -34,7 +34,7 @@ func (d *defaultStorageClass) Admit(ctx context.Context, a *admission.Attributes
 	}
 	all, err := group.StorageClasses(d.stores).ListCached(request.SkippingUnreadable(ctx), "")
 	if err != nil {
-		return forbidden(a, "%w", err)
+		return admission.Forbiddenf(a, "%w", err)
 	}
 	class, ok := newest(all, func(s *storagev1.StorageClass) bool {
 		return s.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||

@@ -31,7 +31,7 @@ func (denyExternalIPs) Validate(_ context.Context, a *admission.Attributes) erro
 	old, _ := a.OldObject.(*corev1.Service)
 	for _, ip := range s.Spec.ExternalIPs {
 		if old == nil || !slices.Contains(old.Spec.ExternalIPs, ip) {
-			return forbidden(a, "Use of external IPs is denied by admission control")
+			return admission.Forbiddenf(a, "Use of external IPs is denied by admission control")
 		}
 	}
 	return nil

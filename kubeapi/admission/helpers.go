@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,11 +24,6 @@ func podOf(a *admission.Attributes) *corev1.Pod {
 	}
 	p, _ := a.Object.(*corev1.Pod)
 	return p
-}
-
-// forbidden returns an error that rejects an operation.
-func forbidden(a *admission.Attributes, format string, args ...any) error {
-	return admission.Forbidden(a, fmt.Errorf(format, args...))
 }
 
 func core(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }

@@ -124,7 +124,7 @@ func (p *imagePolicy) Validate(ctx context.Context, a *admission.Attributes) err
 	case status.Allowed:
 		return nil
 	case status.Reason != "":
-		return forbidden(a, "image policy webhook backend denied one or more images: %s", status.Reason)
+		return admission.Forbiddenf(a, "image policy webhook backend denied one or more images: %s", status.Reason)
 	}
 	return admission.Forbidden(a, errors.New("one or more images rejected by webhook backend"))
 }

@@ -144,7 +144,7 @@ func (l *limitRanger) Validate(ctx context.Context, a *admission.Attributes) err
 			}
 		}
 		if len(errs) > 0 {
-			return forbidden(a, "%w", utilerrors.NewAggregate(errs))
+			return admission.Forbiddenf(a, "%w", utilerrors.NewAggregate(errs))
 		}
 	}
 	return nil

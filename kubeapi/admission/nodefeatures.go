@@ -44,7 +44,7 @@ func (f *nodeFeatures) Validate(ctx context.Context, a *admission.Attributes) er
 		return f.validatePod(ctx, a, o)
 	case *resourcev1.ResourceSlice:
 		if f.slices {
-			forbid := func(why string) error { return forbidden(a, "%s", why) }
+			forbid := func(why string) error { return admission.Forbiddenf(a, "%s", why) }
 			return slicenodes.Validate(ctx, group.Nodes(f.stores), o, forbid)
 		}
 	}
@@ -66,14 +66,14 @@ func (f *nodeFeatures) validatePod(ctx context.Context, a *admission.Attributes,
 	}
 	n, err := group.Nodes(f.stores).Get(ctx, "", p.Spec.NodeName)
 	if err != nil {
-		return forbidden(a, "node %q not found", p.Spec.NodeName)
+		return admission.Forbiddenf(a, "node %q not found", p.Spec.NodeName)
 	}
 	result, err := f.framework.MatchNode(needs, n)
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
 	if !result.IsMatch {
-		return forbidden(a, "pod update requires features %s which are not available on node %q",
+		return admission.Forbiddenf(a, "pod update requires features %s which are not available on node %q",
 			strings.Join(result.UnsatisfiedRequirements, ", "), n.Name)
 	}
 	return nil

@@ -45,7 +45,7 @@ func (p *ownerReferences) Validate(ctx context.Context, a *admission.Attributes)
 			APIGroup: a.Resource.Group, APIVersion: a.Resource.Version, Resource: a.Resource.Resource,
 			Subresource: a.Subresource,
 		}); !ok {
-			return forbidden(a, "cannot set an ownerRef on a resource you can't delete: %v, %v", reason, err)
+			return admission.Forbiddenf(a, "cannot set an ownerRef on a resource you can't delete: %v, %v", reason, err)
 		}
 	}
 	return p.validateBlocking(ctx, a, now, before)
@@ -94,7 +94,7 @@ func (p *ownerReferences) validateBlocking(
 		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 		r, ok := p.groups.ResourceOf(gvk)
 		if !ok {
-			return forbidden(a,
+			return admission.Forbiddenf(a,
 				"cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %v Kind "+
 					"%v: %v",
 				ref.APIVersion, ref.Kind, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(),
@@ -108,7 +108,7 @@ func (p *ownerReferences) validateBlocking(
 			attributes.Namespace = a.Namespace
 		}
 		if ok, reason, err := p.may(ctx, attributes); !ok {
-			return forbidden(a,
+			return admission.Forbiddenf(a,
 				"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers "+
 					"on: %v, %v", reason, err)
 		}

@@ -87,7 +87,7 @@ func (p *podNodeSelector) Validate(ctx context.Context, a *admission.Attributes)
 	}
 	for k, v := range maps.All(pod.Spec.NodeSelector) {
 		if value, ok := allowed[k]; !ok || value != v {
-			return forbidden(a, "pod node label selector labels conflict with its namespace whitelist")
+			return admission.Forbiddenf(a, "pod node label selector labels conflict with its namespace whitelist")
 		}
 	}
 	return nil
@@ -100,7 +100,7 @@ func (p *podNodeSelector) compatible(
 ) (labels.Set, error) {
 	selector, err := p.selectorOf(ctx, a.Namespace)
 	if err == nil && labels.Conflicts(selector, pod.Spec.NodeSelector) {
-		err = forbidden(a, "pod node label selector conflicts with its namespace node label selector")
+		err = admission.Forbiddenf(a, "pod node label selector conflicts with its namespace node label selector")
 	}
 	return selector, err
 }

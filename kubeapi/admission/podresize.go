@@ -44,7 +44,7 @@ func (p *podResize) Validate(ctx context.Context, a *admission.Attributes) error
 	}
 	n, err := group.Nodes(p.stores).Get(ctx, "", pod.Spec.NodeName)
 	if err != nil {
-		return forbidden(a, "node %q not found", pod.Spec.NodeName)
+		return admission.Forbiddenf(a, "node %q not found", pod.Spec.NodeName)
 	}
 	if os := n.Labels[corev1.LabelOSStable]; os != "" && os != string(corev1.Linux) {
 		return caused(admission.Forbidden(a, fmt.Errorf("pod resize is only supported on linux nodes, node %q is %q",

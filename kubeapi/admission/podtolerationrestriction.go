@@ -88,7 +88,7 @@ func (p *podTolerations) Validate(ctx context.Context, a *admission.Attributes) 
 	set := newTolerationSet(allowed)
 	for i := range pod.Spec.Tolerations {
 		if set.covering(&pod.Spec.Tolerations[i]) < 0 {
-			return forbidden(a,
+			return admission.Forbiddenf(a,
 				"pod tolerations (possibly merged with namespace default tolerations) conflict with its %s whitelist",
 				owner)
 		}
@@ -110,7 +110,7 @@ func (p *podTolerations) of(
 ) (list []corev1.Toleration, owner string, err error) {
 	ns, err := group.Namespaces(p.stores).Get(ctx, "", a.Namespace)
 	if apierrors.IsNotFound(err) {
-		return nil, "", forbidden(a, "namespace %s not found", a.Namespace)
+		return nil, "", admission.Forbiddenf(a, "namespace %s not found", a.Namespace)
 	}
 	if err != nil {
 		return nil, "", apierrors.NewInternalError(err)

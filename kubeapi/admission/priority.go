@@ -49,13 +49,13 @@ func (p *priority) Admit(ctx context.Context, a *admission.Attributes) error {
 		return err
 	}
 	if pod.Spec.Priority != nil && *pod.Spec.Priority != value {
-		return forbidden(a,
+		return admission.Forbiddenf(a,
 			"the integer value of priority (%d) must not be provided in pod spec; priority admission controller "+
 				"computed %d from the given PriorityClass name", *pod.Spec.Priority, value)
 	}
 	pod.Spec.Priority = &value
 	if pod.Spec.PreemptionPolicy != nil && *pod.Spec.PreemptionPolicy != policy {
-		return forbidden(a,
+		return admission.Forbiddenf(a,
 			"the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission "+
 				"controller computed %s from the given PriorityClass name", *pod.Spec.PreemptionPolicy, policy)
 	}
@@ -93,13 +93,15 @@ func (p *priority) ofGroup(ctx context.Context, a *admission.Attributes, g group
 		return err
 	}
 	if *g.value != nil && **g.value != computed {
-		return forbidden(a, "priority set in the %s (%d) must match the priority computed (%d) based on the priority "+
-			"class set in the spec", g.what, **g.value, computed)
+		return admission.Forbiddenf(a,
+			"priority set in the %s (%d) must match the priority computed (%d) based on the priority "+
+				"class set in the spec", g.what, **g.value, computed)
 	}
 	*g.value = &computed
 	if g.preemption != nil && string(*g.preemption) != string(policy) {
-		return forbidden(a, "the string value of PreemptionPolicy (%s) must not be provided in %s spec; priority "+
-			"admission controller computed %s from the given PriorityClass name", *g.preemption, g.what, policy)
+		return admission.Forbiddenf(a,
+			"the string value of PreemptionPolicy (%s) must not be provided in %s spec; priority "+
+				"admission controller computed %s from the given PriorityClass name", *g.preemption, g.what, policy)
 	}
 	return nil
 }
@@ -109,7 +111,7 @@ func (p *priority) of(ctx context.Context, a *admission.Attributes,
 	name *string) (int32, corev1.PreemptionPolicy, error) {
 	class, err := p.class(ctx, *name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
-		return 0, "", forbidden(a, "no PriorityClass with name %v was found", *name)
+		return 0, "", admission.Forbiddenf(a, "no PriorityClass with name %v was found", *name)
 	}
 	if err != nil {
 		return 0, "", err
@@ -154,7 +156,8 @@ func (p *priority) Validate(ctx context.Context, a *admission.Attributes) error 
 		return err
 	}
 	if present != nil && (a.Operation == admission.Create || present.Name != c.Name) {
-		return forbidden(a, "PriorityClass %v is already marked as default. Only one default can exist", present.Name)
+		return admission.Forbiddenf(a,
+			"PriorityClass %v is already marked as default. Only one default can exist", present.Name)
 	}
 	return nil
 }

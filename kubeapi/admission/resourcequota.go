@@ -69,16 +69,16 @@ func (r *resourceQuota) Validate(ctx context.Context, a *admission.Attributes) e
 			continue
 		}
 		if err := quota.Demand(q, gr, a.Object); err != nil {
-			return forbidden(a, "%w", err)
+			return admission.Forbiddenf(a, "%w", err)
 		}
 		charge, err := quota.Charge(q, gr, a.Object, old)
 		if err != nil {
-			return forbidden(a, "%w", err)
+			return admission.Forbiddenf(a, "%w", err)
 		}
 		matching, charges = append(matching, q), append(charges, charge)
 	}
 	if err := quota.Covered(r.limited, gr, a.Object, matching); err != nil {
-		return forbidden(a, "%w", err)
+		return admission.Forbiddenf(a, "%w", err)
 	}
 	return r.spend(ctx, a, matching, charges)
 }
@@ -156,7 +156,7 @@ func (r *resourceQuota) charge(
 	_, err := group.ModifyStatus(ctx, group.ResourceQuotas(r.stores), write,
 		func(q *corev1.ResourceQuota) error {
 			if err := quota.Exceeded(q, charge); err != nil && !countsOnly(a) {
-				refusal = forbidden(a, "%w", err)
+				refusal = admission.Forbiddenf(a, "%w", err)
 				return refusal
 			}
 			quota.Spend(q, charge)

@@ -34,7 +34,7 @@ func (r *runtimeClass) class(
 	name := *p.Spec.RuntimeClassName
 	c, err := group.RuntimeClasses(r.stores).Get(ctx, "", name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
-		return nil, forbidden(a, "pod rejected: RuntimeClass %q not found", name)
+		return nil, admission.Forbiddenf(a, "pod rejected: RuntimeClass %q not found", name)
 	}
 	return c, err
 }
@@ -51,7 +51,7 @@ func (r *runtimeClass) Admit(ctx context.Context, a *admission.Attributes) error
 	}
 	if c.Overhead != nil {
 		if len(p.Spec.Overhead) > 0 && !equality.Semantic.DeepEqual(p.Spec.Overhead, c.Overhead.PodFixed) {
-			return forbidden(a, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+			return admission.Forbiddenf(a, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 		}
 		p.Spec.Overhead = c.Overhead.PodFixed
 	}
@@ -64,7 +64,7 @@ func schedule(a *admission.Attributes, p *corev1.Pod, s *nodev1.Scheduling) erro
 	}
 	for k, v := range s.NodeSelector {
 		if have, ok := p.Spec.NodeSelector[k]; ok && have != v {
-			return forbidden(a,
+			return admission.Forbiddenf(a,
 				"conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", k, v, k,
 				have)
 		}
@@ -90,10 +90,10 @@ func (r *runtimeClass) Validate(ctx context.Context, a *admission.Attributes) er
 		return err
 	}
 	if c == nil || c.Overhead == nil {
-		return forbidden(a, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+		return admission.Forbiddenf(a, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
 	}
 	if !equality.Semantic.DeepEqual(p.Spec.Overhead, c.Overhead.PodFixed) {
-		return forbidden(a, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+		return admission.Forbiddenf(a, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 	}
 	return nil
 }

@@ -95,16 +95,16 @@ func (s *serviceAccount) Validate(ctx context.Context, a *admission.Attributes) 
 
 func validateMirror(a *admission.Attributes, p *corev1.Pod) error {
 	if p.Spec.ServiceAccountName != "" {
-		return forbidden(a, "a mirror pod may not reference service accounts")
+		return admission.Forbiddenf(a, "a mirror pod may not reference service accounts")
 	}
 	if secrets, _ := nodeauthorizer.Refers(p); secrets {
-		return forbidden(a, "a mirror pod may not reference secrets")
+		return admission.Forbiddenf(a, "a mirror pod may not reference secrets")
 	}
 	for i := range p.Spec.Volumes {
 		if v := &p.Spec.Volumes[i]; v.Projected != nil {
 			for _, src := range v.Projected.Sources {
 				if src.ServiceAccountToken != nil {
-					return forbidden(a, "a mirror pod may not use ServiceAccountToken volume projections")
+					return admission.Forbiddenf(a, "a mirror pod may not use ServiceAccountToken volume projections")
 				}
 			}
 		}
@@ -121,11 +121,13 @@ func (s *serviceAccount) account(
 		account, err = s.await(ctx, a.Namespace)
 	}
 	if msgs := path.IsValidPathSegmentName(name); apierrors.IsBadRequest(err) && len(msgs) > 0 {
-		return nil, forbidden(a, "error looking up service account %s/%s: invalid resource name %q: %v", a.Namespace,
+		return nil, admission.Forbiddenf(a,
+			"error looking up service account %s/%s: invalid resource name %q: %v", a.Namespace,
 			name, name, msgs)
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
-		return nil, forbidden(a, "error looking up service account %s/%s: serviceaccount %q not found", a.Namespace,
+		return nil, admission.Forbiddenf(a,
+			"error looking up service account %s/%s: serviceaccount %q not found", a.Namespace,
 			name, name)
 	}
 	return account, err
@@ -253,7 +255,7 @@ func secretsOf(account *corev1.ServiceAccount) sets.Set[string] {
 }
 
 func forbiddenSecret(a *admission.Attributes, what string, account *corev1.ServiceAccount) error {
-	return forbidden(a, "%s", notReferenced(what, account))
+	return admission.Forbiddenf(a, "%s", notReferenced(what, account))
 }
 
 func notReferenced(what string, account *corev1.ServiceAccount) string {
@@ -319,7 +321,7 @@ func (*serviceAccount) validateSecrets(a *admission.Attributes, p *corev1.Pod, a
 	}
 	for i, r := range p.Spec.ImagePullSecrets {
 		if !slices.Contains(account.ImagePullSecrets, r) {
-			return forbidden(a,
+			return admission.Forbiddenf(a,
 				`imagePullSecrets[%d].name="%s" is not allowed because service account %s does not reference that imagePullSecret`,
 				i, r.Name, account.Name)
 		}

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,6 +19,11 @@ func NewForbidden(a *Attributes, err error) error {
 // Forbidden is NewForbidden with a result that callers can modify. An object without any name is called "Unknown".
 func Forbidden(a *Attributes, err error) *apierrors.StatusError {
 	return apierrors.NewForbidden(a.Resource.GroupResource(), cmp.Or(a.ObjectName(), "Unknown"), err)
+}
+
+// Forbiddenf is Forbidden for a formatted reason, which may wrap an error.
+func Forbiddenf(a *Attributes, format string, args ...any) error {
+	return Forbidden(a, fmt.Errorf(format, args...))
 }
 
 // ObjectName returns the object's name, or its generateName while it has no name. In a subresource it is the name in

@@ -28,7 +28,7 @@ func (p *Plugin) audience(
 	case 1:
 		wanted = audiences[0]
 	default:
-		return forbidden(a, "node may only request 0 or 1 audiences")
+		return admission.Forbiddenf(a, "node may only request 0 or 1 audiences")
 	}
 	var errs []error
 	for i := range pod.Spec.Volumes {
@@ -42,9 +42,9 @@ func (p *Plugin) audience(
 		return nil
 	}
 	if err := errors.Join(errs...); err != nil {
-		return forbidden(a, "error validating audience %q: %w", wanted, err)
+		return admission.Forbiddenf(a, "error validating audience %q: %w", wanted, err)
 	}
-	return forbidden(a,
+	return admission.Forbiddenf(a,
 		"audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", wanted,
 		a.User.Name)
 }

@@ -60,7 +60,7 @@ func (p *Plugin) Admit(ctx context.Context, a *admission.Attributes) error {
 		return nil
 	}
 	if self == "" {
-		return forbidden(a, "could not determine node from user %q", a.User.Name)
+		return admission.Forbiddenf(a, "could not determine node from user %q", a.User.Name)
 	}
 	switch a.Resource.GroupResource() {
 	case corev1.Resource("pods"):
@@ -75,7 +75,7 @@ func (p *Plugin) Admit(ctx context.Context, a *admission.Attributes) error {
 		return ownLease(self, a)
 	case storagev1.Resource("csinodes"):
 		if nameOf(a) != self {
-			return forbidden(a, "can only access CSINode with the same name as the requesting node")
+			return admission.Forbiddenf(a, "can only access CSINode with the same name as the requesting node")
 		}
 	case resourcev1.Resource("resourceslices"):
 		return ownSlice(self, a)
@@ -87,11 +87,6 @@ func (p *Plugin) Admit(ctx context.Context, a *admission.Attributes) error {
 		}
 	}
 	return nil
-}
-
-// forbidden returns an error that rejects an operation.
-func forbidden(a *admission.Attributes, format string, args ...any) error {
-	return admission.Forbidden(a, fmt.Errorf(format, args...))
 }
 
 // nameOf returns the name of the object, including that of a new one.
@@ -112,28 +107,31 @@ func (p *Plugin) pod(ctx context.Context, self string, a *admission.Attributes) 
 			return p.runsHere(ctx, a, a.Name, self,
 				fmt.Sprintf("node %q can only delete pods with spec.nodeName set to itself", self))
 		}
-		return forbidden(a, "unexpected operation %q, node %q can only create and delete mirror pods", a.Operation,
+		return admission.Forbiddenf(a,
+			"unexpected operation %q, node %q can only create and delete mirror pods", a.Operation,
 			self)
 	case "status":
 		if a.Operation != admission.Update {
-			return forbidden(a, "unexpected operation %q, node %q can only update pod status", a.Operation, self)
+			return admission.Forbiddenf(a,
+				"unexpected operation %q, node %q can only update pod status", a.Operation, self)
 		}
 		return podStatus(self, a)
 	case "eviction":
 		if a.Operation != admission.Create {
-			return forbidden(a, "unexpected operation %s, node %s can only evict pods", a.Operation, self)
+			return admission.Forbiddenf(a, "unexpected operation %s, node %s can only evict pods", a.Operation, self)
 		}
 		name := a.Name
 		if m, ok := a.Object.(metav1.Object); ok && name == "" {
 			name = m.GetName()
 		}
 		if name == "" {
-			return forbidden(a, "could not determine pod from request data")
+			return admission.Forbiddenf(a, "could not determine pod from request data")
 		}
 		return p.runsHere(ctx, a, name, self,
 			fmt.Sprintf("node %s can only evict pods with spec.nodeName set to itself", self))
 	}
-	return forbidden(a, "unexpected pod subresource %q, only 'status' and 'eviction' are allowed", a.Subresource)
+	return admission.Forbiddenf(a,
+		"unexpected pod subresource %q, only 'status' and 'eviction' are allowed", a.Subresource)
 }
 
 // runsHere rejects operations on a pod of another node with the message.
@@ -143,9 +141,9 @@ func (p *Plugin) runsHere(ctx context.Context, a *admission.Attributes, name, se
 	case apierrors.IsNotFound(err):
 		return err
 	case err != nil:
-		return forbidden(a, "%w", err)
+		return admission.Forbiddenf(a, "%w", err)
 	case pod.Spec.NodeName != self:
-		return forbidden(a, "%s", message)
+		return admission.Forbiddenf(a, "%s", message)
 	}
 	return nil
 }
@@ -155,15 +153,16 @@ func podStatus(self string, a *admission.Attributes) error {
 	pod, _ := a.Object.(*corev1.Pod)
 	switch {
 	case old == nil || pod == nil:
-		return forbidden(a, "unexpected type %T", a.Object)
+		return admission.Forbiddenf(a, "unexpected type %T", a.Object)
 	case old.Spec.NodeName != self:
-		return forbidden(a, "node %q can only update pod status for pods with spec.nodeName set to itself", self)
+		return admission.Forbiddenf(a,
+			"node %q can only update pod status for pods with spec.nodeName set to itself", self)
 	case !equality.Semantic.DeepEqual(old.Labels, pod.Labels):
-		return forbidden(a, "node %q cannot update labels through pod status", self)
+		return admission.Forbiddenf(a, "node %q cannot update labels through pod status", self)
 	case !equality.Semantic.DeepEqual(old.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses):
-		return forbidden(a, "node %q cannot update resource claim statuses", self)
+		return admission.Forbiddenf(a, "node %q cannot update resource claim statuses", self)
 	case !equality.Semantic.DeepEqual(old.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus):
-		return forbidden(a, "node %q cannot update extended resource claim status", self)
+		return admission.Forbiddenf(a, "node %q cannot update extended resource claim status", self)
 	}
 	return nil
 }
@@ -173,20 +172,20 @@ func podStatus(self string, a *admission.Attributes) error {
 func (p *Plugin) mirrorPod(ctx context.Context, self string, a *admission.Attributes) error {
 	pod, ok := a.Object.(*corev1.Pod)
 	if !ok {
-		return forbidden(a, "unexpected type %T", a.Object)
+		return admission.Forbiddenf(a, "unexpected type %T", a.Object)
 	}
 	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; !mirror {
-		return forbidden(a, "pod does not have %q annotation, node %q can only create mirror pods",
+		return admission.Forbiddenf(a, "pod does not have %q annotation, node %q can only create mirror pods",
 			corev1.MirrorPodAnnotationKey, self)
 	}
 	if pod.Spec.NodeName != self {
-		return forbidden(a, "node %q can only create pods with spec.nodeName set to itself", self)
+		return admission.Forbiddenf(a, "node %q can only create pods with spec.nodeName set to itself", self)
 	}
 	if err := p.ownedBy(ctx, self, pod, a); err != nil {
 		return err
 	}
 	if what := refersTo(pod); what != "" {
-		return forbidden(a, "node %q can not create pods that reference %s", self, what)
+		return admission.Forbiddenf(a, "node %q can not create pods that reference %s", self, what)
 	}
 	return nil
 }
@@ -195,27 +194,28 @@ func (p *Plugin) mirrorPod(ctx context.Context, self string, a *admission.Attrib
 func (p *Plugin) ownedBy(ctx context.Context, self string, pod *corev1.Pod, a *admission.Attributes) error {
 	switch n := len(pod.OwnerReferences); {
 	case n > 1:
-		return forbidden(a, "node %q can only create pods with a single owner reference set to itself", self)
+		return admission.Forbiddenf(a, "node %q can only create pods with a single owner reference set to itself", self)
 	case n == 0:
-		return forbidden(a, "node %q can only create pods with an owner reference set to itself", self)
+		return admission.Forbiddenf(a, "node %q can only create pods with an owner reference set to itself", self)
 	}
 	owner := &pod.OwnerReferences[0]
 	switch {
 	case owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != self:
-		return forbidden(a, "node %q can only create pods with an owner reference set to itself", self)
+		return admission.Forbiddenf(a, "node %q can only create pods with an owner reference set to itself", self)
 	case owner.Controller == nil || !*owner.Controller:
-		return forbidden(a, "node %q can only create pods with a controller owner reference set to itself", self)
+		return admission.Forbiddenf(a,
+			"node %q can only create pods with a controller owner reference set to itself", self)
 	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
-		return forbidden(a, "node %q must not set blockOwnerDeletion on an owner reference", self)
+		return admission.Forbiddenf(a, "node %q must not set blockOwnerDeletion on an owner reference", self)
 	}
 	n, err := group.Nodes(p.stores).Get(ctx, "", self)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err
 	case err != nil:
-		return forbidden(a, "%w", err)
+		return admission.Forbiddenf(a, "%w", err)
 	case owner.UID != n.UID:
-		return forbidden(a, "node %s UID mismatch: expected %s got %s", self, owner.UID, n.UID)
+		return admission.Forbiddenf(a, "node %s UID mismatch: expected %s got %s", self, owner.UID, n.UID)
 	}
 	return nil
 }
@@ -267,12 +267,12 @@ func volumeRefersTo(v *corev1.Volume) string {
 
 func claimStatus(self string, a *admission.Attributes) error {
 	if a.Subresource != "status" {
-		return forbidden(a, "may only update PVC status")
+		return admission.Forbiddenf(a, "may only update PVC status")
 	}
 	old, _ := a.OldObject.(*corev1.PersistentVolumeClaim)
 	claim, _ := a.Object.(*corev1.PersistentVolumeClaim)
 	if a.Operation != admission.Update || old == nil || claim == nil {
-		return forbidden(a, "unexpected operation %q, node %q can only update pvc status", a.Operation, self)
+		return admission.Forbiddenf(a, "unexpected operation %q, node %q can only update pvc status", a.Operation, self)
 	}
 	bare := func(c *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
 		c = c.DeepCopy()
@@ -283,7 +283,8 @@ func claimStatus(self string, a *admission.Attributes) error {
 		return c
 	}
 	if !equality.Semantic.DeepEqual(bare(old), bare(claim)) {
-		return forbidden(a, "node %q is not allowed to update fields other than status.quantity and status.conditions",
+		return admission.Forbiddenf(a,
+			"node %q is not allowed to update fields other than status.quantity and status.conditions",
 			self)
 	}
 	return nil
@@ -291,10 +292,10 @@ func claimStatus(self string, a *admission.Attributes) error {
 
 func ownLease(self string, a *admission.Attributes) error {
 	if a.Namespace != corev1.NamespaceNodeLease {
-		return forbidden(a, "can only access leases in the %q system namespace", corev1.NamespaceNodeLease)
+		return admission.Forbiddenf(a, "can only access leases in the %q system namespace", corev1.NamespaceNodeLease)
 	}
 	if nameOf(a) != self {
-		return forbidden(a, "can only access node lease with the same name as the requesting node")
+		return admission.Forbiddenf(a, "can only access node lease with the same name as the requesting node")
 	}
 	return nil
 }
@@ -304,10 +305,11 @@ func ownSlice(self string, a *admission.Attributes) error {
 	check := func(obj any, verb string) error {
 		s, ok := obj.(*resourcev1.ResourceSlice)
 		if !ok {
-			return forbidden(a, "unexpected type %T", obj)
+			return admission.Forbiddenf(a, "unexpected type %T", obj)
 		}
 		if s.Spec.NodeName == nil || *s.Spec.NodeName != self {
-			return forbidden(a, "can only %s ResourceSlice with the same NodeName as the requesting node", verb)
+			return admission.Forbiddenf(a,
+				"can only %s ResourceSlice with the same NodeName as the requesting node", verb)
 		}
 		return nil
 	}
@@ -332,10 +334,10 @@ func ownCertificate(a *admission.Attributes) error {
 	}
 	request, err := check.ParseCertificateRequest(csr.Spec.Request)
 	if err != nil {
-		return forbidden(a, "unable to parse csr: %w", err)
+		return admission.Forbiddenf(a, "unable to parse csr: %w", err)
 	}
 	if request.Subject.CommonName != a.User.Name {
-		return forbidden(a, "can only create a node CSR with CN=%s", a.User.Name)
+		return admission.Forbiddenf(a, "can only create a node CSR with CN=%s", a.User.Name)
 	}
 	return nil
 }
@@ -343,7 +345,7 @@ func ownCertificate(a *admission.Attributes) error {
 // ownNode checks a node's operations on Node objects.
 func ownNode(self string, a *admission.Attributes) error {
 	if name := nameOf(a); name != self {
-		return forbidden(a, "node %q is not allowed to modify node %q", self, name)
+		return admission.Forbiddenf(a, "node %q is not allowed to modify node %q", self, name)
 	}
 	n, _ := a.Object.(*corev1.Node)
 	old, _ := a.OldObject.(*corev1.Node)
@@ -358,32 +360,34 @@ func ownNode(self string, a *admission.Attributes) error {
 
 func newNode(self string, n *corev1.Node, a *admission.Attributes) error {
 	if n == nil {
-		return forbidden(a, "unexpected type %T", a.Object)
+		return admission.Forbiddenf(a, "unexpected type %T", a.Object)
 	}
 	if n.Spec.ConfigSource != nil {
-		return forbidden(a, "node %q is not allowed to create pods with a non-nil configSource", self)
+		return admission.Forbiddenf(a, "node %q is not allowed to create pods with a non-nil configSource", self)
 	}
 	if labels := foreignLabels(n.Labels, nil); len(labels) > 0 {
-		return forbidden(a, "node %q is not allowed to set the following labels: %s", self, strings.Join(labels, ", "))
+		return admission.Forbiddenf(a,
+			"node %q is not allowed to set the following labels: %s", self, strings.Join(labels, ", "))
 	}
 	return nil
 }
 
 func changedNode(self string, n, old *corev1.Node, a *admission.Attributes) error {
 	if n == nil || old == nil {
-		return forbidden(a, "unexpected type %T", a.Object)
+		return admission.Forbiddenf(a, "unexpected type %T", a.Object)
 	}
 	if n.Spec.ConfigSource != nil && !equality.Semantic.DeepEqual(n.Spec.ConfigSource, old.Spec.ConfigSource) {
-		return forbidden(a, "node %q is not allowed to update configSource to a new non-nil configSource", self)
+		return admission.Forbiddenf(a,
+			"node %q is not allowed to update configSource to a new non-nil configSource", self)
 	}
 	if !equality.Semantic.DeepEqual(n.Spec.Taints, old.Spec.Taints) {
-		return forbidden(a, "node %q is not allowed to modify taints", self)
+		return admission.Forbiddenf(a, "node %q is not allowed to modify taints", self)
 	}
 	if labels := foreignLabels(n.Labels, old.Labels); len(labels) > 0 {
-		return forbidden(a, "is not allowed to modify labels: %s", strings.Join(labels, ", "))
+		return admission.Forbiddenf(a, "is not allowed to modify labels: %s", strings.Join(labels, ", "))
 	}
 	if !equality.Semantic.DeepEqual(n.OwnerReferences, old.OwnerReferences) {
-		return forbidden(a, "node %q is not allowed to modify ownerReferences", self)
+		return admission.Forbiddenf(a, "node %q is not allowed to modify ownerReferences", self)
 	}
 	return nil
 }

@@ -21,25 +21,28 @@ func (p *Plugin) podCertificate(ctx context.Context, self string, a *admission.A
 		return nil
 	}
 	if s := &r.Spec; string(s.NodeName) != self {
-		return forbidden(a, "PodCertificateRequest.Spec.NodeName=%q, which is not the requesting node %q", s.NodeName,
+		return admission.Forbiddenf(a,
+			"PodCertificateRequest.Spec.NodeName=%q, which is not the requesting node %q", s.NodeName,
 			self)
 	}
 	what := a.Namespace + "/" + r.Spec.PodName
 	pod, err := group.Pods(p.stores).Get(ctx, a.Namespace, r.Spec.PodName)
 	if err != nil {
-		return forbidden(a, "while retrieving pod %q named in the PodCertificateRequest: %w", what, err)
+		return admission.Forbiddenf(a, "while retrieving pod %q named in the PodCertificateRequest: %w", what, err)
 	}
 	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	switch s := &r.Spec; {
 	case pod.UID != s.PodUID:
-		return forbidden(a, "PodCertificateRequest for pod %q contains pod UID (%q) which differs from running pod %q",
+		return admission.Forbiddenf(a,
+			"PodCertificateRequest for pod %q contains pod UID (%q) which differs from running pod %q",
 			what, s.PodUID, pod.UID)
 	case pod.Spec.NodeName != self:
-		return forbidden(a, "pod %q is not running on node %q named in the PodCertificateRequest", what, self)
+		return admission.Forbiddenf(a,
+			"pod %q is not running on node %q named in the PodCertificateRequest", what, self)
 	case mirror:
-		return forbidden(a, "pod %q is a mirror pod", what)
+		return admission.Forbiddenf(a, "pod %q is a mirror pod", what)
 	case pod.Spec.ServiceAccountName != s.ServiceAccountName:
-		return forbidden(a,
+		return admission.Forbiddenf(a,
 			"PodCertificateRequest for pod %q contains serviceAccountName (%q) that differs from running pod (%q)",
 			what, s.ServiceAccountName, pod.Spec.ServiceAccountName)
 	}
@@ -47,7 +50,7 @@ func (p *Plugin) podCertificate(ctx context.Context, self string, a *admission.A
 		return err
 	}
 	if !mountsCertificate(pod, r.Spec.SignerName) && !p.mayRequestCertificate(ctx, &r.Spec, a) {
-		return forbidden(a, "pod %q does not mount a podCertificate projected volume for signer %q", what,
+		return admission.Forbiddenf(a, "pod %q does not mount a podCertificate projected volume for signer %q", what,
 			r.Spec.SignerName)
 	}
 	return nil
@@ -87,20 +90,21 @@ func (p *Plugin) podCertificateUIDs(
 ) error {
 	account, err := group.ServiceAccounts(p.stores).Get(ctx, a.Namespace, s.ServiceAccountName)
 	if err != nil {
-		return forbidden(a, "while retrieving service account %q named in the PodCertificateRequest: %w",
+		return admission.Forbiddenf(a, "while retrieving service account %q named in the PodCertificateRequest: %w",
 			a.Namespace+"/"+s.ServiceAccountName, err)
 	}
 	if account.UID != s.ServiceAccountUID {
-		return forbidden(a,
+		return admission.Forbiddenf(a,
 			"PodCertificateRequest for pod %q names service account UID %q, which differs from the running service "+
 				"account (%q)", pod, s.ServiceAccountUID, account.UID)
 	}
 	n, err := group.Nodes(p.stores).Get(ctx, "", string(s.NodeName))
 	if err != nil {
-		return forbidden(a, "while retrieving node %q named in the PodCertificateRequest: %w", s.NodeName, err)
+		return admission.Forbiddenf(a,
+			"while retrieving node %q named in the PodCertificateRequest: %w", s.NodeName, err)
 	}
 	if n.UID != s.NodeUID {
-		return forbidden(a,
+		return admission.Forbiddenf(a,
 			"PodCertificateRequest for pod %q names node UID %q, inconsistent with the running node (%q)", pod,
 			s.NodeUID, n.UID)
 	}

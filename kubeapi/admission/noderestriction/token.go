@@ -17,27 +17,27 @@ func (p *Plugin) token(ctx context.Context, self string, a *admission.Attributes
 	}
 	request, ok := a.Object.(*authenticationv1.TokenRequest)
 	if !ok {
-		return forbidden(a, "unexpected type %T", a.Object)
+		return admission.Forbiddenf(a, "unexpected type %T", a.Object)
 	}
 	ref := request.Spec.BoundObjectRef
 	if ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "" {
-		return forbidden(a, "node requested token not bound to a pod")
+		return admission.Forbiddenf(a, "node requested token not bound to a pod")
 	}
 	if ref.UID == "" {
-		return forbidden(a, "node requested token with a pod binding without a uid")
+		return admission.Forbiddenf(a, "node requested token with a pod binding without a uid")
 	}
 	pod, err := group.Pods(p.stores).Get(ctx, a.Namespace, ref.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err
 	case err != nil:
-		return forbidden(a, "%w", err)
+		return admission.Forbiddenf(a, "%w", err)
 	case ref.UID != pod.UID:
-		return forbidden(a,
+		return admission.Forbiddenf(a,
 			"the UID in the bound object reference (%s) does not match the UID in record. The object might have "+
 				"been deleted and then recreated", ref.UID)
 	case pod.Spec.NodeName != self:
-		return forbidden(a, "node requested token bound to a pod scheduled on a different node")
+		return admission.Forbiddenf(a, "node requested token bound to a pod scheduled on a different node")
 	}
 	return p.audience(ctx, pod, request.Spec.Audiences, a)
 }

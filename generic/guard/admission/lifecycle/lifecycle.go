@@ -26,7 +26,9 @@ type Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error
 func New(namespaces Namespaces) *Plugin { return &Plugin{namespaces} }
 
 // Handles implements admission.Interface. Updates are allowed in any namespace, also in one that has gone.
-func (*Plugin) Handles(op admission.Operation) bool { return op == admission.Create || op == admission.Delete }
+func (*Plugin) Handles(op admission.Operation) bool {
+	return op == admission.Create || op == admission.Delete
+}
 
 // protected reports whether a namespace cannot be deleted.
 func protected(name string) bool {
