@@ -22,7 +22,8 @@ func storageVersionKind() kind.Kind[*internalv1alpha1.StorageVersion] {
 		Columns: show.Columns(
 			show.FieldOr("CommonEncodingVersion", "status.commonEncodingVersion", show.Unset),
 			show.Cell("StorageVersions", ".status.storageVersions", servers)),
-		Status: &kind.Subresource[version]{Validate: kind.Whole(validateStatus), Resets: []string{"metadata"}},
+		Status: &kind.Subresource[version]{Validate: kind.Whole(validateStatus), Resets: []string{"metadata"},
+			Metadata: kind.ClientMetadata},
 	}
 }
 
