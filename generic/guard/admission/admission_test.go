@@ -58,7 +58,7 @@ func TestBecome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			held := c.object.DeepCopyObject()
 			a := &Attributes{Object: held}
-			changed, err := a.Become(c.codec, []byte(c.text))
+			changed, err := a.Become(c.codec, held, []byte(c.text))
 			if changed != c.changed || (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Fatalf("%v, %v", changed, err)
 			}
@@ -66,6 +66,17 @@ func TestBecome(t *testing.T) {
 				t.Error("whoever holds the object does not see the change")
 			}
 		})
+	}
+}
+
+// A version may lack fields of the object.
+func TestUnchangedVersionChangesNothing(t *testing.T) {
+	a := &Attributes{Object: &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		Data: map[string]string{"k": "v", "default": "yes", "hidden": "x"}}}
+	shown := &corev1.ConfigMap{Data: map[string]string{"k": "v", "default": "yes"}}
+	changed, err := a.Become(codec{}, shown, []byte(`{"data":{"k":"v"},"unknown":1}`))
+	if err != nil || changed || a.Object.(*corev1.ConfigMap).Data["hidden"] != "x" {
+		t.Errorf("%v, %v, %v", changed, err, a.Object)
 	}
 }
 

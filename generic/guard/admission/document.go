@@ -52,11 +52,16 @@ func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Ob
 	} else if err := kjson.UnmarshalCaseSensitivePreserveInts(text, obj); err != nil {
 		return nil, err
 	}
+	takeKind(obj, like)
+	codec.Default(obj)
+	return obj, nil
+}
+
+// takeKind gives an object of a Go type the kind that like has, which may be none.
+func takeKind(obj, like runtime.Object) {
 	if object.Typed(obj) && like != nil {
 		obj.GetObjectKind().SetGroupVersionKind(like.GetObjectKind().GroupVersionKind())
 	}
-	codec.Default(obj)
-	return obj, nil
 }
 
 // ConverterOf returns the converter for a changed document of the version of codec. Its apiVersion may differ from that
@@ -80,12 +85,17 @@ func (a *Attributes) ConverterOf(codec Converter, before, after []byte) (Convert
 }
 
 // Become replaces the object's content by a JSON document of the codec's version, and reports whether this
-// changed the object.
-func (a *Attributes) Become(codec Converter, text []byte) (changed bool, err error) {
-	obj, err := FromDocument(codec, text, a.Object)
+// changed the object. shown is the object in the version that the document was made from: a document that equals it
+// changes nothing, so that fields which the version lacks are kept.
+func (a *Attributes) Become(codec Converter, shown runtime.Object, text []byte) (changed bool, err error) {
+	obj, err := FromDocument(codec, text, shown)
 	if err != nil {
 		return false, err
 	}
+	if equality.Semantic.DeepEqual(shown, obj) {
+		return false, nil
+	}
+	takeKind(obj, a.Object)
 	if obj, err = codec.ToHub(obj); err != nil {
 		return false, err
 	}

@@ -85,7 +85,7 @@ func applyJSONPatch(ctx context.Context, out ref.Val, v *expression.Values) (boo
 	if err := unknownFields(codec.New(), after); err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	changed, err := v.Attributes.Become(codec, after)
+	changed, err := v.Attributes.Become(codec, obj, after)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
@@ -162,7 +162,7 @@ func applyConfiguration(out ref.Val, v *expression.Values) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	changed, err := v.Attributes.Become(v.Codec, text)
+	changed, err := v.Attributes.Become(v.Codec, obj, text)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}

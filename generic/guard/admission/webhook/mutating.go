@@ -142,7 +142,7 @@ func apply(ctx context.Context, h *hook, v *expression.Values, r *reply) (change
 	if err != nil {
 		return false, apierrors.NewInternalError(fmt.Errorf("admission webhook %q: %w", h.name, err))
 	}
-	if changed, err = v.Attributes.Become(codec, after); err != nil {
+	if changed, err = v.Attributes.Become(codec, obj, after); err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
 	return changed, nil
