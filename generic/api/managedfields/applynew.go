@@ -1,6 +1,7 @@
 package managedfields
 
 import (
+	"time"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -34,7 +35,7 @@ func (m *Manager) applyNew(live, applied runtime.Object, manager string) (runtim
 		if !ok {
 			return nil, false
 		}
-		now := present()
+		now := metav1.NewTime(time.Now().UTC())
 		owners = []owner{{metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply,
 			APIVersion: m.options.Kind.GroupVersion().String(), Time: &now, FieldsType: "FieldsV1"}, known}}
 	}

@@ -357,7 +357,7 @@ func (m *Manager) record(owners []owner, d *difference, manager string) ([]metav
 		case own.Empty():
 		case sameOwner(&o.entry, &self):
 			found = true
-			now := present()
+			now := metav1.NewTime(time.Now().UTC())
 			o.entry.Time = &now
 			if !own.Difference(set).Empty() {
 				set = set.Union(own)
@@ -385,7 +385,7 @@ func (m *Manager) record(owners []owner, d *difference, manager string) ([]metav
 		if !ok {
 			return nil, false
 		}
-		now := present()
+		now := metav1.NewTime(time.Now().UTC())
 		self.APIVersion, self.FieldsType, self.Time = m.options.Kind.GroupVersion().String(), "FieldsV1", &now
 		kept = append(kept, owner{self, known})
 	}
@@ -414,6 +414,3 @@ func encodeEntries(owners []owner) ([]metav1.ManagedFieldsEntry, bool) {
 	slices.SortFunc(entries, compareEntries)
 	return entries, true
 }
-
-// present is the time as objects have it once they are stored, in seconds.
-func present() metav1.Time { return metav1.NewTime(time.Now().UTC().Truncate(time.Second)) }

@@ -74,7 +74,9 @@ func TestUnchangedVersionChangesNothing(t *testing.T) {
 	a := &Attributes{Object: &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		Data: map[string]string{"k": "v", "default": "yes", "hidden": "x"}}}
 	shown := &corev1.ConfigMap{Data: map[string]string{"k": "v", "default": "yes"}}
-	changed, err := a.Become(codec{}, shown, []byte(`{"data":{"k":"v"},"unknown":1}`))
+	shown.CreationTimestamp = metav1.Unix(1, 1)
+	changed, err := a.Become(codec{}, shown,
+		[]byte(`{"metadata":{"creationTimestamp":"1970-01-01T00:00:01Z"},"data":{"k":"v"},"unknown":1}`))
 	if err != nil || changed || a.Object.(*corev1.ConfigMap).Data["hidden"] != "x" {
 		t.Errorf("%v, %v, %v", changed, err, a.Object)
 	}

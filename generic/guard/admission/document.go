@@ -92,7 +92,7 @@ func (a *Attributes) Become(codec Converter, shown runtime.Object, text []byte) 
 	if err != nil {
 		return false, err
 	}
-	if equality.Semantic.DeepEqual(shown, obj) {
+	if same(codec, shown, obj) {
 		return false, nil
 	}
 	takeKind(obj, a.Object)
@@ -103,4 +103,21 @@ func (a *Attributes) Become(codec Converter, shown runtime.Object, text []byte) 
 		return false, nil
 	}
 	return true, a.Replace(obj)
+}
+
+// same reports whether an object that was decoded from a document has the content of shown. The document has times in
+// seconds.
+func same(codec Converter, shown, obj runtime.Object) bool {
+	if equality.Semantic.DeepEqual(shown, obj) {
+		return true
+	}
+	if !object.Typed(shown) {
+		return false
+	}
+	text, err := json.Marshal(shown)
+	if err != nil {
+		return false
+	}
+	again, err := FromDocument(codec, text, shown)
+	return err == nil && equality.Semantic.DeepEqual(again, obj)
 }
