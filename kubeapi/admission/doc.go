@@ -1,5 +1,5 @@
 // Package admission has the table of admission plugins, and the plugins that depend on built-in kinds, one file
-// per plugin.
+// or folder per plugin.
 //
 // Table lists all plugins in the order in which they run, with their names and defaults. New creates the enabled
 // ones from Dependencies. The comment of each plugin's type describes its effect, its options, its metrics in

@@ -179,7 +179,8 @@ func TestJSONPatchLimits(t *testing.T) {
 	}
 }
 
-// The Store retries writes that another one has outrun. A conflict that it returns is final, so webhooks are called once.
+// The Store retries writes that another one has outrun. A conflict that it returns is final, so webhooks are called
+// once.
 func TestPatchConflictIsFinal(t *testing.T) {
 	s := newScope(t)
 	f := newFake(s, "a")
