@@ -118,7 +118,7 @@ func endingWatch(watch watchFunc) watchFunc {
 type endedStream struct{}
 
 func (endedStream) Next(context.Context) ([]rest.Event, error) { return nil, io.EOF }
-func (endedStream) Ready() <-chan struct{}                     { return nil }
+func (endedStream) Notify(func())                              {}
 func (endedStream) Initializing() bool                         { return false }
 
 func (endedStream) Stop() {}

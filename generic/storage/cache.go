@@ -119,7 +119,4 @@ type WatchOptions struct {
 	Shard    *Shard
 	// FieldReader, if set, reads the fields for Fields, in place of CacheConfig.Fields.
 	FieldReader FieldReader
-	// Notify, if set, is called when Next may have something to return: events, a bookmark, or an error. It must not
-	// block. A reader without a goroutine calls Next after it, with a context that is done.
-	Notify func()
 }

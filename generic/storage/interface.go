@@ -152,9 +152,10 @@ type Watch interface {
 	//   - ErrTooSlow: the watch has too many pending events.
 	//   - ErrStopped: the cache was dropped or reset.
 	Next(ctx context.Context) ([]Event, error)
-	// Ready has a value when Next may have something to return. A reader that waits for it calls Next with NoWait until
-	// there is nothing. It is for goroutines with a small stack.
-	Ready() <-chan struct{}
+	// Notify makes the watch call wake whenever Next may have something to return: events, a bookmark, or an error. A
+	// reader without a goroutine then calls Next with NoWait until there is nothing, as it does first after Notify.
+	// wake must not block.
+	Notify(wake func())
 	// Initializing reports whether Next still has initial events to return.
 	Initializing() bool
 	// Stop releases the watch. It may be called twice.

@@ -97,7 +97,7 @@ func (s *repeat) Next(context.Context) ([]rest.Event, error) {
 
 func (s *repeat) Stop() {}
 
-func (s *repeat) Ready() <-chan struct{} { return nil }
+func (s *repeat) Notify(func()) {}
 
 func (s *repeat) Initializing() bool { return false }
 

@@ -261,7 +261,7 @@ func (b *batches) Next(ctx context.Context) ([]rest.Event, error) {
 
 func (b *batches) Stop() {}
 
-func (b *batches) Ready() <-chan struct{} { return nil }
+func (b *batches) Notify(func()) {}
 
 func (b *batches) Initializing() bool { return false }
 

@@ -32,7 +32,7 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	opts *internalversion.ListOptions) error {
 	timeout := s.watchTimeout(opts)
 	// The storage sends a last bookmark shortly before the context's deadline.
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := request.WithTimeout(ctx, timeout)
 	stream, err := s.openStream(ctx, opts)
 	if err != nil {
 		cancel()
@@ -67,9 +67,13 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 		}
 		return flusher.Flush()
 	}
-	if continues = request.Continue(ctx, out.serve); !continues {
+	var rest *request.Continuation
+	if rest, continues = request.Continue(ctx, out.sendReady); !continues {
 		out.pump()
+		return nil
 	}
+	request.StateFrom(ctx).AtEnd(func(any) { out.end() })
+	stream.Notify(rest.Wake)
 	return nil
 }
 
@@ -110,8 +114,8 @@ type failed struct{ err error }
 // Next implements rest.EventStream.
 func (f failed) Next(context.Context) ([]rest.Event, error) { return nil, f.err }
 
-// Ready implements rest.EventStream.
-func (failed) Ready() <-chan struct{} { return nil }
+// Notify implements rest.EventStream.
+func (failed) Notify(func()) {}
 
 // Initializing implements rest.EventStream.
 func (failed) Initializing() bool { return false }
@@ -169,7 +173,7 @@ const maxBatch = 256 << 10
 // many watches have nothing, and shall hold nothing.
 var batchBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// sender sends the events of one watch. It belongs to one goroutine.
+// sender sends the events of one watch. It is not safe for concurrent use.
 type sender struct {
 	ctx    context.Context //nolint:containedctx // it lasts as long as the watch
 	cancel context.CancelFunc
@@ -183,24 +187,24 @@ type sender struct {
 	send func([]byte) error
 }
 
-// serve sends events until the watch ends, and releases it.
-func (s *sender) serve() {
-	defer s.end()
-	s.pump()
-}
-
 // end releases the watch.
 func (s *sender) end() {
 	s.stream.Stop()
 	s.cancel()
 }
 
-// pump moves events from the stream to the client. It waits with few frames on the stack, which is most of the memory
-// of an idle watch.
+// pump moves events from the stream to the client until the watch ends.
 func (s *sender) pump() {
+	woken := make(chan struct{}, 1)
+	s.stream.Notify(func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	})
 	for !s.sendReady() {
 		select {
-		case <-s.stream.Ready():
+		case <-woken:
 		case <-s.ctx.Done():
 		}
 	}

@@ -192,7 +192,12 @@ func (r *released) Next(ctx context.Context) ([]rest.Event, error) {
 	}
 }
 
-func (r *released) Ready() <-chan struct{} { return r.may }
+func (r *released) Notify(wake func()) {
+	go func() {
+		<-r.may
+		wake()
+	}()
+}
 
 func TestWatchWebSocketDropsWhatClientsSend(t *testing.T) {
 	stream := &released{may: make(chan struct{})}

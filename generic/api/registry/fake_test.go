@@ -291,11 +291,8 @@ func (w *memoryWatch) Stop() {}
 
 func (w *memoryWatch) Initializing() bool { return false }
 
-func (w *memoryWatch) Ready() <-chan struct{} {
-	w.c.mu.Lock()
-	defer w.c.mu.Unlock()
-	return w.c.changed
-}
+// Notify calls wake once: tests call Next.
+func (w *memoryWatch) Notify(wake func()) { wake() }
 
 func (w *memoryWatch) Next(ctx context.Context) ([]storage.Event, error) {
 	if len(w.initial) > 0 {

@@ -89,8 +89,8 @@ func (e *eventStream[T]) Next(ctx context.Context) ([]rest.Event, error) {
 	return e.events, nil
 }
 
-// Ready implements rest.EventStream.
-func (e *eventStream[T]) Ready() <-chan struct{} { return e.watch.Ready() }
+// Notify implements rest.EventStream.
+func (e *eventStream[T]) Notify(wake func()) { e.watch.Notify(wake) }
 
 // Stop implements rest.EventStream.
 func (e *eventStream[T]) Stop() { e.watch.Stop() }

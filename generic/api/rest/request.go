@@ -92,8 +92,8 @@ type EventStream interface {
 	// status error ends the stream and reaches the client as an Error event;
 	// ctx.Err() and io.EOF end it silently.
 	Next(ctx context.Context) ([]Event, error)
-	// Ready has a value when Next may have something to return, see storage.Watch.
-	Ready() <-chan struct{}
+	// Notify makes the stream call wake whenever Next may have something to return, see storage.Watch.
+	Notify(wake func())
 	// Initializing reports whether Next still has initial events to return.
 	Initializing() bool
 	Stop()

@@ -69,11 +69,12 @@ type State struct {
 	bounds
 }
 
-// bounds is a deadline with its timer, which is armed at the first wait for it.
+// bounds is what ends a request before its parent context: a deadline, and Cancel. The context with their timer and
+// channel is created at the first wait for it.
 type bounds struct {
 	deadline time.Time
 	armed    context.Context
-	cancel   context.CancelFunc
+	cancel   context.CancelFunc // not nil if the request is cancellable, or armed
 }
 
 // AuditID returns the request's ID in logs, audit events and the header Audit-Id.
@@ -186,13 +187,38 @@ func (s *State) Deadline() (time.Time, bool) {
 func (s *State) Done() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.deadline.IsZero() {
+	if s.deadline.IsZero() && s.cancel == nil {
 		return s.parent.Done()
 	}
 	if s.armed == nil {
-		s.armed, s.cancel = context.WithDeadline(s.parent, s.deadline)
+		s.arm()
 	}
 	return s.armed.Done()
+}
+
+// arm creates the context of the bounds. The caller holds the mutex.
+func (s *State) arm() {
+	if s.deadline.IsZero() {
+		s.armed, s.cancel = context.WithCancel(s.parent)
+	} else {
+		s.armed, s.cancel = context.WithDeadline(s.parent, s.deadline)
+	}
+}
+
+// Cancellable permits Cancel. It must be called before the first call of Done.
+func (s *State) Cancellable() { s.cancel = func() {} }
+
+// Cancel cancels the request, and wakes its continuation. It is safe for concurrent use.
+func (s *State) Cancel() {
+	s.mu.Lock()
+	if s.armed == nil {
+		s.arm()
+	}
+	s.cancel()
+	s.mu.Unlock()
+	if s.Continuation != nil {
+		s.Continuation.Wake()
+	}
 }
 
 // Err implements context.Context.
@@ -200,16 +226,13 @@ func (s *State) Err() error {
 	s.mu.Lock()
 	armed, deadline := s.armed, s.deadline
 	s.mu.Unlock()
-	if deadline.IsZero() {
-		return s.parent.Err()
-	}
 	if armed != nil {
 		return armed.Err()
 	}
 	if err := s.parent.Err(); err != nil {
 		return err
 	}
-	if !time.Now().Before(deadline) {
+	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		// context.Context requires that Done is closed if Err is not nil.
 		<-s.Done()
 		return context.DeadlineExceeded

@@ -51,7 +51,7 @@ func TestWatchesContinue(t *testing.T) {
 		h, k := audited(audit.LevelMetadata, func(w http.ResponseWriter, r *http.Request) {
 			request.MarkServed(r.Context())
 			w.WriteHeader(http.StatusOK)
-			continues := request.Continue(r.Context(), func() {
+			_, continues := request.Continue(r.Context(), func() (over bool) {
 				ran = true
 				if running, counted := longRunning(t, options); running != c.running || counted != 0 || k.stages() != c.stages {
 					t.Errorf("%s: %v requests run, %v were counted, stages %s", name, running, counted, k.stages())
@@ -62,6 +62,7 @@ func TestWatchesContinue(t *testing.T) {
 				if c.panics {
 					panic("late")
 				}
+				return true
 			})
 			if continues != (c.stages != "") {
 				t.Errorf("%s: continues: %t", name, continues)

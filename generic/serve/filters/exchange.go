@@ -34,6 +34,12 @@ type exchange struct {
 	first      flowcontrol.Ticket
 }
 
+// over ends the request. Contexts derived from the exchange must not outlive it.
+func (e *exchange) over(any) {
+	e.Release()
+	e.Finish()
+}
+
 // exchangeOf returns the exchange of a request inside the chain.
 func exchangeOf(r *http.Request) *exchange { return r.Context().(*exchange) }
 
@@ -51,11 +57,17 @@ func withExchange(slots *timeslice.Scheduler, stalls *stalls, o FormatOptions) f
 			e.responseWriter.ResponseWriter = w
 			e.responseWriter.exchange = e
 			e.client, e.stalls, e.Seats = r, stalls, e
-			// Contexts derived from the exchange must not outlive the request.
-			defer e.Finish()
-			defer e.Release()
+			continues := false
+			defer func() {
+				if !continues {
+					e.over(nil)
+				}
+			}()
 			next.ServeHTTP(e.responseWriter.shaped(), r.WithContext(e))
-			e.RunContinuation()
+			if continues = e.Continues(); continues {
+				e.AtEnd(e.over)
+				e.RunContinuation(w)
+			}
 		})
 	}
 }

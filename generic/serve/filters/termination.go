@@ -39,13 +39,9 @@ func withTermination(o TerminationOptions) filter {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
 			if e.longRunning && !authentication.IsLoopback(r.Context()) {
-				ctx, cancel := context.WithCancel(e.Parent())
-				leave := t.enter(cancel)
-				defer e.AtEnd(func(any) {
-					leave()
-					cancel()
-				})
-				e.Init(ctx)
+				e.Cancellable()
+				leave := t.enter(e.Cancel)
+				defer e.AtEnd(func(any) { leave() })
 			}
 			next.ServeHTTP(w, r)
 		})

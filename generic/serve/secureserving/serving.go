@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/http2"
 	"golang.org/x/net/netutil"
 	"k8s.io/klog/v2"
 
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/http2"
 	"triplane.dev/generic/serve/requestmetrics"
 	"triplane.dev/internal/platform"
 	"triplane.dev/internal/worker"
@@ -58,8 +58,6 @@ const (
 	// defaultMaxStreams is the minimum that RFC 9113 recommends. It bounds the resources of a connection; clients
 	// with more requests open another one.
 	defaultMaxStreams = 100
-	// stalledWrite is the write timeout of HTTP/2 connections.
-	stalledWrite = filters.StalledLimit
 	// maxFrame is the HTTP/2 frame size; most objects fit into one frame.
 	maxFrame = 128 * 1024
 	// readHeaderTimeout bounds the time to receive the header of a request.
@@ -118,11 +116,11 @@ func (s *SecureServing) Serve(
 	}
 	run.http1.follow(run.server, h)
 	if !s.DisableHTTP2 {
-		h2 := s.http2()
-		if err := http2.ConfigureServer(run.server, h2); err != nil {
-			return nil, fmt.Errorf("HTTP/2: %w", err)
+		h2 := s.http2(limit, m.Stalls)
+		run.server.RegisterOnShutdown(h2.Leave)
+		run.server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
+			http2.Protocol: func(_ *http.Server, c *tls.Conn, h http.Handler) { run.http1.serveHTTP2(h2, c, h) },
 		}
-		gatherWrites(run.server, h2, cmp.Or(s.StalledLimit, filters.StalledLimit), m.Stalls, &run.http1)
 	}
 	run.listener = tls.NewListener(reserveDescriptors(keepAlive{s.Listener}), run.server.TLSConfig)
 	worker.Go(func() {
@@ -160,19 +158,24 @@ func (s *SecureServing) tlsConfig() *tls.Config {
 	return c
 }
 
-func (s *SecureServing) http2() *http2.Server {
+func (s *SecureServing) http2(limit time.Duration, m *requestmetrics.Stalls) *http2.Server {
 	streams := s.HTTP2MaxStreamsPerConnection
 	if streams <= 0 {
 		streams = defaultMaxStreams
 	}
 	return &http2.Server{
-		IdleTimeout:          idleTimeout,
-		MaxConcurrentStreams: uint32(streams),
-		MaxReadFrameSize:     maxFrame,
+		MaxStreams:     streams,
+		MaxFrame:       maxFrame,
+		MaxHeaderBytes: maxHeaderBytes,
 		// Windows for request bodies: most bodies are smaller than a frame, and a connection carries a few at a
 		// time.
-		MaxUploadBufferPerStream:     256 * 1024,
-		MaxUploadBufferPerConnection: 2 * 1024 * 1024,
+		StreamWindow:     256 * 1024,
+		ConnectionWindow: 2 * 1024 * 1024,
+		HandshakeTimeout: readHeaderTimeout,
+		IdleTimeout:      idleTimeout,
+		WriteTimeout:     limit,
+		StalledLimit:     cmp.Or(s.StalledLimit, filters.StalledLimit),
+		Stalled:          func() { m.Ended("connection") },
 	}
 }
 

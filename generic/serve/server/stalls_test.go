@@ -149,7 +149,7 @@ func TestStalledStreamsHoldNoSeats(t *testing.T) {
 		}
 	}
 	eventually(t, "the attack", func() bool { return asked.Load() >= 50 })
-	transport := &http2.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 	var took []time.Duration

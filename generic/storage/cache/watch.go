@@ -20,7 +20,6 @@ func (c *Cache) Watch(ctx context.Context, opts storage.WatchOptions) (storage.W
 		filter: c.filter(opts.Labels, opts.Fields, opts.Shard, opts.FieldReader),
 		scope:  c.scope(&opts),
 		after:  opts.Revision,
-		wakeup: make(chan struct{}, 1),
 	}
 	var err error
 	if opts.Initial || opts.Revision == 0 {

@@ -28,8 +28,7 @@ type watch struct {
 	place  int // index in its list of the index; guarded by Cache.mu
 	// registered is whether it is in the index; guarded by Cache.mu.
 	registered bool
-	wakeup     chan struct{} // one slot
-	limit      int           // of pending events
+	limit      int // of pending events
 
 	mu       sync.Mutex // guards the following fields
 	pending  []*event
@@ -37,6 +36,7 @@ type watch struct {
 	bookmark bool // a bookmark is due
 	err      error
 	dirty    bool // in index.dirty
+	reader   reader
 
 	// Only the reader's goroutine uses the following fields.
 	after    int64     // revision up to which all events have been returned
@@ -48,6 +48,12 @@ type watch struct {
 }
 
 var _ storage.Watch = (*watch)(nil)
+
+// reader is how a watch wakes its reader.
+type reader struct {
+	notify func()
+	wakeup chan struct{} // one slot; nil until Next waits
+}
 
 // push queues an event. It reports whether the watch must be woken.
 func (w *watch) push(e *event) bool {
@@ -72,13 +78,31 @@ func (w *watch) push(e *event) bool {
 
 // signal wakes the reader.
 func (w *watch) signal() {
-	select {
-	case w.wakeup <- struct{}{}:
-	default:
+	w.mu.Lock()
+	notify := w.reader.notify
+	if w.reader.wakeup != nil {
+		select {
+		case w.reader.wakeup <- struct{}{}:
+		default:
+		}
 	}
-	if w.opts.Notify != nil {
-		w.opts.Notify()
+	w.mu.Unlock()
+	if notify != nil {
+		notify()
 	}
+}
+
+// woken returns the channel for a Next that waits. It has a value if there is something to return already.
+func (w *watch) woken() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.reader.wakeup == nil {
+		w.reader.wakeup = make(chan struct{}, 1)
+		if w.dirty || w.bookmark || w.err != nil {
+			w.reader.wakeup <- struct{}{}
+		}
+	}
+	return w.reader.wakeup
 }
 
 // fail ends the watch after the queued events. The caller holds Cache.mu and removes the watch from the index.
@@ -120,7 +144,7 @@ func (w *watch) Stop() {
 	if w.err == nil {
 		w.err = storage.ErrStopped
 	}
-	w.pending = nil
+	w.pending, w.reader.notify = nil, nil
 	w.mu.Unlock()
 	// The wheel holds the watch until its next bookmark is due, so everything else is released here.
 	w.initial, w.endMark = nil, false
@@ -154,16 +178,23 @@ func (w *watch) Next(ctx context.Context) ([]storage.Event, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := ctx.Err(); err != nil { // as that of NoWait
+			return nil, err
+		}
 		select {
-		case <-w.wakeup:
+		case <-w.woken():
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// Ready implements storage.Watch.
-func (w *watch) Ready() <-chan struct{} { return w.wakeup }
+// Notify implements storage.Watch.
+func (w *watch) Notify(wake func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reader.notify = wake
+}
 
 // Initializing implements storage.Watch.
 func (w *watch) Initializing() bool { return w.initial != nil || w.endMark }

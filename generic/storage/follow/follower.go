@@ -87,12 +87,12 @@ func (f *Follower) open() bool {
 		return true
 	}
 	f.opened = time.Now()
-	w, err := f.cache.Watch(f.ctx, storage.WatchOptions{Key: f.key, Initial: true, Bookmarks: true,
-		Notify: f.work.Request})
+	w, err := f.cache.Watch(f.ctx, storage.WatchOptions{Key: f.key, Initial: true, Bookmarks: true})
 	if err != nil {
 		f.reopen(err)
 		return false
 	}
+	w.Notify(f.work.Request)
 	f.watch, f.listed = w, map[string]struct{}{}
 	return true
 }

@@ -10,16 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"triplane.dev/generic/base/user"
 	"triplane.dev/generic/guard/authentication"
 	"triplane.dev/generic/serve/secureserving"
 )
 
-// TestFrameScheduler sends many bodies over a connection. Some are not read and some are cancelled; the others
+// TestStreamsOfAConnection sends many bodies over a connection. Some are not read and some are cancelled; the others
 // arrive completely.
-func TestFrameScheduler(t *testing.T) {
+func TestStreamsOfAConnection(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 40_000)
 	idle := make(chan struct{}, 64)
 	known := func(c *Config, _ *secureserving.SecureServing) { // connections of strangers end after a request
@@ -43,7 +41,7 @@ func TestFrameScheduler(t *testing.T) {
 			<-r.Context().Done()
 		},
 	})
-	transport := &http2.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 	url := "https://" + p.Config().Serving.Address()
