@@ -53,6 +53,7 @@ var (
 	ExampleBuiltins = Program{Name: "builtins", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/examples/builtins",
 		kind: example}
 	ExampleCRD = Program{Name: "crd", dir: "tools", pkg: "sigs.k8s.io/controller-runtime/examples/crd", kind: example}
+	H2spec     = Program{Name: "h2spec", dir: "tools", pkg: "github.com/summerwind/h2spec/cmd/h2spec"}
 	Promql     = Program{Name: "promql", dir: "tools/promql", pkg: "."}
 	Kine       = Program{Name: "kine", dir: "tools/kine", pkg: "."}
 )
@@ -60,7 +61,7 @@ var (
 // All returns the programs of the tests of make test, those first that share the most with what is built already.
 func All() []Program {
 	return []Program{Triplane, OwnSampleAPIServer, Forgetful, Etcd, Etcdctl, Kubectl, ExampleBuiltins, ExampleCRD,
-		Helm, Promql}
+		Helm, Promql, H2spec}
 }
 
 // link has no symbols for debuggers, which take most of the linker's time, and has kubectl's version:

@@ -3,6 +3,7 @@ module triplane.dev/e2e/tools
 go 1.26.0
 
 require (
+	github.com/summerwind/h2spec v2.2.1+incompatible
 	go.etcd.io/etcd/etcdctl/v3 v3.7.3
 	go.etcd.io/etcd/server/v3 v3.7.3
 	helm.sh/helm/v4 v4.2.4

@@ -4,6 +4,7 @@
 package tools
 
 import (
+	_ "github.com/summerwind/h2spec/cmd/h2spec"
 	_ "go.etcd.io/etcd/etcdctl/v3"
 	_ "go.etcd.io/etcd/server/v3"
 	_ "helm.sh/helm/v4/cmd/helm"

@@ -70,6 +70,9 @@ func (r *recent) has(id uint32) bool { return slices.Contains(r.ids[:], id) }
 type handlers struct {
 	running int
 	queued  []*stream
+	// A goroutine whose handler has returned waits for the next request: its stack has the size that requests need.
+	parked bool
+	spare  chan *stream // what it waits for; nil ends it
 }
 
 // lifetime is the state of a connection.
@@ -215,6 +218,10 @@ func (c *Connection) close() {
 		s.fail(errClosed)
 	}
 	c.queued = nil
+	if c.parked {
+		c.parked = false
+		c.spare <- nil
+	}
 	c.out.wakeAll()
 	conn := c.conn
 	worker.Go(func() { _ = conn.Close() }) // waits for a write in progress

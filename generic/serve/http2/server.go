@@ -53,6 +53,7 @@ func (s *Server) Serve(c *tls.Conn, h http.Handler, withConnection func(*Connect
 		received: credit{limit: s.ConnectionWindow, window: s.ConnectionWindow},
 	}
 	o.all.L = &o.mu
+	o.spare = make(chan *stream, 1)
 	o.base = withConnection(o)
 	o.template = &http.Request{
 		Proto: "HTTP/2.0", ProtoMajor: 2, TLS: &state, RemoteAddr: c.RemoteAddr().String(), Body: http.NoBody,

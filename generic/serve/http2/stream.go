@@ -170,8 +170,7 @@ func (s *stream) leave() {
 // start runs the handler of a stream, now or when another one has returned. The caller holds the mutex.
 func (c *Connection) start(s *stream) error {
 	if c.running < c.server.MaxStreams {
-		c.running++
-		worker.Go(s.run)
+		c.run(s)
 		return nil
 	}
 	if len(c.queued) >= maxQueued*c.server.MaxStreams {
@@ -188,10 +187,37 @@ func (c *Connection) next() {
 		c.queued[0] = nil
 		c.queued = c.queued[1:]
 		if s.err == nil {
-			c.running++
-			worker.Go(s.run)
+			c.run(s)
 		}
 	}
+}
+
+// run runs the handler of a stream in a goroutine. The caller holds the mutex.
+func (c *Connection) run(s *stream) {
+	c.running++
+	if c.parked {
+		c.parked = false
+		c.spare <- s
+		return
+	}
+	worker.Go(func() {
+		for ; s != nil; s = c.park() {
+			s.run()
+		}
+	})
+}
+
+// park waits for the next stream whose handler is to be run. It returns nil if another goroutine waits already, and
+// when the connection is closed.
+func (c *Connection) park() *stream {
+	c.mu.Lock()
+	if c.parked || c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.parked = true
+	c.mu.Unlock()
+	return <-c.spare
 }
 
 // run runs the handler in the stream's goroutine.
