@@ -1,3 +1,5 @@
+// The conformance of HTTP/2.
+
 package serving
 
 import (
