@@ -15,15 +15,17 @@ type body struct {
 	at       int   // of data, what is read next
 	err      error // after data; nil while more may come
 	declared int64 // bytes to come, as the header says; -1 if it does not
-	ended    bool  // the client has sent all
-	expects  bool  // the client waits for 100 Continue
+	trailers http.Header
+	ended    bool // the client has sent all
+	expects  bool // the client waits for 100 Continue
 	closed   bool
 }
 
-// add appends bytes that have arrived.
+// add appends bytes that have arrived. What was read is dropped when it is half of the data.
 func (b *body) add(p []byte) {
-	if b.at == len(b.data) {
-		b.data, b.at = b.data[:0], 0
+	if b.at >= len(b.data)/2 {
+		n := copy(b.data, b.data[b.at:])
+		b.data, b.at = b.data[:n], 0
 	}
 	b.data = append(b.data, p...)
 }
@@ -72,9 +74,11 @@ func (r requestBody) Read(p []byte) (int, error) {
 				c.returnWindow(n, nil)
 			}
 			if b.at == len(b.data) && errors.Is(b.err, io.EOF) {
-				return n, io.EOF
+				return n, s.eof()
 			}
 			return n, nil
+		case errors.Is(b.err, io.EOF):
+			return 0, s.eof()
 		case b.err != nil:
 			return 0, b.err
 		case len(p) == 0:
@@ -89,6 +93,17 @@ func (r requestBody) Read(p []byte) (int, error) {
 		}
 		s.await(s.readBy, false)
 	}
+}
+
+// eof returns the end of a body, after which the trailers are in the request.
+func (s *stream) eof() error {
+	for name, values := range s.body.trailers {
+		if _, announced := s.request.Trailer[name]; announced {
+			s.request.Trailer[name] = values
+		}
+	}
+	s.body.trailers = nil
+	return io.EOF
 }
 
 // Close implements io.Closer.

@@ -183,15 +183,21 @@ func (c *Connection) goAway() {
 	c.closeLater()
 }
 
-// closeLater closes a connection that is leaving and has no streams, when the client has had time to read.
+// closeLater closes a connection that is leaving and has no streams, when all is written and the client has had time to
+// read it.
 func (c *Connection) closeLater() {
-	if c.leaving && len(c.streams) == 0 {
-		time.AfterFunc(linger, func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.close()
-		})
+	if !c.leaving || len(c.streams) > 0 {
+		return
 	}
+	time.AfterFunc(linger, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.out.pending != nil || c.out.writing {
+			c.closeLater()
+			return
+		}
+		c.close()
+	})
 }
 
 // farewell sends GOAWAY with the client's violation of the protocol. Closing a connection with unread bytes could lose

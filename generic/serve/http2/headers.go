@@ -48,11 +48,16 @@ func (h *headerBlock) init(limit int) {
 
 // start begins a block.
 func (h *headerBlock) start() {
+	h.has, h.size, h.frames, h.malformed = [4]bool{}, 0, 0, nil
+}
+
+// release drops the fields of a block.
+func (h *headerBlock) release() {
 	clear(h.fields)
-	h.fields = h.fields[:0]
-	h.pseudo, h.has = [4]string{}, [4]bool{}
-	h.size, h.frames, h.malformed = 0, 0, nil
-	h.decoder.SetEmitEnabled(true)
+	h.fields, h.pseudo = h.fields[:0], [4]string{}
+	if cap(h.fields) > maxNames {
+		h.fields = nil
+	}
 }
 
 // write decodes a fragment of a block.

@@ -203,9 +203,9 @@ func (c *Connection) flush() {
 }
 
 // flushSoon flushes after the runnable goroutines have run: an event that reaches many watches of a connection is
-// written once.
+// written once. A goroutine that writes flushes anyway.
 func (c *Connection) flushSoon() {
-	if !c.out.due && !c.closed {
+	if !c.out.due && !c.out.writing && !c.closed {
 		c.out.due = true
 		worker.Go(c.flushLater)
 	}

@@ -26,6 +26,9 @@ type input struct {
 // read reads frames until the connection fails, or violates the protocol. An error of the client is a
 // frame.ConnectionError.
 func (c *Connection) read() error {
+	if !permits(c.template.TLS) {
+		return frame.ConnectionError(frame.ErrCodeInadequateSecurity)
+	}
 	preface := make([]byte, len(frame.ClientPreface))
 	if _, err := io.ReadFull(c.conn, preface); err != nil {
 		return fmt.Errorf("reading the preface: %w", err)
@@ -271,6 +274,7 @@ func (c *Connection) onBlock(fragment []byte, last bool) error {
 	if err := in.block.write(fragment, last); err != nil || !last {
 		return err
 	}
+	defer in.block.release()
 	s := c.streams[in.id]
 	switch {
 	case s != nil:
@@ -291,12 +295,7 @@ func (c *Connection) onTrailers(s *stream) error {
 	case !c.in.ended, h.malformed != nil, h.large(), h.has != [4]bool{}, s.body.declared > 0:
 		return c.resetFor(s.id, frame.ErrCodeProtocol)
 	}
-	for _, f := range h.fields {
-		name := h.canonical(f.Name)
-		if _, announced := s.request.Trailer[name]; announced {
-			s.request.Trailer[name] = append(s.request.Trailer[name], f.Value)
-		}
-	}
+	s.body.trailers = h.header()
 	s.onEnd()
 	s.changed.Broadcast()
 	return nil

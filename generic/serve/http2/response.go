@@ -72,11 +72,11 @@ func (w *response) snapshot() {
 		case "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade": // not in HTTP/2
 			continue
 		case "Content-Length":
-			if n, err := strconv.ParseInt(values[0], 10, 64); err == nil && n >= 0 {
-				w.declared = n
-			} else {
+			n, err := strconv.ParseInt(strings.Join(values, ","), 10, 64)
+			if err != nil || n < 0 {
 				continue
 			}
+			w.declared = n
 		case "Trailer":
 			w.declareTrailers(values)
 		}
@@ -122,7 +122,7 @@ func statusText(status int) string {
 // informs sends an informational response (RFC 9110, section 15.2). The caller holds the mutex.
 func (w *response) informs(status int, header http.Header) {
 	s := w.s
-	if w.status != 0 || s.err != nil || s.c.closed {
+	if s.begun || s.err != nil || s.c.closed {
 		return
 	}
 	fields := []hpack.HeaderField{{Name: ":status", Value: statusText(status)}}
@@ -235,6 +235,9 @@ func (w *response) send(p []byte, end bool) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
+	if s.sent {
+		return errReturned
+	}
 	if w.fields != nil {
 		_, err := s.c.turn(s, 0)
 		if err != nil {
@@ -242,6 +245,7 @@ func (w *response) send(p []byte, end bool) error {
 		}
 		ends := end && len(p) == 0 && w.trailers == nil
 		s.c.out.headers(s.id, w.complete(p, end), ends)
+		s.begun = true
 		s.pass()
 		fieldLists.Put(w.fields)
 		w.fields = nil
@@ -265,6 +269,9 @@ func (w *response) complete(p []byte, end bool) []hpack.HeaderField {
 	if end && w.declared < 0 && hasBody(w.status) && (int(w.wrote) > 0 || !head) && w.trailers == nil {
 		fields = append(fields, hpack.HeaderField{Name: "content-length", Value: strconv.FormatInt(w.wrote, 10),
 			Sensitive: true})
+	}
+	if len(p) == 0 && w.small != nil { // HEAD
+		p = *w.small
 	}
 	if w.sniff && hasBody(w.status) && len(p) > 0 {
 		fields = append(fields, hpack.HeaderField{Name: "content-type", Value: http.DetectContentType(p)})

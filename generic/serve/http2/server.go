@@ -3,7 +3,9 @@ package http2
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -114,6 +116,29 @@ func (s *Server) Leave() {
 	for _, c := range open {
 		c.leave()
 	}
+}
+
+// ciphers are those of TLS 1.2 that HTTP/2 permits (RFC 9113, appendix A), as far as Go has them. A server must support
+// one of the first two.
+var ciphers = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
+// permits reports whether HTTP/2 permits the cipher of a connection.
+func permits(c *tls.ConnectionState) bool {
+	return c.Version >= tls.VersionTLS13 || c.Version == tls.VersionTLS12 && slices.Contains(ciphers, c.CipherSuite)
+}
+
+// CheckCiphers returns an error if a server with these ciphers of TLS 1.2 cannot serve all clients of HTTP/2. Without
+// any, Go's choice suffices.
+func CheckCiphers(suites []uint16) error {
+	if len(suites) > 0 && !slices.Contains(suites, ciphers[0]) && !slices.Contains(suites, ciphers[1]) {
+		return fmt.Errorf("HTTP/2 needs one of the cipher suites %s and %s",
+			tls.CipherSuiteName(ciphers[0]), tls.CipherSuiteName(ciphers[1]))
+	}
+	return nil
 }
 
 // tableSize is the size of the HPACK table of each direction.

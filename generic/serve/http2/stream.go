@@ -38,6 +38,7 @@ type progress struct {
 	waits    bool // for a turn
 	sends    bool // data, for which it waits
 	flushing bool // its goroutine writes to the client
+	begun    bool // the header is sent
 	sent     bool // the response has ended
 }
 
@@ -222,7 +223,14 @@ func (c *Connection) park() *stream {
 
 // run runs the handler in the stream's goroutine.
 func (s *stream) run() {
+	returned := false
+	defer func() {
+		if !returned { // runtime.Goexit
+			s.complete(http.ErrAbortHandler)
+		}
+	}()
 	cause := try(func() { s.c.handler.ServeHTTP(&s.response, s.request) })
+	returned = true
 	if cause == nil && s.rest != nil {
 		s.resume()
 		return
@@ -240,8 +248,9 @@ func try(f func()) (cause any) {
 // complete ends a stream whose handler has returned or panicked.
 func (s *stream) complete(cause any) {
 	if cause == nil {
-		s.response.finish()
-	} else if cause != http.ErrAbortHandler { //nolint:errorlint // panics have values
+		cause = try(s.response.finish)
+	}
+	if cause != nil && cause != http.ErrAbortHandler { //nolint:errorlint // panics have values
 		klog.ErrorS(nil, "Recovered from a panic of a handler", "client", s.request.RemoteAddr, "panic", cause)
 	}
 	c := s.c

@@ -116,6 +116,9 @@ func (s *SecureServing) Serve(
 	}
 	run.http1.follow(run.server, h)
 	if !s.DisableHTTP2 {
+		if err := http2.CheckCiphers(s.CipherSuites); s.MinTLSVersion < tls.VersionTLS13 && err != nil {
+			return nil, fmt.Errorf("--tls-cipher-suites: %w", err)
+		}
 		h2 := s.http2(limit, m.Stalls)
 		run.server.RegisterOnShutdown(h2.Leave)
 		run.server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
