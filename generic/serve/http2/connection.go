@@ -22,7 +22,7 @@ const (
 	// MaxStreams.
 	maxQueued = 4
 	// resetKept is the size of recent.
-	resetKept = 64
+	resetKept = 128
 )
 
 var (
@@ -112,8 +112,8 @@ func (w *credit) give(n int32) (announce int32) {
 	return announce
 }
 
-// AddPatient adds to the number of requests during which the client may read nothing for longer than StalledLimit. It
-// is safe for concurrent use.
+// AddPatient adds to the number of requests during which the client may keep its flow-control windows closed for longer
+// than StalledLimit. It is safe for concurrent use.
 func (c *Connection) AddPatient(requests int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +122,6 @@ func (c *Connection) AddPatient(requests int) {
 
 // serve reads frames until the connection is closed, and waits for the handlers.
 func (c *Connection) serve() {
-	c.begin()
 	err := c.read()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +140,9 @@ func (c *Connection) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out.settings(c.server.settings())
-	c.out.windowUpdate(0, uint32(c.received.limit-initialWindow))
+	if more := c.received.limit - initialWindow; more > 0 {
+		c.out.windowUpdate(0, uint32(more))
+	}
 	c.since = time.Now()
 	c.idle = time.AfterFunc(c.server.IdleTimeout, c.checkIdle)
 	c.flush()
@@ -169,7 +170,7 @@ func (c *Connection) leave() {
 	defer c.mu.Unlock()
 	if !c.closed {
 		c.goAway()
-		c.flush()
+		c.flushSoon()
 	}
 }
 
@@ -186,7 +187,7 @@ func (c *Connection) goAway() {
 // closeLater closes a connection that is leaving and has no streams, when all is written and the client has had time to
 // read it.
 func (c *Connection) closeLater() {
-	if !c.leaving || len(c.streams) > 0 {
+	if !c.leaving || c.closed || len(c.streams) > 0 {
 		return
 	}
 	time.AfterFunc(linger, func() {
@@ -230,7 +231,7 @@ func (c *Connection) close() {
 	}
 	c.out.wakeAll()
 	conn := c.conn
-	worker.Go(func() { _ = conn.Close() }) // waits for a write in progress
+	worker.Go(func() { _ = conn.Close() }) // may wait for the client, to send the alert of TLS
 }
 
 // stalled closes the connection because its client does not read. It is called with the mutex.

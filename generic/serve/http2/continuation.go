@@ -21,7 +21,7 @@ func (w *response) Detach(resume func() (over bool), end func(cause any)) (wake 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w.s.rest = &continuation{resume: resume, end: end, running: true}
-	if w.fields == nil && w.small == nil {
+	if w.status != 0 && w.fields == nil && w.small == nil {
 		w.header = nil // it is sent
 	}
 	return w.s.wake

@@ -28,6 +28,8 @@ const (
 	enough = 2 * frameSize
 	// flood is how many bytes may wait, in all, if a client sends what must be answered and does not read.
 	flood = enough + 256<<10
+	// blocked is how long a write takes at least whose client does not read.
+	blocked = 10 * time.Millisecond
 	// keepBuffer is the capacity above which a buffer is not used again.
 	keepBuffer = 64 << 10
 	// maxNames bounds the names of header fields that a connection remembers.
@@ -244,7 +246,7 @@ func (c *Connection) checkWrite() {
 	}
 	left := c.server.StalledLimit - time.Since(o.began)
 	if left <= 0 {
-		c.abort()
+		c.stalled()
 		return
 	}
 	o.timer.Reset(left)
@@ -295,15 +297,25 @@ func (c *Connection) turn(s *stream, want int) (int, error) {
 		switch {
 		case !closed && (o.granted == s || o.free(data)):
 			return max(0, min(want, frameSize, int(s.window), int(o.window))), nil
-		case o.pending != nil && !o.writing:
-			s.flush()
 		case closed:
 			s.pass()
+			if o.pending != nil && !o.writing {
+				s.flush()
+				continue
+			}
 			s.await(s.writeBy, true)
 		default:
 			if s.sends = data; !s.waits {
 				s.waits = true
 				o.turns = append(o.turns, s)
+			}
+			c.grant()
+			if o.granted == s {
+				continue
+			}
+			if o.pending != nil && !o.writing {
+				s.flush()
+				continue
 			}
 			s.await(s.writeBy, data && o.window <= 0)
 		}
@@ -320,7 +332,10 @@ func (s *stream) flush() {
 // pass ends the turn of a stream, or the wait for it.
 func (s *stream) pass() {
 	o := &s.c.out
-	s.waits = false
+	if s.waits {
+		s.waits = false
+		o.turns = slices.DeleteFunc(o.turns, func(other *stream) bool { return other == s })
+	}
 	if o.granted == s {
 		o.granted = nil
 		s.c.grant()
@@ -329,6 +344,12 @@ func (s *stream) pass() {
 
 // write adds data to the output. The caller holds the mutex, which is released while the stream waits.
 func (s *stream) write(p []byte, end bool) error {
+	defer func() {
+		if s.stalls {
+			s.stalls = false
+			s.c.stall.done()
+		}
+	}()
 	for {
 		n, err := s.c.turn(s, len(p))
 		if err != nil {

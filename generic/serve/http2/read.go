@@ -37,9 +37,15 @@ func (c *Connection) read() error {
 		return frame.ConnectionError(frame.ErrCodeProtocol)
 	}
 	for {
-		f, err := c.in.framer.ReadFrame()
+		var f frame.Frame
+		header, err := c.in.framer.ReadFrameHeader()
+		if err == nil {
+			f, err = c.in.framer.ReadFrameForHeader(header)
+		}
 		var fault frame.StreamError
 		switch {
+		case errors.As(err, &fault) && header.Type == frame.FrameHeaders: // its block is not decoded
+			err = frame.ConnectionError(fault.Code)
 		case errors.As(err, &fault):
 			err = c.rejects(fault)
 		case errors.Is(err, frame.ErrFrameTooLarge):
@@ -65,6 +71,7 @@ func (c *Connection) resetFor(id uint32, code frame.ErrCode) error {
 	switch s := c.streams[id]; {
 	case s != nil:
 		s.reset(code, fmt.Errorf("http2: the client violates the protocol: %v", code))
+	case id > c.lastID && c.leaving:
 	case id > c.lastID:
 		return frame.ConnectionError(frame.ErrCodeProtocol)
 	default:
@@ -87,6 +94,9 @@ func (c *Connection) process(f frame.Frame) error {
 	}
 	if o := &c.out; o.pending != nil && len(*o.pending) > flood {
 		return frame.ConnectionError(frame.ErrCodeEnhanceYourCalm)
+	}
+	if c.leaving && f.Header().StreamID > c.lastID {
+		return c.afterGoAway(f)
 	}
 	switch f := f.(type) {
 	case *frame.HeadersFrame:
@@ -117,6 +127,25 @@ func (c *Connection) process(f frame.Frame) error {
 		return frame.ConnectionError(frame.ErrCodeProtocol)
 	}
 	return nil // frames of other types are ignored
+}
+
+// afterGoAway processes a frame of a request that is not processed.
+func (c *Connection) afterGoAway(f frame.Frame) error {
+	switch f := f.(type) {
+	case *frame.HeadersFrame: // may have fields for the table
+		return c.onHeaders(f)
+	case *frame.ContinuationFrame:
+		return c.onBlock(f.HeaderBlockFragment(), f.HeadersEnded())
+	case *frame.DataFrame:
+		size := int32(f.Length)
+		if !c.received.take(size) {
+			return frame.ConnectionError(frame.ErrCodeFlowControl)
+		}
+		c.returnWindow(int(size), nil)
+	case *frame.PushPromiseFrame:
+		return frame.ConnectionError(frame.ErrCodeProtocol)
+	}
+	return nil
 }
 
 // onSelfBound rejects a stream that depends on itself (RFC 7540, section 5.3.1).

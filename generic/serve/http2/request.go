@@ -37,11 +37,12 @@ func (h *headerBlock) header() http.Header {
 		case !repeated:
 			values[i] = f.Value
 			header[name] = values[i : i+1 : i+1]
-		case name == "Cookie": // RFC 9113, section 8.2.3
-			header[name] = []string{known[0] + "; " + f.Value}
 		default:
 			header[name] = append(known, f.Value)
 		}
+	}
+	if cookies := header["Cookie"]; len(cookies) > 1 { // RFC 9113, section 8.2.3
+		header["Cookie"] = []string{strings.Join(cookies, "; ")}
 	}
 	return header
 }
@@ -63,6 +64,11 @@ func (c *Connection) newRequest(s *stream, h *headerBlock, ended bool) (*http.Re
 	if err != nil {
 		return nil, err
 	}
+	if values, ok := r.Header["Expect"]; ok && httpguts.HeaderValuesContainsToken(values, "100-continue") {
+		s.body.expects = true
+		delete(r.Header, "Expect")
+	}
+	r.Trailer = announcedTrailers(r.Header)
 	if ended {
 		if s.body.declared > 0 {
 			return nil, fmt.Errorf("a body of %d bytes is missing", s.body.declared)
@@ -71,11 +77,6 @@ func (c *Connection) newRequest(s *stream, h *headerBlock, ended bool) (*http.Re
 	}
 	r.ContentLength = s.body.declared
 	r.Body = requestBody{s}
-	if values, ok := r.Header["Expect"]; ok && httpguts.HeaderValuesContainsToken(values, "100-continue") {
-		s.body.expects = true
-		delete(r.Header, "Expect")
-	}
-	r.Trailer = announcedTrailers(r.Header)
 	return r, nil
 }
 

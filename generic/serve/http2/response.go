@@ -3,6 +3,7 @@ package http2
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,7 +36,12 @@ type response struct {
 var fieldLists = sync.Pool{New: func() any { return new([]hpack.HeaderField) }}
 
 // Header implements http.ResponseWriter.
-func (w *response) Header() http.Header { return w.header }
+func (w *response) Header() http.Header {
+	if w.header == nil {
+		w.header = http.Header{}
+	}
+	return w.header
+}
 
 // WriteHeader implements http.ResponseWriter.
 func (w *response) WriteHeader(status int) {
@@ -104,7 +110,7 @@ func (w *response) declareTrailers(values []string) {
 	for _, v := range values {
 		for name := range strings.SplitSeq(v, ",") {
 			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
-			if httpguts.ValidTrailerHeader(name) {
+			if httpguts.ValidTrailerHeader(name) && !slices.Contains(w.trailers, name) {
 				w.trailers = append(w.trailers, name)
 			}
 		}
@@ -127,6 +133,10 @@ func (w *response) informs(status int, header http.Header) {
 	}
 	fields := []hpack.HeaderField{{Name: ":status", Value: statusText(status)}}
 	for name, values := range header {
+		switch name {
+		case "Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Content-Length":
+			continue
+		}
 		fields = appendFields(fields, name, values)
 	}
 	s.c.out.lower(fields)
@@ -318,7 +328,7 @@ func (w *response) promoteTrailers() {
 		if undeclared, ok := strings.CutPrefix(name, http.TrailerPrefix); ok {
 			name = http.CanonicalHeaderKey(undeclared)
 			w.header[name] = w.header[http.TrailerPrefix+undeclared]
-			w.trailers = append(w.trailers, name)
+			w.declareTrailers([]string{name})
 		}
 	}
 }
@@ -342,8 +352,8 @@ func (w *response) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// SetWriteDeadline is used by http.ResponseController. If t has passed and the response is being written, the
-// connection is closed: its client does not read.
+// SetWriteDeadline is used by http.ResponseController. If t has passed, and the goroutine of the response waits for the
+// socket, the connection is closed: its client does not read.
 func (w *response) SetWriteDeadline(t time.Time) error {
 	s := w.s
 	s.c.mu.Lock()
@@ -351,9 +361,18 @@ func (w *response) SetWriteDeadline(t time.Time) error {
 	s.writeBy = t
 	s.changed.Broadcast()
 	if s.flushing && !t.IsZero() && !time.Now().Before(t) {
-		s.c.abort()
+		time.AfterFunc(blocked, s.abortWrite)
 	}
 	return nil
+}
+
+// abortWrite closes the connection if the goroutine of a stream still waits for the socket.
+func (s *stream) abortWrite() {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if o := &s.c.out; s.flushing && o.writing && time.Since(o.began) >= blocked && !s.c.closed {
+		s.c.abort()
+	}
 }
 
 // EnableFullDuplex is used by http.ResponseController. Responses of HTTP/2 never wait for the body of the request.

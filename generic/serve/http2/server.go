@@ -24,7 +24,8 @@ type Server struct {
 	MaxStreams int
 	// MaxFrame bounds the payload of the frames that clients send, in bytes.
 	MaxFrame uint32
-	// StreamWindow and ConnectionWindow are how many bytes of bodies clients may send before a handler reads them.
+	// StreamWindow and ConnectionWindow are how many bytes of bodies clients may send before a handler reads them, at
+	// least 65535.
 	StreamWindow, ConnectionWindow int32
 	// MaxHeaderBytes bounds the header of a request, as defined for SETTINGS_MAX_HEADER_LIST_SIZE. Larger ones are
 	// answered with 431.
@@ -33,8 +34,8 @@ type Server struct {
 	HandshakeTimeout time.Duration
 	// IdleTimeout is the time without requests after which a connection is closed.
 	IdleTimeout time.Duration
-	// WriteTimeout bounds the time from the header of a request until its response is written. Handlers change it
-	// with http.ResponseController.
+	// WriteTimeout bounds the time from the header of a request until its response is written; 0 means no limit. It is
+	// checked by writes. Handlers change it with http.ResponseController.
 	WriteTimeout time.Duration
 	// StalledLimit is how long a client may read nothing of what is waiting for it.
 	StalledLimit time.Duration
@@ -68,6 +69,7 @@ func (s *Server) Serve(c *tls.Conn, h http.Handler, withConnection func(*Connect
 	o.in.block.init(s.MaxHeaderBytes)
 	_ = c.SetWriteDeadline(time.Time{}) // resets net/http's deadline of the handshake
 	_ = c.SetReadDeadline(time.Now().Add(s.HandshakeTimeout))
+	o.begin()
 	if !s.add(o) {
 		o.leave()
 	}

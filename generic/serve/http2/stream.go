@@ -39,7 +39,9 @@ type progress struct {
 	sends    bool // data, for which it waits
 	flushing bool // its goroutine writes to the client
 	begun    bool // the header is sent
+	stalls   bool // it has waited for the client's windows during a write
 	sent     bool // the response has ended
+	started  bool // its handler
 }
 
 // streamContext is the context of a request. Most requests never wait, so its channel is created on demand.
@@ -113,9 +115,9 @@ func (s *stream) await(by time.Time, client bool) {
 		})
 		defer timer.Stop()
 	}
-	if client {
+	if client && !s.stalls {
+		s.stalls = true
 		s.c.stall.wait()
-		defer s.c.stall.done()
 	}
 	s.changed.Wait()
 }
@@ -138,6 +140,9 @@ func (s *stream) fail(err error) {
 	s.changed.Broadcast()
 	if s.rest != nil {
 		s.resumeSoon()
+	}
+	if !s.started {
+		s.request = nil // the stream may stay in the queue
 	}
 	s.leave()
 }
@@ -196,6 +201,7 @@ func (c *Connection) next() {
 // run runs the handler of a stream in a goroutine. The caller holds the mutex.
 func (c *Connection) run(s *stream) {
 	c.running++
+	s.started = true
 	if c.parked {
 		c.parked = false
 		c.spare <- s
@@ -231,11 +237,14 @@ func (s *stream) run() {
 	}()
 	cause := try(func() { s.c.handler.ServeHTTP(&s.response, s.request) })
 	returned = true
-	if cause == nil && s.rest != nil {
+	switch {
+	case s.rest == nil:
+		s.complete(cause)
+	case cause == nil:
 		s.resume()
-		return
+	default:
+		s.complete(try(func() { s.rest.end(cause) }))
 	}
-	s.complete(cause)
 }
 
 // try returns the cause of a panic of f, or nil.
