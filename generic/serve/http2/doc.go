@@ -9,6 +9,7 @@
 //   - Each request has a goroutine, which runs the handler (stream.go). It writes the frames of its response
 //     (response.go) into the output of the connection, and writes that to the client unless another goroutine does
 //     (output.go). Streams that have to wait take turns, a frame each.
+//   - A response may last longer than its handler, without a goroutine while it waits (continuation.go).
 //   - Bodies of requests are buffered within the flow-control windows (body.go).
 //   - A connection whose client does not read what is waiting for it is closed (stall.go).
 //
