@@ -227,11 +227,14 @@ func (s *State) Err() error {
 	armed, deadline := s.armed, s.deadline
 	s.mu.Unlock()
 	if armed != nil {
-		return armed.Err()
+		if err := armed.Err(); err != nil {
+			return err
+		}
 	}
 	if err := s.parent.Err(); err != nil {
 		return err
 	}
+	// A continuation that resumes at the deadline may be earlier than the timer of the armed context.
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		// context.Context requires that Done is closed if Err is not nil.
 		<-s.Done()

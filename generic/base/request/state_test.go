@@ -73,3 +73,21 @@ func TestStateChildrenEnd(t *testing.T) {
 	again.Finish()
 	<-child.Done()
 }
+
+// At its deadline a request has an error, however late the timer of its context is.
+func TestStateErrAtTheDeadline(t *testing.T) {
+	for range 200 {
+		s := &State{}
+		s.Init(t.Context())
+		deadline := time.Now().Add(time.Millisecond)
+		s.SetDeadline(deadline)
+		done := s.Done()
+		for time.Now().Before(deadline) {
+		}
+		if err := s.Err(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		<-done
+		s.Finish()
+	}
+}
