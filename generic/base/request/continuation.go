@@ -25,7 +25,7 @@ type host interface {
 // Continue makes resume the continuation of the request that ctx belongs to, and reports whether the filter chain
 // supports that. The handler must then return without using the response. resume is called after that, and again after
 // each Wake and when the request's context is done, never twice at the same time. When it reports that the request is
-// over, the request ends.
+// over, which it must if the context is done, the request ends.
 func Continue(ctx context.Context, resume func() (over bool)) (*Continuation, bool) {
 	s := StateFrom(ctx)
 	if s == nil || s.Continuation == nil {

@@ -22,7 +22,7 @@ func (o GoawayOptions) Validate() []error {
 }
 
 // withGoaway makes a fraction of HTTP/2 clients reconnect, so that load balancers distribute them across servers.
-// net/http sends GOAWAY after a response with "Connection: close".
+// Package http2 sends GOAWAY with a response with "Connection: close".
 //
 // Options: --goaway-chance. Metrics: none. Order: before all filters that respond, so that it includes rejected
 // requests.

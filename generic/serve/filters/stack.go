@@ -11,8 +11,8 @@ const (
 	writeRoom = 17 << 10
 )
 
-// withStack grows the stack of a request's goroutine to its likely size while almost nothing is on it. net/http
-// starts a goroutine for each HTTP/2 request, whose small stack is copied each time that it doubles.
+// withStack grows the stack of a request's goroutine to its likely size while almost nothing is on it. Over
+// HTTP/2 most concurrent requests have a new goroutine, whose small stack is copied each time that it doubles.
 //
 // Options: none. Metrics: none. Order: first, where the stack is smallest.
 func withStack(next http.Handler) http.Handler {

@@ -199,7 +199,7 @@ func TestWaitingReadsEnd(t *testing.T) {
 	}
 }
 
-// Announced trailers are in the request when the body has been read, and no earlier: the handler may use the map before.
+// Announced trailers are in the request when the body has been read, no earlier: handlers may use the map before.
 func TestRequestTrailers(t *testing.T) {
 	read, trailers := make(chan struct{}), make(chan http.Header, 2)
 	client := dial(t, serve(t, func(_ http.ResponseWriter, r *http.Request) {

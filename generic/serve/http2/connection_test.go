@@ -72,7 +72,8 @@ func TestViolations(t *testing.T) {
 		}},
 		{"lone CONTINUATION", "PROTOCOL_ERROR", func(c *rawClient) error { return c.WriteContinuation(1, true, nil) }},
 		{"compression", "COMPRESSION_ERROR", func(c *rawClient) error {
-			return c.WriteHeaders(frame.HeadersFrameParam{StreamID: 5, BlockFragment: []byte{0xff, 0xff, 0xff}, EndHeaders: true})
+			return c.WriteHeaders(frame.HeadersFrameParam{StreamID: 5, EndHeaders: true,
+				BlockFragment: []byte{0xff, 0xff, 0xff}})
 		}},
 		{"padding of a header", "PROTOCOL_ERROR", func(c *rawClient) error {
 			return c.WriteRawFrame(frame.FrameHeaders, frame.FlagHeadersPadded|frame.FlagHeadersEndHeaders, 1, []byte{9, 1})
@@ -83,9 +84,12 @@ func TestViolations(t *testing.T) {
 			return c.WriteSettings(frame.Setting{ID: frame.SettingInitialWindowSize, Val: 1 << 31})
 		}},
 		{"windows of streams", "FLOW_CONTROL_ERROR", func(c *rawClient) error {
-			return errors.Join(c.WriteWindowUpdate(1, 1<<30-1), c.WriteSettings(frame.Setting{ID: frame.SettingInitialWindowSize, Val: 1<<31 - 1}))
+			return errors.Join(c.WriteWindowUpdate(1, 1<<30-1),
+				c.WriteSettings(frame.Setting{ID: frame.SettingInitialWindowSize, Val: 1<<31 - 1}))
 		}},
-		{"many settings", "ENHANCE_YOUR_CALM", func(c *rawClient) error { return c.WriteSettings(make([]frame.Setting, 65)...) }},
+		{"many settings", "ENHANCE_YOUR_CALM", func(c *rawClient) error {
+			return c.WriteSettings(make([]frame.Setting, 65)...)
+		}},
 
 		{"stream window", "reset FLOW_CONTROL_ERROR", func(c *rawClient) error { return c.WriteWindowUpdate(1, 1<<31-1) }},
 		{"window update of nothing", "reset PROTOCOL_ERROR", func(c *rawClient) error { return c.WriteWindowUpdate(1, 0) }},
@@ -200,7 +204,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// A client sends frames for a request that was under way at GOAWAY. They do not end the connection, whose other requests
+// A client sends frames of a request under way at GOAWAY. They do not end the connection, whose other requests
 // complete.
 func TestFramesAfterGoAway(t *testing.T) {
 	for name, send := range map[string]func(*rawClient, uint32) error{

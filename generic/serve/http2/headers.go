@@ -42,7 +42,7 @@ const (
 func (h *headerBlock) init(limit int) {
 	h.limit = limit
 	h.names = map[string]string{}
-	h.decoder = newTable(h.add)
+	h.decoder = hpack.NewDecoder(tableSize, h.add)
 	h.decoder.SetMaxStringLength(limit)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -214,7 +215,7 @@ func (c *Connection) flushSoon() {
 }
 
 func (c *Connection) flushLater() {
-	yield()
+	runtime.Gosched()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out.due = false

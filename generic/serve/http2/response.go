@@ -74,9 +74,6 @@ func (w *response) snapshot() {
 		switch name {
 		case "Connection":
 			w.leaves = len(values) > 0 && strings.EqualFold(values[0], "close")
-			continue
-		case "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade": // not in HTTP/2
-			continue
 		case "Content-Length":
 			n, err := strconv.ParseInt(strings.Join(values, ","), 10, 64)
 			if err != nil || n < 0 {
@@ -91,8 +88,12 @@ func (w *response) snapshot() {
 	*w.fields = fields
 }
 
-// appendFields appends the values of a field, without those that are invalid.
+// appendFields appends the values of a field that HTTP/2 permits, without those that are invalid.
 func appendFields(fields []hpack.HeaderField, name string, values []string) []hpack.HeaderField {
+	switch name {
+	case "Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade":
+		return fields
+	}
 	if strings.HasPrefix(name, http.TrailerPrefix) || !httpguts.ValidHeaderFieldName(name) {
 		return fields
 	}
@@ -133,11 +134,9 @@ func (w *response) informs(status int, header http.Header) {
 	}
 	fields := []hpack.HeaderField{{Name: ":status", Value: statusText(status)}}
 	for name, values := range header {
-		switch name {
-		case "Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Content-Length":
-			continue
+		if name != "Content-Length" {
+			fields = appendFields(fields, name, values)
 		}
-		fields = appendFields(fields, name, values)
 	}
 	s.c.out.lower(fields)
 	s.c.out.headers(s.id, fields, false)

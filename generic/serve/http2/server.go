@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/http2/hpack"
-
 	frame "golang.org/x/net/http2"
 )
 
@@ -145,6 +143,3 @@ func CheckCiphers(suites []uint16) error {
 
 // tableSize is the size of the HPACK table of each direction.
 const tableSize = 4096
-
-// newTable returns an HPACK decoder.
-func newTable(emit func(hpack.HeaderField)) *hpack.Decoder { return hpack.NewDecoder(tableSize, emit) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"runtime"
 	"sync"
 	"time"
 
@@ -101,9 +100,6 @@ func (x *streamContext) end() {
 		x.cancel()
 	}
 }
-
-// yield lets the runnable goroutines run.
-func yield() { runtime.Gosched() }
 
 // await waits until something has changed, or until a deadline. client says that it waits for the client's windows.
 func (s *stream) await(by time.Time, client bool) {
