@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -111,7 +112,7 @@ func (t *target) run(program string, counted bool, args ...string) error {
 	}
 	t.stop = append(t.stop, func() {
 		// What was measured stands; a server that ends badly changes nothing.
-		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Process.Signal(syscall.SIGTERM) // an interrupt is ignored if the benchmark is in the background
 		_ = cmd.Wait()
 		_ = log.Close()
 		_ = os.Remove(log.Name())

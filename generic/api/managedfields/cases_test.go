@@ -134,6 +134,20 @@ func newCustom() runtime.Object {
 	return u
 }
 
+// customTypes are the type converters of the custom kind with a schema and without one.
+func customTypes(t *testing.T) map[string]library.TypeConverter {
+	t.Helper()
+	var s spec.Schema
+	if err := json.Unmarshal([]byte(customSchema), &s); err != nil {
+		t.Fatal(err)
+	}
+	byModel, err := library.NewTypeConverter(map[string]*spec.Schema{"custom": &s}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]library.TypeConverter{"schema": byModel, "none": library.NewDeducedTypeConverter()}
+}
+
 func customManager(t testing.TB, types library.TypeConverter) *Manager {
 	t.Helper()
 	c := custom{runtime.NewScheme()}
@@ -178,15 +192,7 @@ func randomCustom(r *rand.Rand, base *unstructured.Unstructured) *unstructured.U
 }
 
 func TestUpdatesOfCustomResourcesAreAsTheLibrarys(t *testing.T) {
-	var s spec.Schema
-	if err := json.Unmarshal([]byte(customSchema), &s); err != nil {
-		t.Fatal(err)
-	}
-	byModel, err := library.NewTypeConverter(map[string]*spec.Schema{"custom": &s}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, types := range map[string]library.TypeConverter{"schema": byModel, "none": library.NewDeducedTypeConverter()} {
+	for name, types := range customTypes(t) {
 		t.Run(name, func(t *testing.T) {
 			m := customManager(t, types)
 			short, all := 0, 0

@@ -13,7 +13,9 @@
 //     notes only what differs;
 //   - it decodes an owner's set of fields once for all objects that have the
 //     same one (entries.go), since objects of one kind have few shapes;
-//   - it encodes only the sets that have changed.
+//   - it encodes only the sets that have changed;
+//   - it writes the set of a new object, which has one owner, without building
+//     it (fieldsv1.go).
 //
 // Wherever one of them meets what it has no rule for – another version, a value
 // that does not fit the schema, a set that is not in its usual form – the walk

@@ -32,8 +32,8 @@ type Options struct {
 	// Kind is the kind in the version of requests.
 	Kind        schema.GroupVersionKind
 	Subresource string
-	// Ignore filters the fields that this resource never owns; may be nil.
-	Ignore fieldpath.Filter
+	// Reset has the fields that this resource never owns; may be nil.
+	Reset *fieldpath.Set
 	// New returns an empty object of the kind in the version of requests.
 	New func() runtime.Object
 	// Created returns the object that an applied document creates, with defaults and in the version of objects behind the
@@ -48,6 +48,8 @@ type Manager struct {
 	view    object.View
 	goType  reflect.Type // of all objects
 	sets    setCache
+	ignore  fieldpath.Filter // of Options.Reset; may be nil
+	unowned *fieldpath.Set   // has what is below it as well
 
 	once sync.Once
 	root *root // nil where every update is the library's
@@ -63,7 +65,10 @@ type root struct {
 func New(o Options) *Manager {
 	m := &Manager{options: o}
 	obj := o.New()
-	m.view, m.goType = object.ViewOf(obj), reflect.TypeOf(obj)
+	m.view, m.goType, m.unowned = object.ViewOf(obj), reflect.TypeOf(obj), stripped.Difference(onlyMetadata)
+	if o.Reset != nil {
+		m.ignore, m.unowned = fieldpath.NewExcludeSetFilter(o.Reset), m.unowned.Union(o.Reset)
+	}
 	return m
 }
 
@@ -86,6 +91,9 @@ var stripped = fieldpath.NewSet(
 	fieldpath.MakePathOrDie("metadata", "managedFields"),
 	fieldpath.MakePathOrDie("metadata", "resourceVersion"),
 )
+
+// onlyMetadata has no owner itself, but what is below it has.
+var onlyMetadata = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"))
 
 // Apply merges what a manager wants into the live object; see the library's. It ends with ctx.
 func (m *Manager) Apply(ctx context.Context, live, applied runtime.Object, manager string,
@@ -219,6 +227,9 @@ func (m *Manager) update(live, obj runtime.Object, manager string) bool {
 		after.SetManagedFields(nil)
 		return true
 	}
+	if len(entries) == 0 && before.GetName() == "" {
+		return m.create(r, obj, manager)
+	}
 	owners, ok := m.owners(r, entries)
 	if !ok {
 		return false
@@ -334,18 +345,14 @@ func sameOwner(a, b *metav1.ManagedFieldsEntry) bool {
 // record takes what has changed from its owners and gives it to the manager.
 // What only was removed has no owner any more.
 func (m *Manager) record(owners []owner, d *difference, manager string) ([]metav1.ManagedFieldsEntry, bool) {
-	if f := m.options.Ignore; f != nil {
+	if f := m.ignore; f != nil {
 		d.changed, d.removed = f.Filter(d.changed), f.Filter(d.removed)
 	}
 	own := d.changed.Difference(stripped)
-	if manager == "" {
-		manager = "unknown"
-	}
-	if !utf8.ValidString(manager) {
+	self, ok := m.entryOf(manager, metav1.ManagedFieldsOperationUpdate)
+	if !ok {
 		return nil, false
 	}
-	self := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
-		Subresource: m.options.Subresource}
 	found := false
 	kept := owners[:0]
 	for i := range owners {
@@ -357,8 +364,7 @@ func (m *Manager) record(owners []owner, d *difference, manager string) ([]metav
 		case own.Empty():
 		case sameOwner(&o.entry, &self):
 			found = true
-			now := metav1.NewTime(time.Now().UTC())
-			o.entry.Time = &now
+			o.entry.Time = self.Time
 			if !own.Difference(set).Empty() {
 				set = set.Union(own)
 			}
@@ -385,11 +391,19 @@ func (m *Manager) record(owners []owner, d *difference, manager string) ([]metav
 		if !ok {
 			return nil, false
 		}
-		now := metav1.NewTime(time.Now().UTC())
-		self.APIVersion, self.FieldsType, self.Time = m.options.Kind.GroupVersion().String(), "FieldsV1", &now
 		kept = append(kept, owner{self, known})
 	}
 	return encodeEntries(kept)
+}
+
+// entryOf returns the entry of a manager that writes now, without its fields. ok is false for a name that is no text.
+func (m *Manager) entryOf(manager string, op metav1.ManagedFieldsOperationType) (e metav1.ManagedFieldsEntry, ok bool) {
+	if manager == "" {
+		manager = "unknown"
+	}
+	now := metav1.NewTime(time.Now().UTC())
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: op, APIVersion: m.options.Kind.GroupVersion().String(),
+		Time: &now, FieldsType: "FieldsV1", Subresource: m.options.Subresource}, utf8.ValidString(manager)
 }
 
 // encodeEntries returns the entries in the order that they have in objects.

@@ -68,8 +68,8 @@ func newManager(t testing.TB, kind schema.GroupVersionKind, subresource string, 
 		return obj
 	}}
 	if ignore != nil {
-		o.Ignore = fieldpath.NewExcludeSetFilter(ignore)
-		filters[fieldpath.APIVersion(kind.GroupVersion().String())] = o.Ignore
+		o.Reset = ignore
+		filters[fieldpath.APIVersion(kind.GroupVersion().String())] = fieldpath.NewExcludeSetFilter(ignore)
 	}
 	s := sameVersion{knownTypes}
 	var err error
@@ -304,6 +304,7 @@ func TestAppliesOfNewObjectsAreAsTheLibrarys(t *testing.T) {
 		for seed := range int64(8) {
 			filled := obj.DeepCopyObject()
 			filler(seed).Fill(filled)
+			inASCII(reflect.ValueOf(filled))
 			filled.GetObjectKind().SetGroupVersionKind(kind)
 			tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(filled)
 			if err != nil {

@@ -1,7 +1,10 @@
 package managedfields
 
 import (
+	"cmp"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -38,8 +41,12 @@ type node struct {
 	fields []planField // of a structure
 	elem   *node       // of a mapping or list
 	keys   []planKeyField
+	// name is the place of the text that alone identifies an item, in its struct; -1 of other lists.
+	name int
 	// safe is true where no value of the Go type can fail to fit the schema.
 	safe bool
+	// scalar is true of opaque values that always are null or a scalar of the schema's type.
+	scalar bool
 }
 
 // planField is a field of a Go struct as JSON shows it.
@@ -47,6 +54,10 @@ type planField struct {
 	element fieldpath.PathElement
 	entry   *value.FieldCacheEntry
 	node    *node
+	key     string // begins the field in an encoded set
+	always  bool   // JSON shows it, even with the zero value
+	// index is the place of the field in the struct, -1 if only the library knows it or whether JSON shows it.
+	index int
 }
 
 // planKeyField is a field that is part of the identity of list items.
@@ -114,7 +125,7 @@ func (p *planner) plan(t reflect.Type, ref schema.TypeRef) *node {
 			return n
 		}
 	}
-	n := &node{ref: ref}
+	n := &node{ref: ref, name: -1}
 	if key.goType != nil {
 		p.nodes[key] = n
 	}
@@ -124,8 +135,8 @@ func (p *planner) plan(t reflect.Type, ref schema.TypeRef) *node {
 	}
 	if value.TypeReflectEntryOf(t).CanConvertToUnstructured() {
 		n.kind = opaque
-		n.safe = fitsAnything(atom) || atom.Scalar != nil && atom.Map == nil && atom.List == nil &&
-			plainOpaque(t, *atom.Scalar)
+		n.scalar = atom.Scalar != nil && plainOpaque(t, *atom.Scalar)
+		n.safe = n.scalar || fitsAnything(atom)
 		return n
 	}
 	if t.Kind() == reflect.Pointer {
@@ -210,30 +221,42 @@ func scalarFits(k reflect.Kind, atom schema.Atom) bool {
 func (p *planner) fillStruct(n *node, t reflect.Type, m *schema.Map) {
 	n.kind, n.safe = structure, true
 	for _, entry := range value.TypeReflectEntryOf(t).OrderedFields() {
-		f := planField{element: fieldpath.FieldNameElement(entry.JsonName), entry: entry, node: &node{}}
+		f := planField{element: fieldpath.FieldNameElement(entry.JsonName), entry: entry, node: &node{},
+			key: `"f:` + entry.JsonName + `":{`, index: indexOf(t, entry.JsonName)}
 		ref := m.ElementType
 		sf, ok := m.FindField(entry.JsonName)
 		if ok {
 			ref = sf.Type
 		}
-		if ft, found := fieldType(t, entry); found && (ok || ref != (schema.TypeRef{})) {
-			f.node = p.plan(ft, ref)
+		zero := entry.GetFrom(reflect.New(t).Elem())
+		f.always = !entry.CanOmit(zero)
+		if zero.IsValid() && (ok || ref != (schema.TypeRef{})) {
+			f.node = p.plan(zero.Type(), ref)
 		}
 		n.safe = n.safe && f.node.safe
 		n.fields = append(n.fields, f)
 	}
+	slices.SortFunc(n.fields, func(a, b planField) int { return cmp.Compare(a.entry.JsonName, b.entry.JsonName) })
 	if m.ElementRelationship == schema.Atomic {
 		n.whole()
 	}
 }
 
-// fieldType is the Go type of a struct's field.
-func fieldType(t reflect.Type, entry *value.FieldCacheEntry) (reflect.Type, bool) {
-	v := entry.GetFrom(reflect.New(t).Elem())
-	if !v.IsValid() {
-		return nil, false
+// indexOf returns the place of the struct's own field with a name in JSON, -1 if it has none, or one with a rule of its
+// own for when it is left out.
+func indexOf(t reflect.Type, name string) int {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if tag != name || f.Anonymous {
+			continue
+		}
+		if strings.Contains(options, "omitzero") || strings.Contains(options, "inline") {
+			return -1
+		}
+		return i
 	}
-	return v.Type(), true
+	return -1
 }
 
 func (p *planner) fillMap(n *node, t reflect.Type, m *schema.Map) {
@@ -302,4 +325,9 @@ func (p *planner) fillKeys(n *node, t reflect.Type, l *schema.List) {
 		n.keys = append(n.keys, k)
 	}
 	n.safe = n.safe && always
+	if len(n.keys) == 1 {
+		if i := indexOf(t, l.Keys[0]); i >= 0 && t.Field(i).Type.Kind() == reflect.String {
+			n.name = i
+		}
+	}
 }

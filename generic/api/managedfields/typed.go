@@ -99,8 +99,25 @@ func (f *planField) there(s reflect.Value, null bool) (reflect.Value, bool) {
 	if null {
 		return s, false
 	}
-	v := f.entry.GetFrom(s)
-	return v, !f.entry.CanOmit(v)
+	if f.index < 0 {
+		v := f.entry.GetFrom(s)
+		return v, !f.entry.CanOmit(v)
+	}
+	v := s.Field(f.index)
+	return v, f.always || !empty(v)
+}
+
+// empty reports the values that omitempty leaves out.
+func empty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return v.IsNil()
+	case reflect.String, reflect.Slice, reflect.Map, reflect.Array:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
 }
 
 func (w *walk) compareStructs(l, r reflect.Value, lnull, rnull bool, n *node) {

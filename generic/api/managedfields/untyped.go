@@ -75,7 +75,9 @@ func (w *walk) check(v any, ref schema.TypeRef) {
 		}
 	case []any:
 		if a.List.ElementRelationship == schema.Associative {
-			w.identities(v, a.List)
+			if items := w.identities(v, a.List); w.unique {
+				w.inOrder(items)
+			}
 		}
 		for _, e := range v {
 			w.check(e, a.List.ElementType)

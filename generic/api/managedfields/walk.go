@@ -27,6 +27,7 @@ type giveUp struct{}
 type walk struct {
 	schema *schema.Schema
 	path   fieldpath.Path
+	unique bool // an item that is in a list twice does not fit the schema, even within what is owned as a whole
 	difference
 }
 

@@ -61,7 +61,7 @@ func New(o Options) (*managedfields.Manager, error) {
 	}
 	return managedfields.New(managedfields.Options{
 		Library: fm, LibraryOf: of, Types: o.Types, Kind: o.Kind, Subresource: o.Subresource,
-		Ignore: reset[fieldpath.APIVersion(o.Kind.GroupVersion().String())], New: codec.New,
+		Reset: o.ResetFields[o.Kind.GroupVersion()], New: codec.New,
 		Created: func(document runtime.Object) (runtime.Object, error) {
 			obj, err := c.ConvertToVersion(document, o.Kind.GroupVersion())
 			if err != nil {

@@ -1,45 +1,53 @@
 package managedfields
 
 import (
-	"time"
-	"unicode/utf8"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// create is the short way of an Update that creates an object: its manager owns all of its fields. It returns false,
+// and has changed nothing, where only the library knows what to do.
+func (m *Manager) create(r *root, obj runtime.Object, manager string) bool {
+	o, err := meta.Accessor(obj)
+	if err != nil {
+		return false
+	}
+	entries, ok := m.only(r, obj, manager, metav1.ManagedFieldsOperationUpdate)
+	if ok {
+		o.SetManagedFields(entries)
+	}
+	return ok
+}
+
+// only returns the managed fields of a new object that has one manager.
+func (m *Manager) only(r *root, obj runtime.Object, manager string,
+	op metav1.ManagedFieldsOperationType) ([]metav1.ManagedFieldsEntry, bool) {
+	entry, ok := m.entryOf(manager, op)
+	if !ok {
+		return nil, false
+	}
+	entry.FieldsV1, ok = r.owned(obj, m.unowned, op == metav1.ManagedFieldsOperationApply)
+	if !ok || entry.FieldsV1 == nil {
+		return nil, ok
+	}
+	return []metav1.ManagedFieldsEntry{entry}, true
+}
+
 // applyNew is the short way of an Apply that creates an object of a Go type. There are no other owners and nothing to
 // merge with: the object is the applied document, and its manager owns the fields of the document. It returns false,
 // and has changed nothing, where only the library knows what to do.
 func (m *Manager) applyNew(live, applied runtime.Object, manager string) (runtime.Object, bool) {
 	document, ok := applied.(*unstructured.Unstructured)
-	if !ok || !m.creates(live, document) || manager == "" || !utf8.ValidString(manager) || large(document) {
+	if !ok || !m.creates(live, document) || manager == "" || large(document) {
 		return nil, false
 	}
-	value, err := m.options.Types.ObjectToTyped(document)
-	if err != nil {
+	r := m.prepare()
+	if r == nil {
 		return nil, false
 	}
-	fields, err := value.ToFieldSet()
-	if err != nil {
-		return nil, false
-	}
-	if f := m.options.Ignore; f != nil {
-		fields = f.Filter(fields)
-	}
-	var owners []owner
-	if fields = fields.Difference(stripped); !fields.Empty() {
-		known, ok := m.sets.encode(fields)
-		if !ok {
-			return nil, false
-		}
-		now := metav1.NewTime(time.Now().UTC())
-		owners = []owner{{metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply,
-			APIVersion: m.options.Kind.GroupVersion().String(), Time: &now, FieldsType: "FieldsV1"}, known}}
-	}
-	entries, ok := encodeEntries(owners)
+	entries, ok := m.only(r, document, manager, metav1.ManagedFieldsOperationApply)
 	if !ok {
 		return nil, false
 	}
