@@ -109,34 +109,57 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 	return append(dst, b...), err
 }
 
-// AppendTo appends the row as JSON with the ages at now. Its object is PartialObjectMetadata of meta.k8s.io in
-// the version, or null if version is "".
-func (r Row) AppendTo(dst []byte, version string, now time.Time) []byte {
-	b := []byte(r)
+// RowWriter writes rows as JSON, with the ages at one time. It must not be used concurrently.
+type RowWriter struct {
+	// version is that of meta.k8s.io in which rows have PartialObjectMetadata, "" if they have no object.
+	version string
+	now     time.Time
+	// last has the latest age at each position: consecutive rows often have the same.
+	last [maxAges]age
+}
+
+// age is the time since a number of Unix seconds, as a part of a JSON string.
+type age struct {
+	seconds int64
+	text    []byte
+}
+
+// NewRowWriter returns a RowWriter. The object of rows is PartialObjectMetadata of meta.k8s.io in the version, or null
+// if version is "".
+func NewRowWriter(version string, now time.Time) *RowWriter {
+	return &RowWriter{version: version, now: now}
+}
+
+// Append appends a row.
+func (w *RowWriter) Append(dst []byte, row Row) []byte {
+	b := []byte(row)
 	uvarint := func() int {
 		v, n := binary.Uvarint(b)
 		b = b[n:]
 		return int(v)
 	}
-	var holes [maxAges]hole
+	var offsets [maxAges]int
 	count := uvarint()
 	for i := range count {
-		holes[i].offset = uvarint()
+		offsets[i] = uvarint()
 		seconds, n := binary.Varint(b)
-		holes[i].at, b = time.Unix(seconds, 0), b[n:]
+		b = b[n:]
+		if a := &w.last[i]; len(a.text) == 0 || a.seconds != seconds {
+			since := duration.HumanDuration(w.now.Sub(time.Unix(seconds, 0)))
+			a.seconds, a.text = seconds, appendInner(a.text[:0], since)
+		}
 	}
 	size := uvarint()
 	text, meta := b[:size], b[size:]
 	from := 0
-	for _, h := range holes[:count] {
-		dst = append(dst, text[from:h.offset]...)
-		dst = appendInner(dst, duration.HumanDuration(now.Sub(h.at)))
-		from = h.offset
+	for i, offset := range offsets[:count] {
+		dst = append(append(dst, text[from:offset]...), w.last[i].text...)
+		from = offset
 	}
 	dst = append(dst, text[from:]...)
-	if version == "" {
+	if w.version == "" {
 		return append(dst, "null}"...)
 	}
-	dst = append(append(dst, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`...), version...)
+	dst = append(append(dst, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`...), w.version...)
 	return append(append(append(dst, `","metadata":`...), meta...), "}}"...)
 }

@@ -39,6 +39,7 @@ func TestRowIsAsTheEncoderWritesIt(t *testing.T) {
 			return cells
 		}, []any{"90s", "90s", "90s", "90s", "90s", "90s", "90s", "90s", "90s", "90s"}, nil},
 	}
+	writers := map[string]*RowWriter{"v1": NewRowWriter("v1", now), "": NewRowWriter("", now)} // one for all rows
 	for _, tt := range tests {
 		var ages Ages
 		row, err := EncodeRow(tt.cells(ages.Since), tt.conditions, meta, &ages)
@@ -51,7 +52,7 @@ func TestRowIsAsTheEncoderWritesIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := row.AppendTo(nil, version, now); string(got) != string(want) {
+			if got := writers[version].Append(nil, row); string(got) != string(want) {
 				t.Errorf("%s, %q:\n%s\nwant\n%s", tt.name, version, got, want)
 			}
 		}
@@ -65,10 +66,10 @@ func BenchmarkRowAppend(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	now := time.Now()
+	w := NewRowWriter("v1", time.Now())
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = row.AppendTo(buf[:0], "v1", now)
+		buf = w.Append(buf[:0], row)
 	}
 }

@@ -168,15 +168,17 @@ func (s *Scope) storedItems(ctx context.Context, dst [][]byte, list *rest.Stored
 	dst = slices.Grow(dst, min(len(items), limit/leastItem))
 	n, size := 0, 0
 	for ; n < len(items) && size <= limit; n++ {
-		if err := yieldAt(ctx, n); err != nil {
-			return nil, false, err
-		}
 		if n == len(dst) {
+			if err := yieldNow(ctx); err != nil {
+				return nil, false, err
+			}
 			dst = list.AppendKept(dst, items[n:min(n+itemBatch, len(items))], rest.Form{Version: gv, MediaType: mt})
 		}
 		b := dst[n]
 		if b == nil || mt == wire.CBOR {
-			b, err = wireItem(items[n], gv, mt)
+			if err = yieldAt(ctx, n); err == nil {
+				b, err = wireItem(items[n], gv, mt)
+			}
 		}
 		if n == 0 {
 			tails = mt == wire.JSON && prefix != nil && bytes.HasPrefix(b, prefix)
@@ -250,12 +252,16 @@ func (s *Scope) moreItems(ctx context.Context, items []rest.Stored, mt wire.Medi
 	}
 }
 
-// yieldAt lets others go first now and then in a loop over the items of a list. It returns the error of a request that
-// is over.
+// yieldAt is yieldNow now and then in a loop that encodes the items of a list.
 func yieldAt(ctx context.Context, i int) error {
 	if i%16 != 15 {
 		return nil
 	}
+	return yieldNow(ctx)
+}
+
+// yieldNow lets others go first. It returns the error of a request that is over.
+func yieldNow(ctx context.Context) error {
 	request.Yield(ctx)
 	return ctx.Err()
 }

@@ -67,12 +67,13 @@ func (a *Response) storedTable(code int, list *rest.StoredList) (done bool, err 
 	if !ok {
 		return false, nil
 	}
-	version, now := a.Output.Version, time.Now()
+	version := a.Output.Version
 	if opts.IncludeObject == metav1.IncludeNone {
 		version = ""
 	}
+	rows := wire.NewRowWriter(version, time.Now())
 	e := &envelope{head: head, tail: []byte("]}\n"), separator: comma, items: *pooled,
-		render: func(dst, item []byte) []byte { return wire.Row(item).AppendTo(dst, version, now) }}
+		render: func(dst, item []byte) []byte { return rows.Append(dst, item) }}
 	if n := len(*pooled); n < len(list.Items) {
 		e.more = a.Scope.rowsOf(ctx, list, n)
 	}
@@ -92,13 +93,16 @@ func (s *Scope) rowsOf(ctx context.Context, list *rest.StoredList, n int) iter.S
 		form := rest.Form{Version: s.Kind.GroupVersion(), Row: true}
 		kept := make([][]byte, 0, itemBatch)
 		for i, item := range list.Items[n:] {
+			var err error
 			if i%itemBatch == 0 {
+				err = yieldNow(ctx)
 				kept = list.AppendKept(kept[:0], list.Items[n+i:min(n+i+itemBatch, len(list.Items))], form)
 			}
-			err := yieldAt(ctx, i)
 			b, ok := wire.Row(kept[i%itemBatch]), true
 			if err == nil && b == nil {
-				b, ok, err = s.Storage.Row(item)
+				if err = yieldAt(ctx, i); err == nil {
+					b, ok, err = s.Storage.Row(item)
+				}
 			}
 			if !ok && err == nil {
 				err = errNoRow
