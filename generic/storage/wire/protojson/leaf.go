@@ -25,8 +25,6 @@ func leafOf(t reflect.Type) (leaf, error) {
 	switch t {
 	case timeType:
 		return appendTime, nil
-	case quantityType:
-		return appendQuantity, nil
 	case fieldsType:
 		return appendFields, nil
 	}
@@ -89,13 +87,13 @@ func appendTime(dst, message []byte) ([]byte, bool, bool) {
 }
 
 // appendQuantity appends a quantity in canonical form.
-func appendQuantity(dst, message []byte) ([]byte, bool, bool) {
+func appendQuantity(dst, message []byte) (_ []byte, ok bool) {
 	var q resource.Quantity
 	if q.Unmarshal(message) != nil {
-		return dst, false, false
+		return dst, false
 	}
 	b, err := q.MarshalJSON() // needs no escaping
-	return append(dst, b...), false, err == nil
+	return append(dst, b...), err == nil
 }
 
 // appendFields appends the JSON of FieldsV1. It copies the bytes if they only have nested objects that an

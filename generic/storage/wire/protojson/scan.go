@@ -1,6 +1,9 @@
 package protojson
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // wireType is a wire type of protobuf.
 type wireType uint8
@@ -44,8 +47,8 @@ func next(b []byte, i int) (number uint64, t wireType, v value, end int) {
 			v.number, end = uint64(binary.LittleEndian.Uint32(b[i:])), i+4
 		}
 	}
-	if number == 0 {
-		return 0, 0, v, 0
+	if number == 0 || number > math.MaxInt32 {
+		return 0, 0, v, 0 // decoders use 32 bits of it
 	}
 	return number, t, v, end
 }

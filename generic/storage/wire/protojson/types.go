@@ -31,11 +31,16 @@ func NewTypes() *Types {
 type message struct {
 	fields   []field  // in the order of JSON
 	byNumber []uint16 // index of a field plus one; 0 for none
+	// shown are the indexes, as bits, of fields that JSON may show although the message does not have them.
+	shown uint64
 	// version is the index of resourceVersion plus one, in ObjectMeta.
 	version int
 	// wrong is the reason why messages of the type cannot be written.
 	wrong error
 }
+
+// maxFields is how many fields a struct may have: their indexes are bits of a word.
+const maxFields = 64
 
 // field is a field of a struct.
 type field struct {
@@ -68,7 +73,9 @@ type element struct {
 	kind    reflect.Kind // of scalars: String, Bool, Int32 ...; Slice for bytes
 	message *message     // of structs
 	leaf    leaf         // of types with an own JSON encoding
-	zero    []byte       // JSON of an absent map value
+	// quantity is true for resource.Quantity, which has an own JSON encoding as well.
+	quantity bool
+	zero     []byte // JSON of an absent map value
 }
 
 // Table converts the messages of one Go type. It is safe for concurrent use.
@@ -99,7 +106,9 @@ func (t *Types) message(s reflect.Type) *message {
 	if s == metadataType {
 		m.version = int(m.byNumber[wire.MetaResourceVersion])
 	}
-	m.wrong = m.unambiguous(map[string]bool{})
+	if m.wrong = m.unambiguous(map[string]bool{}); len(m.fields) > maxFields {
+		m.wrong = fmt.Errorf("%s has more than %d fields", s, maxFields)
+	}
 	return m
 }
 
@@ -168,6 +177,9 @@ func (t *Types) addInline(m *message, f reflect.Type, number int) error {
 }
 
 func (m *message) enter(f field, number int) {
+	if f.absent != nil || f.always || f.shape == inline {
+		m.shown |= 1 << len(m.fields)
+	}
 	m.fields = append(m.fields, f)
 	if number == 0 {
 		return
@@ -213,7 +225,7 @@ func (t *Types) describe(out *field, f reflect.Type, outside bool) (err error) {
 // wire returns the wire type of an element. It depends on the Go type, as in generated code, not on the tag.
 func (e *element) wire() wireType {
 	switch {
-	case e.message != nil || e.leaf != nil || e.kind == reflect.String || e.kind == reflect.Slice:
+	case e.message != nil || e.leaf != nil || e.quantity || e.kind == reflect.String || e.kind == reflect.Slice:
 		return delimited
 	case e.kind == reflect.Float64:
 		return fixed64
@@ -223,6 +235,8 @@ func (e *element) wire() wireType {
 
 func (t *Types) element(e reflect.Type) (*element, error) {
 	switch {
+	case e == quantityType:
+		return &element{quantity: true}, nil
 	case writesItself(e) || e.Kind() != reflect.Struct && readsItself(e):
 		l, err := leafOf(e)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"math/bits"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,10 +31,21 @@ type writer struct {
 	version string
 	// failed is set if the message must be decoded.
 	failed bool
+	// quantities has the JSON of messages of quantities, which are few different ones: at most maxQuantities.
+	quantities map[string]string
 }
 
-// span is the position of a number's consecutive fields in a message.
-type span struct{ start, end int }
+// maxQuantities bounds the memory of a writer, with maxQuantity, the length of a message.
+const (
+	maxQuantities = 256
+	maxQuantity   = 32
+)
+
+// span is the position of a number's consecutive fields in a message, and the value of the first one.
+type span struct {
+	start, end int
+	value      value
+}
 
 // Append appends a message as JSON. head is the beginning of the object: the opening brace and members that are
 // not in the message, followed by a comma. version, if not "", replaces the metadata's resourceVersion. nil dst
@@ -45,7 +57,8 @@ func (t *Table) Append(dst, head, message []byte, version string) (_ []byte, ok 
 	if dst != nil {
 		buffer = dst
 	}
-	*w = writer{dst: append(buffer, head...), buffer: w.buffer, found: w.found[:0], version: version}
+	*w = writer{dst: append(buffer, head...), buffer: w.buffer, found: w.found[:0], version: version,
+		quantities: w.quantities}
 	w.members(t.message, message)
 	if !w.comma && len(head) > 1 {
 		w.dst = w.dst[:len(w.dst)-1] // the comma of head
@@ -66,68 +79,63 @@ func (t *Table) Append(dst, head, message []byte, version string) (_ []byte, ok 
 
 // members writes the fields of a message without braces.
 func (w *writer) members(m *message, message []byte) {
-	base := len(w.found)
-	for range m.fields {
-		w.found = append(w.found, span{})
-	}
 	if w.depth++; m.wrong != nil || w.depth > maxDepth {
 		w.failed = true
-	} else {
-		w.find(m, message, w.found[base:])
+		return
 	}
-	for i := range m.fields {
-		if w.failed {
-			return
-		}
-		if w.version != "" && i == m.version-1 && w.depth == metadataDepth {
-			w.name(&m.fields[i])
+	base, shown := len(w.found), m.shown
+	w.found = slices.Grow(w.found, len(m.fields))[:base+len(m.fields)]
+	present := w.find(m, message, w.found[base:])
+	if w.version != "" && m.version > 0 && w.depth == metadataDepth {
+		shown |= 1 << (m.version - 1)
+	}
+	for rest := present | shown; rest != 0 && !w.failed; rest &= rest - 1 {
+		i := bits.TrailingZeros64(rest)
+		switch f := &m.fields[i]; {
+		case w.version != "" && i == m.version-1 && w.depth == metadataDepth:
+			w.name(f)
 			w.dst, w.version = appendString(w.dst, []byte(w.version)), ""
-			continue
+		case present&(1<<i) != 0:
+			w.field(f, message, &w.found[base+i])
+		default:
+			w.absent(f)
 		}
-		w.field(&m.fields[i], message, w.found[base+i])
 	}
 	w.found = w.found[:base]
 	w.depth--
 }
 
-// find records the positions of fields. It fails for fields that a decoder would merge: those of one number
-// that are not consecutive, or of which there must be only one.
-func (w *writer) find(m *message, message []byte, found []span) {
+// find records the positions of fields, and returns which there are. It fails for fields that a decoder would merge:
+// those of one number that are not consecutive, or of which there must be only one.
+func (w *writer) find(m *message, message []byte, found []span) (present uint64) {
 	for i := 0; i < len(message); {
-		number, wire, _, end := next(message, i)
+		number, wire, v, end := next(message, i)
 		if end == 0 {
 			w.failed = true
-			return
+			return 0
 		}
 		if number < uint64(len(m.byNumber)) && m.byNumber[number] > 0 {
 			place := m.byNumber[number] - 1
 			f, s := &m.fields[place], &found[place]
-			if s.end == 0 {
-				s.start = i
-			}
-			if f.wire != wire || s.end != 0 && (s.end != i || f.shape != list && f.shape != dictionary) {
+			again := present&(1<<place) != 0
+			if f.wire != wire || again && (s.end != i || f.shape != list && f.shape != dictionary) {
 				w.failed = true
-				return
+				return 0
+			}
+			if !again {
+				s.start, s.value, present = i, v, present|1<<place
 			}
 			s.end = end
 		}
 		i = end
 	}
+	return present
 }
 
-// field writes a member.
-func (w *writer) field(f *field, message []byte, s span) {
+// field writes a member that is in the message.
+func (w *writer) field(f *field, message []byte, s *span) {
 	if f.shape == inline {
-		var inner []byte
-		if s.end > 0 {
-			_, _, v, _ := next(message, s.start)
-			inner = v.data
-		}
-		w.members(f.of.message, inner)
-		return
-	}
-	if s.end == 0 {
-		w.absent(f)
+		w.members(f.of.message, s.value.data)
 		return
 	}
 	undo, comma := len(w.dst), w.comma
@@ -139,8 +147,7 @@ func (w *writer) field(f *field, message []byte, s span) {
 	case dictionary:
 		w.dictionary(f.of, message[s.start:s.end])
 	default:
-		_, _, v, _ := next(message, s.start)
-		zero = w.element(f.of, v)
+		zero = w.element(f.of, s.value)
 	}
 	if zero && f.omitZero {
 		w.dst, w.comma = w.dst[:undo], comma
@@ -150,6 +157,8 @@ func (w *writer) field(f *field, message []byte, s span) {
 // absent writes a member that is not in the message if JSON does not omit it.
 func (w *writer) absent(f *field) {
 	switch {
+	case f.shape == inline:
+		w.members(f.of.message, nil)
 	case f.absent != nil:
 		w.name(f)
 		w.dst = append(w.dst, f.absent...)
@@ -241,6 +250,9 @@ func (w *writer) element(e *element, v value) (zero bool) {
 	case e.message != nil:
 		w.object(e.message, v.data)
 		return false
+	case e.quantity:
+		w.quantity(v.data)
+		return false
 	case e.leaf != nil:
 		var ok bool
 		w.dst, zero, ok = e.leaf(w.dst, v.data)
@@ -271,6 +283,27 @@ func (w *writer) element(e *element, v value) (zero bool) {
 		w.dst, w.failed = append(w.dst, b...), w.failed || err != nil
 	}
 	return v.number == 0
+}
+
+// quantity writes the message of a quantity.
+func (w *writer) quantity(message []byte) {
+	if text, ok := w.quantities[string(message)]; ok {
+		w.dst = append(w.dst, text...)
+		return
+	}
+	start := len(w.dst)
+	var ok bool
+	if w.dst, ok = appendQuantity(w.dst, message); !ok {
+		w.failed = true
+		return
+	}
+	if len(message) > maxQuantity {
+		return
+	}
+	if w.quantities == nil || len(w.quantities) == maxQuantities {
+		w.quantities = make(map[string]string)
+	}
+	w.quantities[string(message)] = string(w.dst[start:])
 }
 
 // appendString writes a JSON string.
