@@ -63,6 +63,9 @@ type Form[T Object] interface {
 	// Transcode appends the wire form of a record to dst without a decoded object in between. nil dst allocates. ok is
 	// false where it cannot.
 	Transcode(dst []byte, r *storage.Record, version int, mt wire.MediaType) (b []byte, ok bool, err error)
+	// Metadata returns the JSON of a record's metadata, with its revision, without a decoded object in between. ok is
+	// false where it cannot.
+	Metadata(r *storage.Record) (json []byte, ok bool)
 	// FromStored reports whether the answer to a write that cannot be transcoded is made of the bytes that were stored
 	// all the same, rather than of the object that they were made of.
 	FromStored() bool

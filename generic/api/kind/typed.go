@@ -276,6 +276,15 @@ func (f *structs[T]) Transcode(dst []byte, r *storage.Record, version int,
 	return b, ok, nil
 }
 
+// Metadata implements Form for what is stored as Transcode takes it.
+func (f *structs[T]) Metadata(r *storage.Record) (json []byte, ok bool) {
+	message, ok := f.plain(r.Value(), false)
+	if !ok {
+		return nil, false
+	}
+	return f.table().AppendMetadata(nil, message, storage.FormatRevision(r.Revision))
+}
+
 func (f *structs[T]) FromStored() bool { return false }
 
 // plain returns the stored message of an object of the hub version that lacks no

@@ -77,6 +77,9 @@ func (f *trees) Transcode(dst []byte, r *storage.Record, version int, mt wire.Me
 	return f.storage.Transcode(dst, r.Value(), storage.FormatRevision(r.Revision), f.versions[version].GV, mt)
 }
 
+// Metadata returns false: rows of custom resources are made of the stored bytes.
+func (f *trees) Metadata(*storage.Record) (json []byte, ok bool) { return nil, false }
+
 // FromStored is true: a reader of storage sees the object pruned and defaulted by the schema.
 func (f *trees) FromStored() bool { return true }
 

@@ -127,5 +127,9 @@ func (s *Store[T]) encodeRow(r *storage.Record) ([]byte, error) {
 	if s.kind.Show.RowConditions != nil {
 		conditions = s.kind.Show.RowConditions(obj)
 	}
-	return wire.EncodeRow(s.kind.TableCells(obj, ages.Since), conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
+	cells := s.kind.TableCells(obj, ages.Since)
+	if metadata, ok := s.form.Metadata(r); ok {
+		return wire.EncodeRowOf(cells, conditions, metadata, &ages)
+	}
+	return wire.EncodeRow(cells, conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
 }

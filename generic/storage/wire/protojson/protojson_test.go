@@ -161,6 +161,46 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// The metadata alone is as in the whole object.
+func TestMetadata(t *testing.T) {
+	types, kinds := NewTypes(), 0
+	for kind, goType := range scheme.Scheme.AllKnownTypes() {
+		obj, ok := reflect.New(goType).Interface().(decodable)
+		if f, has := goType.FieldByName("ObjectMeta"); !ok || !has || f.Type != metadataType {
+			continue
+		}
+		kinds++
+		for seed := range int64(4) {
+			obj.Reset()
+			filler(seed).Fill(obj)
+			message, err := obj.Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			obj.Reset()
+			if err := obj.Unmarshal(message); err != nil {
+				t.Fatal(err)
+			}
+			metadata := reflect.ValueOf(obj).Elem().FieldByName("ObjectMeta").Interface().(metav1.ObjectMeta)
+			metadata.ResourceVersion = "345"
+			want, err := json.Marshal(metadata)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, ok := types.Of(goType).AppendMetadata([]byte("before"), message, "345")
+			if !ok || string(got) != "before"+string(want) {
+				t.Errorf("%s: %s\nwant %s", kind, got, want)
+			}
+		}
+	}
+	if kinds < 50 {
+		t.Errorf("there are only %d kinds", kinds)
+	}
+	if got, ok := types.Of(reflect.TypeFor[corev1.PodList]()).AppendMetadata(nil, nil, "1"); ok {
+		t.Errorf("a list has %s", got)
+	}
+}
+
 // FuzzPod compares the output for any bytes with a decoder and an encoder.
 func FuzzPod(f *testing.F) {
 	types := NewTypes()

@@ -80,15 +80,22 @@ type element struct {
 
 // Table converts the messages of one Go type. It is safe for concurrent use.
 type Table struct {
-	types   *Types
-	message *message
+	types    *Types
+	message  *message
+	metadata *message // of an object's metadata; nil of other structs
 }
 
 // Of returns the table of a struct. It builds missing tables of the struct and its fields.
 func (t *Types) Of(s reflect.Type) *Table {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return &Table{t, t.message(s)}
+	table := &Table{types: t, message: t.message(s)}
+	if f, ok := s.FieldByName("ObjectMeta"); ok && f.Type == metadataType {
+		if n, err := protobufNumber(f.Tag.Get("protobuf")); err == nil && n == wire.ObjectMetadata {
+			table.metadata = t.message(metadataType)
+		}
+	}
+	return table
 }
 
 func (t *Types) message(s reflect.Type) *message {

@@ -51,21 +51,44 @@ type span struct {
 // not in the message, followed by a comma. version, if not "", replaces the metadata's resourceVersion. nil dst
 // allocates the exact size. If ok is false, the message must be decoded, and dst is unchanged.
 func (t *Table) Append(dst, head, message []byte, version string) (_ []byte, ok bool) {
-	w := t.types.writers.Get().(*writer)
-	defer t.types.writers.Put(w)
-	buffer := w.buffer
-	if dst != nil {
-		buffer = dst
-	}
-	*w = writer{dst: append(buffer, head...), buffer: w.buffer, found: w.found[:0], version: version,
-		quantities: w.quantities}
+	w := t.types.writer(dst, version)
+	w.dst = append(w.dst, head...)
 	w.members(t.message, message)
 	if !w.comma && len(head) > 1 {
 		w.dst = w.dst[:len(w.dst)-1] // the comma of head
 	}
-	out := append(w.dst, '}')
-	w.dst = nil
-	if dst == nil {
+	w.dst = append(w.dst, '}')
+	return t.types.result(w, dst)
+}
+
+// AppendMetadata appends the metadata of the message of an object. It is otherwise as Append.
+func (t *Table) AppendMetadata(dst, message []byte, version string) (_ []byte, ok bool) {
+	metadata, ok := wire.OnlyField(message, wire.ObjectMetadata)
+	if !ok || t.metadata == nil {
+		return dst, false
+	}
+	w := t.types.writer(dst, version)
+	w.depth = metadataDepth - 1
+	w.object(t.metadata, metadata.Payload)
+	return t.types.result(w, dst)
+}
+
+// writer returns a writer that appends to dst.
+func (t *Types) writer(dst []byte, version string) *writer {
+	w := t.writers.Get().(*writer)
+	buffer := w.buffer
+	if dst != nil {
+		buffer = dst
+	}
+	*w = writer{dst: buffer, buffer: w.buffer, found: w.found[:0], version: version, quantities: w.quantities}
+	return w
+}
+
+// result returns what a writer has appended to dst, and the writer to its pool.
+func (t *Types) result(w *writer, dst []byte) (_ []byte, ok bool) {
+	defer t.writers.Put(w)
+	out := w.dst
+	if w.dst = nil; dst == nil {
 		w.buffer = out[:0]
 	}
 	switch {
