@@ -73,10 +73,7 @@ func TestCreationsAreAsTheLibrarys(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d creations went the short way", short, all)
-	if short < all/2 {
-		t.Errorf("only %d of %d creations went the short way", short, all)
-	}
+	checkShort(t, short, all, 2)
 }
 
 func TestCreationsOfCustomResourcesAreAsTheLibrarys(t *testing.T) {
@@ -92,10 +89,7 @@ func TestCreationsOfCustomResourcesAreAsTheLibrarys(t *testing.T) {
 					short++
 				}
 			}
-			t.Logf("%d of %d creations went the short way", short, all)
-			if short < all/2 {
-				t.Errorf("only %d of %d creations went the short way", short, all)
-			}
+			checkShort(t, short, all, 2)
 		})
 	}
 }

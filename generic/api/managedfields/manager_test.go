@@ -120,6 +120,15 @@ func both(t testing.TB, m *Manager, live, obj runtime.Object, manager string) (o
 	return got, true
 }
 
+// checkShort fails if fewer than one in part of all writes went the short way.
+func checkShort(t *testing.T, short, all, part int) {
+	t.Helper()
+	t.Logf("%d of %d went the short way", short, all)
+	if short < all/part {
+		t.Errorf("only %d of %d went the short way", short, all)
+	}
+}
+
 func filler(seed int64) *randfill.Filler {
 	return randfill.NewWithSeed(seed).NilChance(.4).NumElements(0, 3).MaxDepth(9).Funcs(
 		func(m *metav1.ObjectMeta, c randfill.Continue) {
@@ -214,10 +223,7 @@ func TestUpdatesAreAsTheLibrarys(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d updates went the short way", short, short+long)
-	if short < long {
-		t.Errorf("only %d of %d updates went the short way", short, short+long)
-	}
+	checkShort(t, short, short+long, 2)
 }
 
 // bothApply applies a document to no object by the short way and by the library, and compares.
@@ -322,10 +328,7 @@ func TestAppliesOfNewObjectsAreAsTheLibrarys(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d applies went the short way", short, short+long)
-	if short < long {
-		t.Errorf("only %d of %d applies went the short way", short, short+long)
-	}
+	checkShort(t, short, short+long, 2)
 }
 
 // What exists, what has managed fields and what is of another kind is left to the library.
