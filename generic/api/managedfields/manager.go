@@ -401,9 +401,9 @@ func (m *Manager) entryOf(manager string, op metav1.ManagedFieldsOperationType) 
 	if manager == "" {
 		manager = "unknown"
 	}
-	now := metav1.NewTime(time.Now().UTC())
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: op, APIVersion: m.options.Kind.GroupVersion().String(),
-		Time: &now, FieldsType: "FieldsV1", Subresource: m.options.Subresource}, utf8.ValidString(manager)
+	now, version := metav1.NewTime(time.Now().UTC()), m.options.Kind.GroupVersion().String()
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: op, APIVersion: version, Time: &now,
+		FieldsType: "FieldsV1", Subresource: m.options.Subresource}, utf8.ValidString(manager)
 }
 
 // encodeEntries returns the entries in the order that they have in objects.

@@ -1,6 +1,10 @@
 package http2
 
-import "triplane.dev/internal/worker"
+import (
+	"net/http"
+
+	"triplane.dev/internal/worker"
+)
 
 // continuation is the rest of a response that lasts longer than its handler. The mutex of the connection guards the
 // flags.
@@ -46,16 +50,24 @@ func (s *stream) resumeSoon() {
 
 // resume runs the continuation of a stream until it waits.
 func (s *stream) resume() {
-	r := s.rest
+	r, returned := s.rest, false
+	defer func() {
+		if !returned { // runtime.Goexit
+			_ = try(func() { r.end(nil) }) // the stream is reset in any case
+			s.complete(http.ErrAbortHandler)
+		}
+	}()
 	for {
 		over := false
 		cause := try(func() { over = r.resume() })
 		if over || cause != nil {
+			returned = true
 			s.complete(try(func() { r.end(cause) }))
 			return
 		}
 		s.c.mu.Lock()
 		if r.running = r.again; !r.running {
+			returned = true
 			s.c.mu.Unlock()
 			return
 		}

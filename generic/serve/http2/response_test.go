@@ -178,6 +178,9 @@ func TestHandlersThatEndOddly(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"Content-Length": func(w http.ResponseWriter, _ *http.Request) { w.Header()["Content-Length"] = nil },
 		"Goexit":         func(http.ResponseWriter, *http.Request) { runtime.Goexit() },
+		"Goexit later": func(w http.ResponseWriter, _ *http.Request) {
+			w.(detacher).Detach(func() bool { runtime.Goexit(); return true }, func(any) {})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, handler)
