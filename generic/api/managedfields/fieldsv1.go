@@ -350,27 +350,26 @@ func (w *fieldsWriter) named(list reflect.Value, n *node, p *place) bool {
 
 // sorted returns the order of items in sets. It gives up where an identity is there twice.
 func (w *fieldsWriter) sorted(items []fieldpath.PathElement) order {
-	var o order
-	for k := 1; k < len(items); k++ {
-		switch c := items[k-1].Compare(items[k]); {
-		case c == 0:
+	compare := func(a, b fieldpath.PathElement) int {
+		c := a.Compare(b)
+		if c == 0 {
 			w.fail()
-		case c > 0:
-			o = make(order, 0, len(items))
 		}
+		return c
 	}
-	if o == nil {
+	if slices.IsSortedFunc(items, compare) {
 		return nil
 	}
-	for i := range items {
-		o = append(o, i)
+	o := make(order, len(items))
+	for i := range o {
+		o[i] = i
 	}
-	slices.SortFunc(o, func(i, j int) int { return items[i].Compare(items[j]) })
-	for k := 1; k < len(o); k++ {
-		if items[o[k-1]].Equals(items[o[k]]) {
-			w.fail()
+	slices.SortFunc(o, func(i, j int) int {
+		if i == j {
+			return 0
 		}
-	}
+		return compare(items[i], items[j])
+	})
 	return o
 }
 

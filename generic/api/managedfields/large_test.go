@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +72,25 @@ func TestLargeObjectsAreOwnedAsTheLibrarys(t *testing.T) {
 	_, again := both(t, typed, first, configMap(map[string]string{"k0": "y"}), "n")
 	if !short || !again {
 		t.Error("updates of a large map are left to the library")
+	}
+}
+
+// The memory that the creation of a large object takes grows with its size, in whatever order its items are.
+func TestCreationsOfLargeObjectsAllocateLittle(t *testing.T) {
+	m := largeManager(t)
+	allocated := func(n int) uint64 {
+		obj := largeCustom(n, 0)
+		var before, after goruntime.MemStats
+		goruntime.ReadMemStats(&before)
+		if !m.update(newCustom(), obj, "m") {
+			t.Fatal("the creation is left to the library")
+		}
+		goruntime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	allocated(1) // what is kept
+	if few, many := allocated(1000), allocated(10_000); many > 20*few {
+		t.Errorf("%d bytes for 1,000 items, %d for 10,000", few, many)
 	}
 }
 
