@@ -21,10 +21,10 @@ import (
 type fieldsWriter struct {
 	walk
 	buf []byte
-	// names are the sorted keys of the maps that are being written, one after the other.
+	// names are the sorted keys of the maps that are being written, the innermost last.
 	names []string
-	// places are those of the items of lists, in the order of their names.
-	places []int
+	// indexes are those of the items of the lists that are being written, by name, the innermost last.
+	indexes []int
 	// applied is true for a document of server-side apply: what holds other fields is owned through them alone.
 	applied bool
 }
@@ -64,7 +64,7 @@ const maxWriter = 64 << 10
 func (r *root) owned(obj runtime.Object, skip *fieldpath.Set, applied bool) (set *metav1.FieldsV1, ok bool) {
 	w := writers.Get().(*fieldsWriter)
 	w.walk, w.applied = walk{schema: r.empty.Schema(), unique: applied}, applied
-	w.buf, w.names, w.places = append(w.buf[:0], '{'), w.names[:0], w.places[:0]
+	w.buf, w.names, w.indexes = append(w.buf[:0], '{'), w.names[:0], w.indexes[:0]
 	defer func() {
 		if e := recover(); e != nil {
 			if _, mine := e.(giveUp); !mine {
@@ -321,19 +321,19 @@ func (w *fieldsWriter) items(items []fieldpath.PathElement, p *place, write func
 // named writes the items of a list that are identified by a text. It returns false, and has written nothing, if one has
 // none.
 func (w *fieldsWriter) named(list reflect.Value, n *node, p *place) bool {
-	start := len(w.places)
+	start := len(w.indexes)
 	name := func(i int) string { return list.Index(i).Field(n.name).String() }
 	for i := range list.Len() {
-		w.places = append(w.places, i)
+		w.indexes = append(w.indexes, i)
 		if name(i) == "" {
-			w.places = w.places[:start]
+			w.indexes = w.indexes[:start]
 			return false
 		}
 	}
-	slices.SortFunc(w.places[start:], func(i, j int) int { return strings.Compare(name(i), name(j)) })
+	slices.SortFunc(w.indexes[start:], func(i, j int) int { return strings.Compare(name(i), name(j)) })
 	for k := start; k < start+list.Len(); k++ {
-		i := w.places[k]
-		if k > start && name(w.places[k-1]) == name(i) {
+		i := w.indexes[k]
+		if k > start && name(w.indexes[k-1]) == name(i) {
 			w.fail()
 		}
 		c := place{self: true}
@@ -344,7 +344,7 @@ func (w *fieldsWriter) named(list reflect.Value, n *node, p *place) bool {
 		w.typed(list.Index(i), n.elem, &c)
 		w.close(at, &c)
 	}
-	w.places = w.places[:start]
+	w.indexes = w.indexes[:start]
 	return true
 }
 
