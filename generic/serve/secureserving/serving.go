@@ -186,12 +186,12 @@ func (s *SecureServing) http2(limit time.Duration, m *requestmetrics.Stalls) *ht
 // done, then closes the remaining connections.
 func (h *Server) Shutdown(ctx context.Context) {
 	_ = h.listener.Close() // fails only if it is closed already
+	<-h.done               // now all accepted connections are known
 	h.http1.leave(ctx)
 	if err := h.server.Shutdown(ctx); err != nil {
 		klog.InfoS("Closed connections with requests in flight at shutdown", "err", err)
 		_ = h.server.Close() // the listener is closed already
 	}
-	<-h.done
 }
 
 // connectionsShare is the fraction of the file descriptors that client connections may use.
