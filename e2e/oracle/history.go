@@ -13,11 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
 
-// Following is an informer of config maps, and clients that change some of them all the time.
+// Following is a reflector of config maps, as informers have it, and clients that change some of them all the time.
 type Following struct {
 	*History
 	reading kubernetes.Interface
@@ -27,20 +28,24 @@ type Following struct {
 	stop    []func() // writing, then following
 }
 
+// backoff is how long the reflector waits after a failure. That of informers grows to a minute: most interruptions of a
+// test would pass unnoticed.
+var backoff = wait.Backoff{Duration: 10 * time.Millisecond, Cap: 200 * time.Millisecond, Factor: 2, Steps: 10, Jitter: 1}
+
 // Follow begins, on the namespace default.
 func Follow(t testing.TB, writing, reading kubernetes.Interface) *Following {
 	t.Helper()
 	f := &Following{History: newHistory(), reading: reading}
 	all := cache.NewListWatchFromClient(reading.CoreV1().RESTClient(), "configmaps", "default", fields.Everything())
-	informer := cache.NewSharedIndexInformer(all, &corev1.ConfigMap{}, 0, nil)
-	if _, err := informer.AddEventHandler(f.handler()); err != nil {
-		t.Fatal(err)
-	}
+	pause := backoff
+	reflector := cache.NewReflectorWithOptions(all, &corev1.ConfigMap{}, f.History, cache.ReflectorOptions{Backoff: &pause})
 	following, unfollow := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { informer.RunWithContext(following) })
-	if !cache.WaitForCacheSync(following.Done(), informer.HasSynced) {
-		t.Fatal("the informer does not begin")
+	running.Go(func() { reflector.RunWithContext(following) })
+	for late := time.Now().Add(until); !f.begun(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("the reflector does not begin")
+		}
 	}
 	changing, stopChanging := context.WithCancel(t.Context())
 	f.stop = []func(){stopChanging, func() { unfollow(); running.Wait() }}
@@ -67,7 +72,7 @@ func (f *Following) More(t testing.TB, n int) {
 	}
 }
 
-// End stops changing, and fails the test where the informer has not come to what is there, or reported
+// End stops changing, and fails the test where the reflector has not come to what is there, or reported
 // what cannot be.
 func (f *Following) End(t testing.TB) {
 	t.Helper()
@@ -95,7 +100,7 @@ func (f *Following) End(t testing.TB) {
 	if f.writes.Load() > many && (f.Deletes == 0 || f.Updates == 0) {
 		t.Errorf("%d added, %d updated, %d deleted: too few", f.Adds, f.Updates, f.Deletes)
 	}
-	t.Logf("%d changes; %d added, %d updated, %d deleted, %d seen again", f.writes.Load(), f.Adds, f.Updates, f.Deletes, f.Again)
+	t.Logf("%d changes; %d added, %d updated, %d deleted, %d lists", f.writes.Load(), f.Adds, f.Updates, f.Deletes, f.Lists)
 }
 
 // change creates, updates and deletes objects of its own until ctx ends.
@@ -118,56 +123,87 @@ func (f *Following) change(ctx context.Context, maps Writer, worker string) {
 	}
 }
 
-// History is what an informer reported, and what cannot be true of it.
+// History is what a reflector reported, and what cannot be true of it. It implements cache.ReflectorStore.
 type History struct {
-	mu                            sync.Mutex
-	objects                       map[string]*corev1.ConfigMap
-	Adds, Updates, Deletes, Again int
+	mu      sync.Mutex
+	objects map[string]*corev1.ConfigMap
+	// Adds, Updates and Deletes are changes, Lists how often the reflector began with a list.
+	Adds, Updates, Deletes, Lists int
 	wrong                         []string
 }
 
 func newHistory() *History { return &History{objects: map[string]*corev1.ConfigMap{}} }
 
-func (h *History) handler() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { h.note("added", nil, obj.(*corev1.ConfigMap)) },
-		UpdateFunc: func(old, obj any) { h.note("updated", old.(*corev1.ConfigMap), obj.(*corev1.ConfigMap)) },
-		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
-			}
-			h.note("deleted", nil, obj.(*corev1.ConfigMap))
-		},
-	}
+func (h *History) begun() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.Lists > 0
 }
 
-func (h *History) note(what string, old, c *corev1.ConfigMap) {
+// Add implements cache.ReflectorStore.
+func (h *History) Add(obj any) error { return h.note("added", obj) }
+
+// Update implements cache.ReflectorStore.
+func (h *History) Update(obj any) error { return h.note("updated", obj) }
+
+// Delete implements cache.ReflectorStore.
+func (h *History) Delete(obj any) error { return h.note("deleted", obj) }
+
+// Resync implements cache.ReflectorStore.
+func (h *History) Resync() error { return nil }
+
+// Replace implements cache.ReflectorStore.
+func (h *History) Replace(list []any, _ string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.Lists++
+	before := h.objects
+	h.objects = make(map[string]*corev1.ConfigMap, len(list))
+	for _, obj := range list {
+		c := obj.(*corev1.ConfigMap)
+		switch had := before[c.Name]; {
+		case had == nil:
+			h.Adds++
+		case had.ResourceVersion != c.ResourceVersion:
+			h.older(had, c)
+			h.Updates++
+		}
+		h.objects[c.Name] = c
+		delete(before, c.Name)
+	}
+	h.Deletes += len(before)
+	return nil
+}
+
+// note records an event of a watch.
+func (h *History) note(what string, obj any) error {
+	c := obj.(*corev1.ConfigMap)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	had := h.objects[c.Name]
-	switch {
-	case what == "added" && had != nil, what != "added" && had == nil:
+	if (what == "added") != (had == nil) {
 		h.wrong = append(h.wrong, fmt.Sprintf("%s %s, which was there: %v", c.Name, what, had != nil))
-	case what == "updated" && had.ResourceVersion != old.ResourceVersion:
-		h.wrong = append(h.wrong, fmt.Sprintf("%s updated from %s, but was at %s", c.Name, old.ResourceVersion,
-			had.ResourceVersion))
-	case had != nil && revision(c) < revision(had):
-		h.wrong = append(h.wrong, fmt.Sprintf("%s went back from %s to %s", c.Name, had.ResourceVersion,
-			c.ResourceVersion))
 	}
+	h.older(had, c)
 	switch what {
 	case "added":
 		h.Adds++
 		h.objects[c.Name] = c
 	case "updated":
-		if h.Updates++; revision(c) == revision(old) {
-			h.Updates--
-			h.Again++ // the informer listed again, and reported what it found
-		}
+		h.Updates++
 		h.objects[c.Name] = c
 	case "deleted":
 		h.Deletes++
 		delete(h.objects, c.Name)
+	}
+	return nil
+}
+
+// older records if an object is older than what was reported before.
+func (h *History) older(had, c *corev1.ConfigMap) {
+	if had != nil && revision(c) < revision(had) {
+		h.wrong = append(h.wrong, fmt.Sprintf("%s went back from %s to %s", c.Name, had.ResourceVersion,
+			c.ResourceVersion))
 	}
 }
 
@@ -176,18 +212,18 @@ func revision(c *corev1.ConfigMap) uint64 {
 	return n
 }
 
-// equals holds what the informer reported against a list.
+// equals holds what the reflector reported against a list.
 func (h *History) equals(list []corev1.ConfigMap) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(list) != len(h.objects) {
-		return fmt.Errorf("%d objects, the informer knows %d", len(list), len(h.objects))
+		return fmt.Errorf("%d objects, the reflector knows %d", len(list), len(h.objects))
 	}
 	for i := range list {
 		c := h.objects[list[i].Name]
 		if c == nil || c.ResourceVersion != list[i].ResourceVersion || c.UID != list[i].UID ||
 			c.Data["i"] != list[i].Data["i"] {
-			return fmt.Errorf("%s is at %s, the informer knows %v", list[i].Name, list[i].ResourceVersion, c)
+			return fmt.Errorf("%s is at %s, the reflector knows %v", list[i].Name, list[i].ResourceVersion, c)
 		}
 	}
 	return nil
