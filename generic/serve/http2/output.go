@@ -42,9 +42,6 @@ type output struct {
 	pending *[]byte // from buffers; nil if nothing waits
 	writing bool    // a goroutine writes to the client
 	due     bool    // a goroutine is going to flush
-	watched bool    // the timer of writes runs
-	began   time.Time
-	timer   *time.Timer
 
 	window  int32     // the client's, of all streams
 	initial int32     // the client's, of new streams
@@ -187,7 +184,7 @@ func (c *Connection) flush() {
 		}
 		batch := o.pending
 		o.pending, o.writing = nil, true
-		c.watchWrite()
+		c.stall.writes()
 		c.grant()
 		c.mu.Unlock()
 		_, err := c.conn.Write(*batch)
@@ -220,37 +217,6 @@ func (c *Connection) flushLater() {
 	defer c.mu.Unlock()
 	c.out.due = false
 	c.flush()
-}
-
-// watchWrite makes sure that the write that begins ends within StalledLimit. Its timer is set once within that time,
-// not for each write.
-func (c *Connection) watchWrite() {
-	o := &c.out
-	o.began = time.Now()
-	switch {
-	case o.watched:
-	case o.timer == nil:
-		o.timer = time.AfterFunc(c.server.StalledLimit, c.checkWrite)
-	default:
-		o.timer.Reset(c.server.StalledLimit)
-	}
-	o.watched = true
-}
-
-func (c *Connection) checkWrite() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	o := &c.out
-	if !o.writing || c.closed {
-		o.watched = false
-		return
-	}
-	left := c.server.StalledLimit - time.Since(o.began)
-	if left <= 0 {
-		c.stalled()
-		return
-	}
-	o.timer.Reset(left)
 }
 
 // grant gives the next stream that waits its turn, if there is room.

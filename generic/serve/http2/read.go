@@ -71,15 +71,17 @@ func (c *Connection) resetFor(id uint32, code frame.ErrCode) error {
 	switch s := c.streams[id]; {
 	case s != nil:
 		s.reset(code, fmt.Errorf("http2: the client violates the protocol: %v", code))
-	case id > c.lastID && c.leaving:
-	case id > c.lastID:
+	case c.unopened(id):
 		return frame.ConnectionError(frame.ErrCodeProtocol)
-	default:
+	case id <= c.lastID:
 		c.out.resetStream(id, code)
 		c.flushSoon()
 	}
 	return nil
 }
+
+// unopened reports whether the client has not opened a stream. After GOAWAY it may open streams that are not processed.
+func (c *Connection) unopened(id uint32) bool { return id > c.lastID && !c.leaving }
 
 // process processes a frame.
 func (c *Connection) process(f frame.Frame) error {
@@ -94,9 +96,6 @@ func (c *Connection) process(f frame.Frame) error {
 	}
 	if o := &c.out; o.pending != nil && len(*o.pending) > flood {
 		return frame.ConnectionError(frame.ErrCodeEnhanceYourCalm)
-	}
-	if c.leaving && f.Header().StreamID > c.lastID {
-		return c.afterGoAway(f)
 	}
 	switch f := f.(type) {
 	case *frame.HeadersFrame:
@@ -129,28 +128,9 @@ func (c *Connection) process(f frame.Frame) error {
 	return nil // frames of other types are ignored
 }
 
-// afterGoAway processes a frame of a request that is not processed.
-func (c *Connection) afterGoAway(f frame.Frame) error {
-	switch f := f.(type) {
-	case *frame.HeadersFrame: // may have fields for the table
-		return c.onHeaders(f)
-	case *frame.ContinuationFrame:
-		return c.onBlock(f.HeaderBlockFragment(), f.HeadersEnded())
-	case *frame.DataFrame:
-		size := int32(f.Length)
-		if !c.received.take(size) {
-			return frame.ConnectionError(frame.ErrCodeFlowControl)
-		}
-		c.returnWindow(int(size), nil)
-	case *frame.PushPromiseFrame:
-		return frame.ConnectionError(frame.ErrCodeProtocol)
-	}
-	return nil
-}
-
 // onSelfBound rejects a stream that depends on itself (RFC 7540, section 5.3.1).
 func (c *Connection) onSelfBound(id uint32) error {
-	if id > c.lastID {
+	if c.unopened(id) {
 		c.out.resetStream(id, frame.ErrCodeProtocol)
 		c.flushSoon()
 		return nil
@@ -212,7 +192,7 @@ func (c *Connection) onWindowUpdate(f *frame.WindowUpdateFrame) error {
 	}
 	s := c.streams[f.StreamID]
 	switch {
-	case s == nil && f.StreamID > c.lastID:
+	case s == nil && c.unopened(f.StreamID):
 		return frame.ConnectionError(frame.ErrCodeProtocol)
 	case s == nil: // it has ended
 	case int64(s.window)+int64(f.Increment) > maxWindow:
@@ -228,7 +208,7 @@ func (c *Connection) onWindowUpdate(f *frame.WindowUpdateFrame) error {
 }
 
 func (c *Connection) onReset(f *frame.RSTStreamFrame) error {
-	if f.StreamID > c.lastID {
+	if c.unopened(f.StreamID) {
 		return frame.ConnectionError(frame.ErrCodeProtocol)
 	}
 	if s := c.streams[f.StreamID]; s != nil {
@@ -240,7 +220,7 @@ func (c *Connection) onReset(f *frame.RSTStreamFrame) error {
 func (c *Connection) onData(f *frame.DataFrame) error {
 	id, size := f.StreamID, int32(f.Length)
 	s := c.streams[id]
-	if s == nil && id > c.lastID {
+	if c.unopened(id) {
 		return frame.ConnectionError(frame.ErrCodeProtocol)
 	}
 	if !c.received.take(size) {
@@ -248,7 +228,7 @@ func (c *Connection) onData(f *frame.DataFrame) error {
 	}
 	data := f.Data()
 	switch {
-	case s == nil && c.reset.has(id):
+	case s == nil && (c.reset.has(id) || id > c.lastID):
 		c.returnWindow(int(size), nil)
 		return nil
 	case s == nil || s.body.ended:

@@ -369,8 +369,8 @@ func (w *response) SetWriteDeadline(t time.Time) error {
 func (s *stream) abortWrite() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	if o := &s.c.out; s.flushing && o.writing && time.Since(o.began) >= blocked && !s.c.closed {
-		s.c.abort()
+	if c := s.c; s.flushing && c.out.writing && time.Since(c.stall.began) >= blocked && !c.closed {
+		c.abort()
 	}
 }
 

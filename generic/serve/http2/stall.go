@@ -2,17 +2,25 @@ package http2
 
 import "time"
 
-// stall ends a connection whose client reads less than a frame of the pending data within a limit. A client could
-// otherwise occupy streams by keeping its flow-control windows closed. Connections whose client reads no bytes at all
-// are closed by the limit of writes (watchWrite). The mutex of the connection guards it.
+// stall ends a connection whose client reads too little within StalledLimit: nothing while a goroutine writes to it, or
+// less than a frame of what streams have to send. Without the latter, a client could occupy streams by keeping its
+// flow-control windows closed. The timer is set once within the limit, not for each write. The mutex of the connection
+// guards it.
 type stall struct {
 	c       *Connection
 	timer   *time.Timer // nil before the first wait
-	since   time.Time   // when the client has last read a frame
-	waiting int         // streams
-	taken   int         // bytes since then
-	patient int         // requests whose clients may read slowly
 	running bool
+	began   time.Time // the last write
+	since   time.Time // when the client has last read a frame
+	waiting int       // streams
+	taken   int       // bytes since then
+	patient int       // requests whose clients may read slowly
+}
+
+// writes records that a write to the client begins.
+func (t *stall) writes() {
+	t.began = time.Now()
+	t.run()
 }
 
 // wait records that one more stream waits for the client's windows.
@@ -21,15 +29,20 @@ func (t *stall) wait() {
 		return
 	}
 	t.taken, t.since = 0, time.Now()
-	if t.running {
+	t.run()
+}
+
+// run starts the timer unless it runs.
+func (t *stall) run() {
+	switch limit := t.c.server.StalledLimit; {
+	case t.running:
 		return
+	case t.timer == nil:
+		t.timer = time.AfterFunc(limit, t.check)
+	default:
+		t.timer.Reset(limit)
 	}
 	t.running = true
-	if t.timer == nil {
-		t.timer = time.AfterFunc(t.c.server.StalledLimit, t.check)
-		return
-	}
-	t.timer.Reset(t.c.server.StalledLimit)
 }
 
 // done records that a stream waits no more.
@@ -55,15 +68,22 @@ func (t *stall) stop() {
 func (t *stall) check() {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	left := t.c.server.StalledLimit - time.Since(t.since)
-	switch {
-	case t.waiting == 0:
+	writing, now := t.c.out.writing, time.Now()
+	if t.patient > 0 {
+		t.since = now
+	}
+	if t.c.closed || !writing && t.waiting == 0 {
 		t.running = false
 		return
-	case t.patient > 0:
-		t.since = time.Now()
-		left = t.c.server.StalledLimit
-	case left <= 0:
+	}
+	left := t.c.server.StalledLimit
+	if writing {
+		left = t.c.server.StalledLimit - now.Sub(t.began)
+	}
+	if t.waiting > 0 {
+		left = min(left, t.c.server.StalledLimit-now.Sub(t.since))
+	}
+	if left <= 0 {
 		t.c.stalled()
 		return
 	}
