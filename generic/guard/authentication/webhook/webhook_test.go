@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,18 +105,18 @@ func TestCallTriesAgain(t *testing.T) {
 	if err := c.Call(ctx, &authenticationv1.TokenReview{}); err == nil {
 		t.Error("a dead service answers")
 	}
-	hangUp := 0
+	var calls atomic.Int64
 	c = caller(t, func(_ http.ResponseWriter, r *http.Request) {
-		if hangUp++; r.URL.Query().Get("timeout") != "30s" {
+		if calls.Add(1); r.URL.Query().Get("timeout") != "30s" {
 			t.Errorf("sent to %s", r.URL)
 		}
 		panic(http.ErrAbortHandler)
 	})
-	if err := c.Call(t.Context(), &authenticationv1.TokenReview{}); err == nil || hangUp != 1 {
-		t.Errorf("%d calls of a service that hangs up, %v", hangUp, err)
+	if err := c.Call(t.Context(), &authenticationv1.TokenReview{}); err == nil || calls.Load() != 1 {
+		t.Errorf("%d calls of a service that hangs up, %v", calls.Load(), err)
 	}
-	hangUp = 0
-	if err := c.Send(t.Context(), nil, time.Millisecond); err == nil || hangUp != attempts {
-		t.Errorf("%d sent, %v", hangUp, err)
+	calls.Store(0)
+	if err := c.Send(t.Context(), nil, time.Millisecond); err == nil || calls.Load() != attempts {
+		t.Errorf("%d sent, %v", calls.Load(), err)
 	}
 }
