@@ -3,6 +3,7 @@ package kubeapi_test
 import (
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 
 	"triplane.dev/generic/run/options"
@@ -26,10 +27,15 @@ func TestFollowedGates(t *testing.T) {
 		"StorageVersionAPI": true,
 		"ContextualLogging": true, "LoggingAlphaOptions": true, "LoggingBetaOptions": true,
 	}
+	var mu sync.Mutex
 	startServerOver(t, func(gate string) bool {
+		mu.Lock()
+		defer mu.Unlock()
 		asked[gate] = true
 		return enabled(gate)
 	}, func(storage.Backend) {})
+	mu.Lock()
+	defer mu.Unlock()
 	if got, want := slices.Sorted(maps.Keys(asked)), options.FollowedGates(); !slices.Equal(got, want) {
 		t.Errorf("generic/run/options/featuregates.md is to have as followed\n%q, but has\n%q", got, want)
 	}

@@ -120,7 +120,7 @@ func (t Typed[T]) Open(k *Kind[T], scheme *runtime.Scheme, opts StorageOptions) 
 	if types == nil {
 		types = NewTypes()
 	}
-	f.table = sync.OnceValue(func() *protojson.Table { return types.json.Of(reflect.TypeFor[T]().Elem()) })
+	f.table = sync.OnceValue(func() *protojson.Table { return types.json.Of(reflect.TypeFor[T]().Elem(), f.required()) })
 	f.required = sync.OnceValue(func() *required.Fields { return required.Of(k.New, k.Write.Default, t.OnRead.Fields) })
 	f.storage = kept
 	if f.versions[0].Codec.Supports(wire.Protobuf) {
@@ -263,17 +263,18 @@ func (f *structs[T]) Transcode(dst []byte, r *storage.Record, version int,
 		b, err := t.TranscodeJSON(r.Value(), storage.FormatRevision(r.Revision))
 		return append(dst, b...), err == nil, nil // decoding says what is wrong
 	}
-	message, ok := f.plain(r.Value(), mt == wire.Protobuf)
-	switch {
-	case !ok:
-	case mt == wire.JSON:
-		b, ok = f.table().Append(dst, v.TypeMeta, message, storage.FormatRevision(r.Revision))
-	case v.Hub:
-		b, ok = wire.AppendWithVersion(dst, r.Value(), storage.FormatRevision(r.Revision))
-	default:
-		ok = false
+	if mt == wire.JSON {
+		message, ok := f.message(r.Value())
+		if ok {
+			b, ok = f.table().Append(dst, v.TypeMeta, message, storage.FormatRevision(r.Revision))
+		}
+		return b, ok, nil
 	}
-	return b, ok, nil
+	if _, ok := f.plain(r.Value(), true); ok && v.Hub {
+		b, ok = wire.AppendWithVersion(dst, r.Value(), storage.FormatRevision(r.Revision))
+		return b, ok, nil
+	}
+	return nil, false, nil
 }
 
 // Metadata implements Form for what is stored as Transcode takes it.
@@ -290,11 +291,18 @@ func (f *structs[T]) FromStored() bool { return false }
 // plain returns the stored message of an object of the hub version that lacks no
 // defaults, where inside, of what protobuf has: reading it is decoding it, and no more.
 func (f *structs[T]) plain(value []byte, inside bool) ([]byte, bool) {
+	message, ok := f.message(value)
+	return message, ok && f.required().Holds(message, inside)
+}
+
+// message returns the stored message of an object of the hub version, if reading it is decoding it and completing what
+// it lacks.
+func (f *structs[T]) message(value []byte) ([]byte, bool) {
 	if f.Storage != nil || f.OnRead.decides() {
 		return nil, false
 	}
 	e, ok := wire.OpenEnvelope(value)
-	return e.Object, ok && e.Is(f.kind.Hub) && f.required().Holds(e.Object, inside)
+	return e.Object, ok && e.Is(f.kind.Hub)
 }
 
 func (f *structs[T]) Labels(value []byte) (storage.Set, bool) {

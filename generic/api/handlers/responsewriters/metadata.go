@@ -106,7 +106,7 @@ func (m *metadataEncoder) encode(item rest.Stored) ([]byte, error) {
 
 // metadataTable converts objects of all kinds: fields that PartialObjectMetadata does not have are skipped.
 var metadataTable = sync.OnceValue(func() *protojson.Table {
-	return protojson.NewTypes().Of(reflect.TypeFor[metav1.PartialObjectMetadata]())
+	return protojson.NewTypes().Of(reflect.TypeFor[metav1.PartialObjectMetadata](), nil)
 })
 
 // read sets out to the metadata of an object in protobuf. It returns false if the object must be decoded.

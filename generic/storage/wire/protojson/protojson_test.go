@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/randfill"
+
+	"triplane.dev/generic/storage/wire/required"
 )
 
 // decodable is a Kubernetes type with a protobuf encoding.
@@ -35,7 +37,7 @@ func want(message []byte, into decodable) ([]byte, error) {
 // check compares the output for a message with want. It reports whether there was an output.
 func check(t *testing.T, types *Types, message []byte, into decodable) bool {
 	t.Helper()
-	got, ok := types.Of(reflect.TypeOf(into).Elem()).Append([]byte("before"), []byte("{"), message, "")
+	got, ok := types.Of(reflect.TypeOf(into).Elem(), nil).Append([]byte("before"), []byte("{"), message, "")
 	if !ok {
 		if string(got) != "before" {
 			t.Errorf("%T: what could not be written has left %s", into, got)
@@ -84,7 +86,7 @@ func TestAllKinds(t *testing.T) {
 		if !ok || strings.HasSuffix(kind.Kind, "Options") || kind.Version == runtime.APIVersionInternal {
 			continue
 		}
-		if err := types.Of(goType).message.wrong; err != nil {
+		if err := types.Of(goType, nil).message.wrong; err != nil {
 			t.Errorf("%s: %v", kind, err)
 			continue
 		}
@@ -130,7 +132,7 @@ func TestLeftToDecoders(t *testing.T) {
 func TestHead(t *testing.T) {
 	types := NewTypes()
 	for message, want := range map[string]string{"": `{"kind":"x"}`, "\x0a\x01a": `{"kind":"x","name":"a"}`} {
-		got, ok := types.Of(reflect.TypeFor[corev1.LocalObjectReference]()).Append(nil, []byte(`{"kind":"x",`), []byte(message), "")
+		got, ok := types.Of(reflect.TypeFor[corev1.LocalObjectReference](), nil).Append(nil, []byte(`{"kind":"x",`), []byte(message), "")
 		if !ok || string(got) != want {
 			t.Errorf("%s, want %s", got, want)
 		}
@@ -152,11 +154,11 @@ func TestVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, ok := types.Of(reflect.TypeFor[corev1.PodTemplate]()).Append(nil, []byte("{"), message, "345")
+	got, ok := types.Of(reflect.TypeFor[corev1.PodTemplate](), nil).Append(nil, []byte("{"), message, "345")
 	if !ok || !bytes.Equal(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, ok := types.Of(reflect.TypeFor[corev1.LocalObjectReference]()).Append(nil, []byte("{"), nil, "345"); ok {
+	if got, ok := types.Of(reflect.TypeFor[corev1.LocalObjectReference](), nil).Append(nil, []byte("{"), nil, "345"); ok {
 		t.Errorf("%s has no metadata for a version", got)
 	}
 }
@@ -187,7 +189,7 @@ func TestMetadata(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, ok := types.Of(goType).AppendMetadata([]byte("before"), message, "345")
+			got, ok := types.Of(goType, nil).AppendMetadata([]byte("before"), message, "345")
 			if !ok || string(got) != "before"+string(want) {
 				t.Errorf("%s: %s\nwant %s", kind, got, want)
 			}
@@ -196,7 +198,7 @@ func TestMetadata(t *testing.T) {
 	if kinds < 50 {
 		t.Errorf("there are only %d kinds", kinds)
 	}
-	if got, ok := types.Of(reflect.TypeFor[corev1.PodList]()).AppendMetadata(nil, nil, "1"); ok {
+	if got, ok := types.Of(reflect.TypeFor[corev1.PodList](), nil).AppendMetadata(nil, nil, "1"); ok {
 		t.Errorf("a list has %s", got)
 	}
 }
@@ -233,13 +235,63 @@ func benchPod() *corev1.Pod {
 	return pod
 }
 
+// Messages that lack something required are not written, as required.Fields finds out by itself.
+func TestRequired(t *testing.T) {
+	fill := func(p *corev1.Pod) {
+		if p.Spec.RestartPolicy == "" {
+			p.Spec.RestartPolicy = corev1.RestartPolicyAlways
+		}
+		if p.Spec.SecurityContext == nil {
+			p.Spec.SecurityContext = &corev1.PodSecurityContext{}
+		}
+		for i := range p.Spec.Containers {
+			if l := p.Spec.Containers[i].LivenessProbe; l != nil && l.PeriodSeconds == 0 {
+				l.PeriodSeconds = 10
+			}
+		}
+		for i := range p.Spec.Volumes {
+			if s := p.Spec.Volumes[i].Secret; s != nil && s.DefaultMode == nil {
+				s.DefaultMode = new(int32)
+			}
+		}
+	}
+	fields, types := required.Of(func() *corev1.Pod { return &corev1.Pod{} }, fill, nil), NewTypes()
+	plain, whole := types.Of(reflect.TypeFor[corev1.Pod](), nil), types.Of(reflect.TypeFor[corev1.Pod](), fields)
+	f, held, lacking := filler(1), 0, 0
+	for i := range 400 {
+		var pod corev1.Pod
+		f.Fill(&pod)
+		if i%4 > 0 {
+			fill(&pod)
+		}
+		message, err := pod.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds := fields.Holds(message, false)
+		expected, can := plain.Append(nil, []byte("{"), message, "")
+		got, ok := whole.Append(nil, []byte("{"), message, "")
+		if ok != (can && holds) || ok && !bytes.Equal(got, expected) {
+			t.Fatalf("written: %v, without what is required: %v, which it holds: %v\n%s", ok, can, holds, expected)
+		}
+		if holds {
+			held++
+		} else {
+			lacking++
+		}
+	}
+	if held < 50 || lacking < 20 {
+		t.Errorf("%d hold what is required, %d do not", held, lacking)
+	}
+}
+
 func BenchmarkPod(b *testing.B) {
 	message, err := benchPod().Marshal()
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Run("written", func(b *testing.B) {
-		table, out := NewTypes().Of(reflect.TypeFor[corev1.Pod]()), []byte{}
+		table, out := NewTypes().Of(reflect.TypeFor[corev1.Pod](), nil), []byte{}
 		b.ReportAllocs()
 		for b.Loop() {
 			var ok bool

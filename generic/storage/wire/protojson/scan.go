@@ -21,6 +21,9 @@ type value struct {
 	data   []byte
 }
 
+// zero reports whether the value is 0, false or empty.
+func (v *value) zero() bool { return v.number == 0 && len(v.data) == 0 }
+
 // next parses the field at index i. end is the index after it, or 0 if the bytes are not a message.
 func next(b []byte, i int) (number uint64, t wireType, v value, end int) {
 	tag, i := uvarint(b, i)

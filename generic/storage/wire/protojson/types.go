@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane.dev/generic/storage/wire"
+	"triplane.dev/generic/storage/wire/required"
 )
 
 // Types has the tables of Go types. All kinds of a server share it. It is safe for concurrent use.
@@ -44,9 +45,10 @@ const maxFields = 64
 
 // field is a field of a struct.
 type field struct {
-	name  []byte // with quotes and colon
-	shape shape
-	wire  wireType
+	number uint64 // in protobuf; 0 for none
+	name   []byte // with quotes and colon
+	shape  shape
+	wire   wireType
 	// of is the element of a list, the value of a map, or the struct.
 	of *element
 	// absent is written if the message does not have the field. If it is nil, nothing is written, or an empty
@@ -82,14 +84,16 @@ type element struct {
 type Table struct {
 	types    *Types
 	message  *message
-	metadata *message // of an object's metadata; nil of other structs
+	metadata *message         // of an object's metadata; nil of other structs
+	required *required.Fields // without them, messages must be decoded
 }
 
-// Of returns the table of a struct. It builds missing tables of the struct and its fields.
-func (t *Types) Of(s reflect.Type) *Table {
+// Of returns the table of a struct, for messages that hold what is required. It builds missing tables of the struct and
+// its fields.
+func (t *Types) Of(s reflect.Type, required *required.Fields) *Table {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	table := &Table{types: t, message: t.message(s)}
+	table := &Table{types: t, message: t.message(s), required: required}
 	if f, ok := s.FieldByName("ObjectMeta"); ok && f.Type == metadataType {
 		if n, err := protobufNumber(f.Tag.Get("protobuf")); err == nil && n == wire.ObjectMetadata {
 			table.metadata = t.message(metadataType)
@@ -187,6 +191,7 @@ func (m *message) enter(f field, number int) {
 	if f.absent != nil || f.always || f.shape == inline {
 		m.shown |= 1 << len(m.fields)
 	}
+	f.number = uint64(number)
 	m.fields = append(m.fields, f)
 	if number == 0 {
 		return

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"triplane.dev/generic/storage/wire"
+	"triplane.dev/generic/storage/wire/required"
 )
 
 // maxDepth limits the nesting of messages. Deeper ones must be decoded.
@@ -31,6 +32,8 @@ type writer struct {
 	version string
 	// failed is set if the message must be decoded.
 	failed bool
+	// required is what the message that is written next has to hold.
+	required *required.Fields
 	// quantities has the JSON of messages of quantities, which are few different ones: at most maxQuantities.
 	quantities map[string]string
 }
@@ -52,7 +55,7 @@ type span struct {
 // allocates the exact size. If ok is false, the message must be decoded, and dst is unchanged.
 func (t *Table) Append(dst, head, message []byte, version string) (_ []byte, ok bool) {
 	w := t.types.writer(dst, version)
-	w.dst = append(w.dst, head...)
+	w.dst, w.required = append(w.dst, head...), t.required
 	w.members(t.message, message)
 	if !w.comma && len(head) > 1 {
 		w.dst = w.dst[:len(w.dst)-1] // the comma of head
@@ -61,7 +64,8 @@ func (t *Table) Append(dst, head, message []byte, version string) (_ []byte, ok 
 	return t.types.result(w, dst)
 }
 
-// AppendMetadata appends the metadata of the message of an object. It is otherwise as Append.
+// AppendMetadata appends the metadata of the message of an object, which must hold what is required. It is otherwise as
+// Append.
 func (t *Table) AppendMetadata(dst, message []byte, version string) (_ []byte, ok bool) {
 	metadata, ok := wire.OnlyField(message, wire.ObjectMetadata)
 	if !ok || t.metadata == nil {
@@ -106,7 +110,7 @@ func (w *writer) members(m *message, message []byte) {
 		w.failed = true
 		return
 	}
-	base, shown := len(w.found), m.shown
+	base, shown, within := len(w.found), m.shown, w.required
 	w.found = slices.Grow(w.found, len(m.fields))[:base+len(m.fields)]
 	present := w.find(m, message, w.found[base:])
 	if w.version != "" && m.version > 0 && w.depth == metadataDepth {
@@ -119,18 +123,22 @@ func (w *writer) members(m *message, message []byte) {
 			w.name(f)
 			w.dst, w.version = appendString(w.dst, []byte(w.version)), ""
 		case present&(1<<i) != 0:
+			w.required = within.Inner(f.number)
 			w.field(f, message, &w.found[base+i])
 		default:
+			w.required = nil
 			w.absent(f)
 		}
 	}
+	w.required = within
 	w.found = w.found[:base]
 	w.depth--
 }
 
-// find records the positions of fields, and returns which there are. It fails for fields that a decoder would merge:
-// those of one number that are not consecutive, or of which there must be only one.
+// find records the positions of fields, and returns which there are. It fails for fields that a decoder would merge
+// (those of one number that are not consecutive, or of which there must be only one), and if required ones are missing.
 func (w *writer) find(m *message, message []byte, found []span) (present uint64) {
+	var seen uint64 // the numbers that count
 	for i := 0; i < len(message); {
 		number, wire, v, end := next(message, i)
 		if end == 0 {
@@ -149,9 +157,13 @@ func (w *writer) find(m *message, message []byte, found []span) (present uint64)
 				s.start, s.value, present = i, v, present|1<<place
 			}
 			s.end = end
+			if w.required.Counts(number, v.zero()) {
+				seen |= 1 << number
+			}
 		}
 		i = end
 	}
+	w.failed = w.failed || !w.required.Satisfied(seen)
 	return present
 }
 

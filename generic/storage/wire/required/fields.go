@@ -229,16 +229,31 @@ func (w *Fields) Holds(message []byte, inside bool) bool {
 			return false
 		}
 		i = f.End
-		if f.Number >= uint64(len(w.fields)) {
-			continue
-		}
-		want := &w.fields[f.Number]
-		if want.inner != nil && !want.inner.Holds(f.Payload, inside) {
+		if inner := w.Inner(f.Number); inner != nil && !inner.Holds(f.Payload, inside) {
 			return false
 		}
-		if !want.nonZero || !f.Zero(message) {
+		if w.Counts(f.Number, f.Zero(message)) {
 			seen |= 1 << f.Number
 		}
 	}
 	return seen&w.need == w.need
+}
+
+// Satisfied is Holds for a message of which seen has a bit for the number of each field that counts. The messages in it
+// are not considered: each must satisfy Inner.
+func (w *Fields) Satisfied(seen uint64) bool {
+	return w == nil || !w.never && !w.outside && seen&w.need == w.need
+}
+
+// Inner returns what the message of a field has to hold.
+func (w *Fields) Inner(number uint64) *Fields {
+	if w == nil || number >= uint64(len(w.fields)) {
+		return nil
+	}
+	return w.fields[number].inner
+}
+
+// Counts reports whether a field that a message has, with a value that may be zero, satisfies what requires it.
+func (w *Fields) Counts(number uint64, zero bool) bool {
+	return w != nil && number < uint64(len(w.fields)) && !(zero && w.fields[number].nonZero)
 }
