@@ -255,5 +255,5 @@ func (w *Fields) Inner(number uint64) *Fields {
 
 // Counts reports whether a field that a message has, with a value that may be zero, satisfies what requires it.
 func (w *Fields) Counts(number uint64, zero bool) bool {
-	return w != nil && number < uint64(len(w.fields)) && !(zero && w.fields[number].nonZero)
+	return w != nil && number < uint64(len(w.fields)) && (!zero || !w.fields[number].nonZero)
 }
