@@ -293,3 +293,34 @@ func TestBufferOfBody(t *testing.T) {
 	}
 	atMost(t, cap(b.data), 4096, "the size of a buffer with 10 bytes")
 }
+
+// What has arrived of the bodies of requests that were reset while they waited for a handler is given back.
+func TestQueuedBodiesReturnTheWindow(t *testing.T) {
+	end := make(chan struct{})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			<-end
+		}
+		echo(w, r)
+	})
+	client := dial(t, s, open...)
+	for range s.MaxStreams {
+		client.must(client.WriteRSTStream(client.get("/slow"), frame.ErrCodeCancel))
+	}
+	for range 7 { // of the 8 * 64 KiB of the connection
+		id := client.send(false, to("POST", "/")...)
+		for range 4 {
+			client.must(client.WriteData(id, false, make([]byte, 16<<10)))
+		}
+		client.must(client.WriteRSTStream(id, frame.ErrCodeCancel))
+	}
+	client.sync()
+	close(end)
+	client.result(client.get("/"))
+	c := <-s.connections
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.received; w.window+w.read != w.limit {
+		t.Errorf("%d of %d bytes of the window are lost", w.limit-w.window-w.read, w.limit)
+	}
+}

@@ -137,8 +137,9 @@ func (s *stream) fail(err error) {
 	if s.rest != nil {
 		s.resumeSoon()
 	}
-	if !s.started {
-		s.request = nil // the stream may stay in the queue
+	if !s.started { // the stream may stay in the queue
+		s.request = nil
+		s.c.returnWindow(s.body.discard(), nil)
 	}
 	s.leave()
 }
