@@ -81,6 +81,9 @@ func (d *Deps) available(versions []schema.GroupVersion, resource, kind string) 
 	r, out := d.Release, []schema.GroupVersion{}
 	later := false // a version that the emulated release has comes behind
 	for _, gv := range slices.Backward(versions) {
+		if !d.Scheme.Recognizes(gv.WithKind(kind)) {
+			continue
+		}
 		enabled, has := d.serves(gv, resource), has(r.Emulated, r.KeepRemoved, d.Scheme, gv.WithKind(kind))
 		switch {
 		case !enabled:
@@ -97,16 +100,23 @@ func (d *Deps) available(versions []schema.GroupVersion, resource, kind string) 
 	return out
 }
 
-// storageVersion is the version in which a kind is stored: the first that the oldest
-// release that is to read it has, and the preferred one where it has none.
+// storageVersion is the version in which a kind is stored: the first that the oldest release that is to read it has. If
+// that has none, or alpha versions only, it is the first that the emulated release has, an alpha version if there is no
+// other.
 func (d *Deps) storageVersion(kinds []schema.GroupVersionKind) schema.GroupVersionKind {
 	least := d.Release.MinCompatibility
 	if least == nil {
 		least = previousRelease
 	}
+	for _, release := range []*version.Version{least, d.Release.Emulated} {
+		for _, k := range kinds {
+			if has(release, false, d.Scheme, k) && !strings.Contains(k.Version, "alpha") {
+				return k
+			}
+		}
+	}
 	for _, k := range kinds {
-		// An alpha version is stored only if there is no other.
-		if has(least, false, d.Scheme, k) && !strings.Contains(k.Version, "alpha") {
+		if has(d.Release.Emulated, false, d.Scheme, k) {
 			return k
 		}
 	}
