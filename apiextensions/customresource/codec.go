@@ -182,8 +182,15 @@ func (c *versionCodec) Default(obj runtime.Object) {
 	// is wrong with it stays, and is found by validation.
 	_, _ = structural.CoerceRoot(u.Object, false)
 	if s, err := c.version.skeleton(); err == nil { // otherwise the object is not written
-		structural.Default(u.Object, s)
+		complete(u.Object, s)
 	}
+}
+
+// complete adds the defaults of a schema, and brings what they add to the metadata of embedded resources into the form
+// of ObjectMeta.
+func complete(content map[string]any, s *structural.Schema) {
+	structural.Default(content, s)
+	_, _ = structural.CoerceEmbedded(content, s, false) // what is of a wrong type stays, and is found by validation
 }
 
 // ToHub brings an object into the storage version. What that has no place for

@@ -106,7 +106,7 @@ func (s *objectStorage) DecodeStored(value []byte) (runtime.Object, error) {
 func tidy(content map[string]any, s *structural.Schema) {
 	structural.RepairMetadata(content, s)
 	fit(content, s)
-	structural.Default(content, s)
+	complete(content, s)
 }
 
 // scan reads a value of the storage version that needs neither pruning nor

@@ -292,3 +292,35 @@ func TestAsStored(t *testing.T) {
 		t.Errorf("got %v, want %v", u.Object["spec"], want)
 	}
 }
+
+// Defaults of a schema may have metadata that ObjectMeta does not have. It is neither stored nor returned.
+func TestDefaultsOfEmbeddedMetadata(t *testing.T) {
+	crd := testDefinition(t).crd.DeepCopy()
+	schemas := map[string][]byte{}
+	for _, v := range crd.Spec.Versions {
+		schemas[v.Name] = []byte(`{"type":"object","properties":{"spec":{"type":"object","properties":{
+ "fields":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"metadata":{"type":"object","properties":{
+  "name":{"type":"string","default":"n"},"unknown":{"type":"string","default":"x"}}}}},
+ "whole":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"metadata":{"type":"object","default":{"name":"n","unknown":"x"}}}}}}}}`)
+	}
+	d, err := New(crd, func() (map[string][]byte, error) { return schemas, nil }, conversion.None{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := []byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"fields":{"metadata":{}},"whole":{}}}`)
+	written, err := parsed(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.storage.codec.Default(&unstructured.Unstructured{Object: written})
+	read, err := decoded(newStorage(d), value, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	embedded := map[string]any{"metadata": map[string]any{"name": "n"}}
+	for what, obj := range map[string]map[string]any{"written": written, "read": read} {
+		if want := map[string]any{"fields": embedded, "whole": embedded}; !equality.Semantic.DeepEqual(obj["spec"], want) {
+			t.Errorf("%s: got %v, want %v", what, obj["spec"], want)
+		}
+	}
+}
