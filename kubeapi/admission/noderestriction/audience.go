@@ -45,8 +45,8 @@ func (p *Plugin) audience(
 		return admission.Forbiddenf(a, "error validating audience %q: %w", wanted, err)
 	}
 	return admission.Forbiddenf(a,
-		"audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", wanted,
-		a.User.Name)
+		"audience %q not found in pod spec volume, %s is not authorized to request tokens for audience %q", wanted,
+		a.User.Name, wanted)
 }
 
 // mayRequest reports whether the authorizer allows a node to request tokens for an audience.

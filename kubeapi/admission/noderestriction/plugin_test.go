@@ -226,7 +226,7 @@ func TestNodeRestriction(t *testing.T) {
 		{create, "serviceaccounts", "token", "sa", tokenFor("theirs", "t"), nil, "scheduled on a different node"},
 		{create, "serviceaccounts", "token", "sa", tokenFor("projecting", "p", "vault"), nil, ""},
 		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "m", "vault"), nil,
-			`audience "vault" not found in pod spec volume, system:node:a is not authorized to request tokens for this audience`},
+			`audience "vault" not found in pod spec volume, system:node:a is not authorized to request tokens for audience "vault"`},
 		{create, "serviceaccounts", "token", "sa", tokenFor("unclaimed", "unclaimed", "x"), nil,
 			`error validating audience "x": persistentvolumeclaim "gone" not found`},
 		{create, "serviceaccounts", "token", "sa", tokenFor("driven", "driven", "x"), nil,
