@@ -56,19 +56,19 @@ func createNamespace(t *testing.T, client kubernetes.Interface) {
 // controllersMetric begins the metrics of controllers that run.
 const controllersMetric = `running_managed_controllers{`
 
-// A namespace gets its service account, and ends. Controllers that suites do without do not run.
+// A namespace ends. Controllers that suites do without do not run.
 func TestControllersRun(t *testing.T) {
 	client := startEnvironment(t, func(*envtest.APIServer) {})
 	createNamespace(t, client)
-	harness.Eventually(t, func() error {
-		_, err := client.CoreV1().ServiceAccounts("ending").Get(t.Context(), "default", metav1.GetOptions{})
-		return err
-	})
 	metrics, err := client.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
-	if err != nil || !strings.Contains(string(metrics), controllersMetric) ||
-		strings.Contains(string(metrics), `name="pod-garbage-collector-controller"} 1`) ||
-		strings.Contains(string(metrics), `name="garbage-collector-controller"} 1`) {
-		t.Errorf("the metrics of the controllers are others, %v", err)
+	if err != nil || !strings.Contains(string(metrics), controllersMetric) {
+		t.Errorf("there are no metrics of controllers, %v", err)
+	}
+	for _, controller := range []string{"pod-garbage-collector", "garbage-collector", "serviceaccount",
+		"root-ca-certificate-publisher"} {
+		if strings.Contains(string(metrics), `name="`+controller+`-controller"} 1`) {
+			t.Errorf("%s-controller runs", controller)
+		}
 	}
 	if err := client.CoreV1().Namespaces().Delete(t.Context(), "ending", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

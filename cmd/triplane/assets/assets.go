@@ -28,9 +28,11 @@ const (
 // objects, to which tests bind pods.
 const PodCollector = "pod-garbage-collector-controller"
 
-// Tests that were written for kube-apiserver in envtest do not expect the effects of these controllers: config maps in
-// lists, and the deletion of dependents and of objects with the finalizer foregroundDeletion, which tests remove.
+// Tests that were written for kube-apiserver in envtest do not expect the effects of these controllers: service
+// accounts and config maps in lists, and the deletion of dependents and of objects with the finalizer
+// foregroundDeletion, which tests remove.
 const (
+	accounts         = "serviceaccount-controller"
 	caPublisher      = "root-ca-certificate-publisher-controller"
 	garbageCollector = "garbage-collector-controller"
 )
@@ -41,7 +43,7 @@ const simulateFlag = "--simulate-workloads"
 // defaultFlags returns flags that run the controllers. Tests that finalize namespaces themselves, because nothing does
 // in envtest, have the time of the grace period for that. Simulated workloads need the garbage collector.
 func defaultFlags(simulate bool) []string {
-	controllers := "--controllers=*,-" + PodCollector + ",-" + caPublisher
+	controllers := "--controllers=*,-" + PodCollector + ",-" + accounts + ",-" + caPublisher
 	if !simulate {
 		controllers += ",-" + garbageCollector
 	}
