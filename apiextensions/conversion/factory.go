@@ -68,6 +68,7 @@ func (f *Factory) webhook(crd string, client *apiextensionsv1.WebhookClientConfi
 		MaxIdleConnsPerHost: 4,
 		IdleConnTimeout:     90 * time.Second,
 	}
+	var to http.RoundTripper = transport
 	var target string
 	switch {
 	case client.URL != nil:
@@ -77,7 +78,7 @@ func (f *Factory) webhook(crd string, client *apiextensionsv1.WebhookClientConfi
 		}
 		target = *client.URL
 	case client.Service != nil:
-		target = f.service(client.Service, transport)
+		to, target = f.service(client.Service, transport)
 	default:
 		return nil, errors.New("a conversion webhook needs a URL or a service")
 	}
@@ -88,35 +89,33 @@ func (f *Factory) webhook(crd string, client *apiextensionsv1.WebhookClientConfi
 	query := u.Query()
 	query.Set("timeout", "30s")
 	u.RawQuery = query.Encode()
-	checked := egress.CheckCertificates(transport, f.Certificates)
+	checked := egress.CheckCertificates(to, f.Certificates)
 	return f.Memory.Of(&Webhook{Client: &http.Client{Transport: checked, CheckRedirect: noRedirects}, URL: u.String(),
 		ReviewVersion: review, CRD: crd, Metrics: f.Metrics}), nil
 }
 
-// service lets the transport dial a service where the resolver finds it; its
-// certificate has to be good for the service's DNS name.
-func (f *Factory) service(s *apiextensionsv1.ServiceReference, transport *http.Transport) string {
+// service returns the transport and the URL for a Service. Each request is sent to the address that the resolver
+// returns at that time. The webhook's certificate must be valid for the Service's DNS name.
+func (f *Factory) service(s *apiextensionsv1.ServiceReference, transport *http.Transport) (http.RoundTripper, string) {
 	port := int32(443)
 	if s.Port != nil {
 		port = *s.Port
 	}
 	host := s.Name + "." + s.Namespace + ".svc"
+	var to http.RoundTripper = transport
 	if f.Resolver != nil {
 		namespace, name := s.Namespace, s.Name
-		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-			u, err := f.Resolver.ResolveEndpoint(namespace, name, port)
-			if err != nil {
-				return nil, err
-			}
-			return f.Resolver.DialCluster(ctx, network, u.Host)
-		}
+		transport.DialContext = f.Resolver.DialCluster
+		to = egress.ResolveRequests(transport, func() (*url.URL, error) {
+			return f.Resolver.ResolveEndpoint(namespace, name, port)
+		})
 	}
 	transport.TLSClientConfig.ServerName = host
 	path := "/"
 	if s.Path != nil && *s.Path != "" {
 		path = *s.Path
 	}
-	return (&url.URL{Scheme: "https", Host: fmt.Sprintf("%s:%d", host, port), Path: path}).String()
+	return to, (&url.URL{Scheme: "https", Host: fmt.Sprintf("%s:%d", host, port), Path: path}).String()
 }
 
 // roots are the certificates of the bundle, the system's without one.

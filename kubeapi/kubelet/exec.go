@@ -99,7 +99,7 @@ func openWebSocket(w http.ResponseWriter, req *http.Request, streams Streams) (*
 func (c *Client) run(ctx context.Context, location *url.URL, s *webSocket) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	connect, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{UpgradeTransport: c.verified,
+	connect, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{UpgradeTransport: c.Transport(),
 		PingPeriod: pingStream})
 	if err != nil {
 		return err

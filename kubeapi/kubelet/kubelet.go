@@ -2,16 +2,16 @@ package kubelet
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	certutil "k8s.io/client-go/util/cert"
 
 	"triplane.dev/generic/serve/secureserving"
 )
@@ -51,48 +51,20 @@ func DefaultConfig() Config {
 
 // Client reaches kubelets. It may be used concurrently.
 type Client struct {
-	config             Config
-	verified, insecure *http.Transport
+	config       Config
+	certificates *secureserving.Certificates // nil without a client certificate
+	transports   atomic.Pointer[transports]
+	mu           sync.Mutex // held while transports are replaced
 }
 
 // New reads the files of a configuration; the client certificate is followed when
 // its files change.
 func New(c Config) (*Client, error) {
-	show := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}
-	if c.CertFile != "" {
-		cert, err := secureserving.NewCertificates(secureserving.CertificateFiles{CertFile: c.CertFile, KeyFile: c.KeyFile})
-		if err != nil {
-			return nil, fmt.Errorf("--kubelet-client-certificate: %w", err)
-		}
-		show.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert.Default() }
+	client := &Client{config: c}
+	if err := client.connect(); err != nil {
+		return nil, err
 	}
-	verify := show.Clone()
-	if c.CAFile != "" {
-		roots, err := certutil.NewPool(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("--kubelet-certificate-authority: %w", err)
-		}
-		verify.RootCAs, verify.InsecureSkipVerify = roots, false
-	}
-	return &Client{config: c, verified: c.transport(verify), insecure: c.transport(show)}, nil
-}
-
-// idleConns is how many connections without a request are kept to a kubelet.
-const idleConns = 4
-
-// transport speaks HTTP/1.1 alone: connections are upgraded.
-func (c Config) transport(t *tls.Config) *http.Transport {
-	dial := c.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: c.Timeout, KeepAlive: 30 * time.Second}).DialContext
-	}
-	return &http.Transport{
-		DialContext:         dial,
-		TLSClientConfig:     t,
-		TLSHandshakeTimeout: c.Timeout,
-		MaxIdleConnsPerHost: idleConns,
-		IdleConnTimeout:     90 * time.Second,
-	}
+	return client, nil
 }
 
 // Dial returns how nodes, pods and Services are connected to; nil is directly, as
@@ -104,11 +76,12 @@ func (c *Client) Dial() func(ctx context.Context, network, address string) (net.
 	return c.config.Dial
 }
 
-// Transport returns the transport that verifies kubelets as configured.
-func (c *Client) Transport() *http.Transport { return c.verified }
+// Transport returns the transport that verifies kubelets as configured. It is for the requests that follow at once:
+// after a change of the client certificate there is another one.
+func (c *Client) Transport() *http.Transport { return c.current().verified }
 
-// InsecureTransport returns the transport that verifies nothing.
-func (c *Client) InsecureTransport() http.RoundTripper { return c.insecure }
+// InsecureTransport is like Transport, for one that verifies nothing.
+func (c *Client) InsecureTransport() *http.Transport { return c.current().insecure }
 
 // MaxBytesPerSecond limits each upgraded connection; 0 does not.
 func (c *Client) MaxBytesPerSecond() int64 { return c.config.MaxBytesPerSecond }

@@ -76,7 +76,7 @@ func (c *Client) dialSPDY(ctx context.Context, location *url.URL) (net.Conn, io.
 	req.Header.Set(httpstream.HeaderConnection, httpstream.HeaderUpgrade)
 	req.Header.Set(httpstream.HeaderUpgrade, spdy.HeaderSpdy31)
 	req.Header.Set(httpstream.HeaderProtocolVersion, constants.PortForwardV1Name)
-	conn, err := proxy.DialURL(ctx, location, c.verified)
+	conn, err := proxy.DialURL(ctx, location, c.Transport())
 	if err != nil {
 		return nil, nil, fmt.Errorf("error dialing backend: %w", err)
 	}

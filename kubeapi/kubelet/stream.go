@@ -17,7 +17,7 @@ import (
 // Upgrade passes a request that upgrades its connection on to a kubelet as it is.
 // Others are refused.
 func (c *Client) Upgrade(location *url.URL, r rest.Responder) http.Handler {
-	h := proxy.NewUpgradeAwareHandler(location, c.verified, false, true, proxy.NewErrorResponder(r))
+	h := proxy.NewUpgradeAwareHandler(location, c.Transport(), false, true, proxy.NewErrorResponder(r))
 	h.MaxBytesPerSec = c.config.MaxBytesPerSecond
 	return h
 }
@@ -49,9 +49,9 @@ const maxError = 2048
 // InputStream implements rest.Streamer. A kubelet that cannot be reached is an
 // error with its URL; an answer that is an error is one with its status and text.
 func (l *Log) InputStream(ctx context.Context, _, _ string) (io.ReadCloser, bool, string, error) {
-	transport := l.Client.verified
+	transport := l.Client.Transport()
 	if l.Insecure {
-		transport = l.Client.insecure
+		transport = l.Client.InsecureTransport()
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.Location.String(), nil)
 	if err != nil {

@@ -55,9 +55,6 @@ func newClient(c *admissionv1.WebhookClientConfig, o *Config) (*client, error) {
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.CABundle},
 		ContentConfig:   rest.ContentConfig{NegotiatedSerializer: codec},
 	}
-	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
-		return bounded{egress.CheckCertificates(rt, o.Metrics.Certificates())}
-	})
 	var path string
 	switch {
 	case c.Service != nil:
@@ -75,6 +72,9 @@ func newClient(c *admissionv1.WebhookClientConfig, o *Config) (*client, error) {
 	default:
 		return nil, errors.New("webhook configuration must have either service or URL")
 	}
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+		return bounded{egress.CheckCertificates(rt, o.Metrics.Certificates())}
+	})
 	if err := o.Credentials.authenticate(config, hostPort(config.Host)); err != nil {
 		return nil, err
 	}
@@ -109,8 +109,8 @@ func noRedirects(*http.Request, []*http.Request) error {
 	return errors.New("webhooks may not redirect")
 }
 
-// toService configures the client to dial the address that the resolver returns for a Service. The webhook's
-// certificate must be valid for the Service's DNS name.
+// toService configures the client to send each request to the address that the resolver returns for a Service at
+// that time. The webhook's certificate must be valid for the Service's DNS name.
 func toService(config *rest.Config, s *admissionv1.ServiceReference, resolver Resolver) (path string) {
 	port := int32(443)
 	if s.Port != nil {
@@ -126,13 +126,13 @@ func toService(config *rest.Config, s *admissionv1.ServiceReference, resolver Re
 		return path
 	}
 	namespace, name := s.Namespace, s.Name
-	config.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		u, err := resolver.ResolveEndpoint(namespace, name, port)
-		if err != nil {
-			return nil, err
-		}
-		return resolver.DialCluster(ctx, network, u.Host)
-	}
+	config.Dial = resolver.DialCluster
+	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // Services are reached directly
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+		return egress.ResolveRequests(rt, func() (*url.URL, error) {
+			return resolver.ResolveEndpoint(namespace, name, port)
+		})
+	})
 	return path
 }
 
