@@ -84,11 +84,12 @@ func callService(t *testing.T, to http.RoundTripper) (string, error) {
 func TestResolveRequests(t *testing.T) {
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits most of the time
 			a, b := newServiceBackend(t, http2), newServiceBackend(t, http2)
 			var now atomic.Pointer[url.URL]
 			var dials atomic.Int32
 			transport := serviceTransport(t, a, &dials)
-			transport.IdleConnTimeout = time.Second
+			transport.IdleConnTimeout = 5 * time.Second // longer than the requests on a busy machine
 			to := ResolveRequests(transport, func() (*url.URL, error) { return now.Load(), nil })
 			for i, at := range []serviceBackend{a, a, b, b, a} {
 				now.Store(at.url())
