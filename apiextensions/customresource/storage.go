@@ -66,10 +66,21 @@ func (s *objectStorage) AsStored(u *unstructured.Unstructured) {
 	tidy(u.Object, skeleton)
 }
 
+// storedContent decodes a value: JSON, or CBOR, which kube-apiserver writes with the feature gate
+// CBORServingAndStorage.
+func storedContent(value []byte) (content map[string]any, err error) {
+	if wire.IsCBOR(value) {
+		err = wire.UnmarshalCBOR(value, &content)
+	} else {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(value, &content)
+	}
+	return content, err
+}
+
 // DecodeStored reads a value by the present schema, whatever it was written by.
 func (s *objectStorage) DecodeStored(value []byte) (runtime.Object, error) {
-	var content map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(value, &content); err != nil {
+	content, err := storedContent(value)
+	if err != nil {
 		return nil, &storage.DecodeError{Err: err}
 	}
 	skeleton, err := s.version.skeleton()

@@ -156,6 +156,35 @@ var storedSeeds = []string{
 	`[`, `{"apiVersion":`, `{"metadata":{"name":"\`,
 }
 
+// Objects that kube-apiserver stored as CBOR are read as those in JSON.
+func TestStoredCBOR(t *testing.T) {
+	d := testDefinition(t)
+	s := newStorage(d)
+	for _, seed := range storedSeeds {
+		content, err := parsed([]byte(seed))
+		if err != nil {
+			continue
+		}
+		value, err := wire.AppendCBOR(nil, content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if compare(t, d, s, value) {
+			t.Errorf("%s in CBOR is returned as it is", seed)
+		}
+		want, err := s.DecodeStored([]byte(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.DecodeStored(value); err != nil || !equality.Semantic.DeepEqual(got, want) {
+			t.Errorf("%s in CBOR is %v, %v", seed, got, err)
+		}
+	}
+	if _, err := s.DecodeStored([]byte("\xd9\xd9\xf7\xff")); err == nil {
+		t.Error("damaged CBOR is decoded")
+	}
+}
+
 func FuzzTranscode(f *testing.F) {
 	d := testDefinition(f)
 	s := newStorage(d)

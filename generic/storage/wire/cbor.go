@@ -36,6 +36,9 @@ func AppendCBORItem(dst []byte, v any) ([]byte, error) {
 // AppendCBORTag appends the tag at the beginning of a document.
 func AppendCBORTag(dst []byte) []byte { return append(dst, cborTag[:]...) }
 
+// IsCBOR reports whether a document is CBOR, if it begins with the tag.
+func IsCBOR(b []byte) bool { return bytes.HasPrefix(b, cborTag[:]) }
+
 // TrimCBORTag returns a document without its tag, for use as a part of another one.
 func TrimCBORTag(b []byte) []byte { return bytes.TrimPrefix(b, cborTag[:]) }
 
