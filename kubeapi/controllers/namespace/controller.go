@@ -80,7 +80,8 @@ func (c *controller) sync(ctx context.Context, name string) error {
 	if ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
 		return nil
 	}
-	if left := time.Until(ns.DeletionTimestamp.Add(c.grace)); c.grace > 0 && left > 0 {
+	// The timestamp has whole seconds: the deletion may be a second later.
+	if left := time.Until(ns.DeletionTimestamp.Add(time.Second + c.grace)); c.grace > 0 && left > 0 {
 		c.queue.AddAfter(name, left)
 		return nil
 	}
