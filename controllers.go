@@ -65,7 +65,7 @@ func (c *Controllers) addFlags(fs *pflag.FlagSet) {
 			"--simulate-workloads: otherwise run kube-controller-manager for workloads, and set this flag to none.")
 	fs.DurationVar(&c.NamespaceGracePeriod, "namespace-deletion-grace-period", c.NamespaceGracePeriod,
 		"How long namespace-controller waits before it deletes the content of a deleted namespace, in which tests may "+
-			"finalize the namespace themselves. 0 does not wait.")
+			"finalize the namespace themselves; it may wait a second longer. 0 does not wait.")
 	fs.BoolVar(&c.SimulateWorkloads, "simulate-workloads", c.SimulateWorkloads,
 		"For tests only: Deployments, ReplicaSets, StatefulSets and Jobs get pods that become Running, Ready or "+
 			"Succeeded without nodes. No container runs. DaemonSets are not simulated, because their pods need nodes.")

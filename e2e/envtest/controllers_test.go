@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,8 +71,16 @@ func TestControllersRun(t *testing.T) {
 			t.Errorf("%s-controller runs", controller)
 		}
 	}
+	// Suites that finalize namespaces themselves have half a second for that, also at the end of a whole second.
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1900 * time.Millisecond)))
+	begun := time.Now()
 	if err := client.CoreV1().Namespaces().Delete(t.Context(), "ending", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
+	}
+	time.Sleep(150 * time.Millisecond)
+	_, err = client.CoreV1().Namespaces().Get(t.Context(), "ending", metav1.GetOptions{})
+	if took := time.Since(begun); err != nil && took < 500*time.Millisecond {
+		t.Errorf("%v after its deletion: %v", took, err)
 	}
 	harness.Eventually(t, func() error { return absent(t.Context(), client) })
 }
