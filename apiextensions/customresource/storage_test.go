@@ -328,15 +328,18 @@ func TestDefaultsOfEmbeddedMetadata(t *testing.T) {
 	schemas := map[string][]byte{}
 	for _, v := range crd.Spec.Versions {
 		schemas[v.Name] = []byte(`{"type":"object","properties":{"spec":{"type":"object","properties":{
- "fields":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"metadata":{"type":"object","properties":{
-  "name":{"type":"string","default":"n"},"unknown":{"type":"string","default":"x"}}}}},
- "whole":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"metadata":{"type":"object","default":{"name":"n","unknown":"x"}}}}}}}}`)
+ "fields":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{
+  "metadata":{"type":"object","properties":{
+   "name":{"type":"string","default":"n"},"unknown":{"type":"string","default":"x"}}}}},
+ "whole":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{
+  "metadata":{"type":"object","default":{"name":"n","unknown":"x"}}}}}}}}`)
 	}
 	d, err := New(crd, func() (map[string][]byte, error) { return schemas, nil }, conversion.None{}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	value := []byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"fields":{"metadata":{}},"whole":{}}}`)
+	value := []byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"},
+ "spec":{"fields":{"metadata":{}},"whole":{}}}`)
 	written, err := parsed(value)
 	if err != nil {
 		t.Fatal(err)

@@ -120,8 +120,8 @@ func (t Typed[T]) Open(k *Kind[T], scheme *runtime.Scheme, opts StorageOptions) 
 	if types == nil {
 		types = NewTypes()
 	}
-	f.table = sync.OnceValue(func() *protojson.Table { return types.json.Of(reflect.TypeFor[T]().Elem(), f.required()) })
 	f.required = sync.OnceValue(func() *required.Fields { return required.Of(k.New, k.Write.Default, t.OnRead.Fields) })
+	f.table = sync.OnceValue(func() *protojson.Table { return types.json.Of(reflect.TypeFor[T]().Elem(), f.required()) })
 	f.storage = kept
 	if f.versions[0].Codec.Supports(wire.Protobuf) {
 		if f.partial, err = newPartial(f.kind, types); err != nil {
@@ -270,7 +270,7 @@ func (f *structs[T]) Transcode(dst []byte, r *storage.Record, version int,
 		}
 		return b, ok, nil
 	}
-	if _, ok := f.plain(r.Value(), true); ok && v.Hub {
+	if _, ok = f.plain(r.Value(), true); ok && v.Hub {
 		b, ok = wire.AppendWithVersion(dst, r.Value(), storage.FormatRevision(r.Revision))
 		return b, ok, nil
 	}

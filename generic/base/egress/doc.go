@@ -5,6 +5,8 @@
 // servers behind Services), the control plane (webhooks with a URL) and etcd. A Selector has a Dial for each
 // type. Without a configuration for its type it connects directly.
 //
+// ResolveRequests is for webhooks behind Services: each request goes to the address of the Service at its time.
+//
 // The proxy resolves host names. The caller of a Dial owns the connection. Selector.Close also closes
 // connections through konnectivity.
 package egress
