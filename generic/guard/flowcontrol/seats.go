@@ -68,7 +68,8 @@ func (s *share) least() float64 {
 
 // divide sets the seats of each level for the next period, as KEP-1040 defines it. The fair fraction f is the
 // one for which the sum of min(upper, max(least, f*target)) over all levels equals the seats to divide. divide
-// returns f.
+// returns f. A level that has lent all its seats keeps one: its first request would wait until the end of the
+// period, while the server does nothing.
 func divide(total int, levels []share) (fair float64) {
 	left, bottom := float64(total), 0.0
 	var limited []*share
@@ -86,7 +87,7 @@ func divide(total int, levels []share) (fair float64) {
 	left = max(left, bottom)
 	fair = fairFraction(left, limited)
 	for _, s := range limited {
-		s.seats = int(math.Round(s.at(fair)))
+		s.seats = max(int(math.Round(s.at(fair))), min(s.upper, 1))
 	}
 	return fair
 }
