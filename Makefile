@@ -13,7 +13,7 @@ SOURCES := $(wildcard *.go) $(SERVER) e2e hack
 # debuggers are a tenth of what a compiler does, and no program that make builds has them. So is a compiler's garbage
 # collection with the usual GOGC, which the tests have.
 export CGO_ENABLED ?= 0
-export GOFLAGS += -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false '-toolexec=env GOGC=400'
+export GOFLAGS += -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false '-toolexec=env GOGC=800'
 
 .PHONY: run build platforms release rename-module sample-apiserver programs goflags test test-others test-former test-outside envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
 
@@ -63,7 +63,7 @@ programs: ## Build the programs that the end-to-end tests run, into e2e/.bin.
 	@$(GO) run ./e2e/programs/build
 
 # The tests of test-others alone.
-OTHERS := triplane.dev/e2e/kine
+OTHERS := triplane.dev/e2e/deploy triplane.dev/e2e/kine
 # They take longest, so they are the first of e2e.
 LONGEST := triplane.dev/e2e/soak triplane.dev/e2e/attacks
 # Compiles the program of the former release: make test-former. Without the history of Git it is skipped, which -v prints.
@@ -76,13 +76,13 @@ OUTSIDE := triplane.dev/e2e/outside
 # tests alone: all that they run is built before.
 test: programs ## Run all tests but test-others.
 	$(call say,test)
-	@E2E_PROGRAMS=built $(GO) test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 15m $(PACKAGES) ./hack/... \
-		$(LONGEST) $$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS) $(FORMER) $(OUTSIDE)))
+	@E2E_PROGRAMS=built $(GO) test -vet=off -ldflags '-s -w' -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 15m \
+		$(PACKAGES) ./hack/... $(LONGEST) $$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS) $(FORMER) $(OUTSIDE)))
 	$(call say,all tests have passed)
 
-test-others: programs ## Run the tests that compile much that no other does: kine, releases, sample-apiserver, controller-runtime.
-	$(call say,build kine and the sample API server of Kubernetes)
-	@$(GO) run ./e2e/programs/build kine sample-apiserver
+test-others: programs ## Run the tests that compile much that no other does: Helm, kine, releases, sample-apiserver, controller-runtime.
+	$(call say,build Helm and kine and the sample API server of Kubernetes)
+	@$(GO) run ./e2e/programs/build helm kine promql sample-apiserver
 	$(call say,test with them)
 	@E2E_PROGRAMS=built $(GO) test -vet=off -timeout 10m $(OTHERS)
 	@E2E_PROGRAMS=built $(GO) test -vet=off -timeout 10m ./e2e/extensions -args -upstream

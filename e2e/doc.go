@@ -3,7 +3,7 @@
 // k8s.io/sample-apiserver, and others. It has no test itself. Each file says in its first line
 // what it tests.
 //
-//	kubectl/      kubectl and Helm, and the commands of the README
+//	kubectl/      kubectl, and the commands of the README
 //	clients/      client-go and controller-runtime
 //	store/        durability, consistency, snapshots, transfers, encryption; etcd
 //	postgres/     PostgreSQL instead of etcd
@@ -13,7 +13,7 @@
 //	extensions/   external API servers, conversion webhooks
 //	admission/    webhooks and policies
 //	controllers/  what the server's controllers do
-//	deploy/       the files of deploy/, and command lines of others
+//	deploy/       the files of deploy/, Helm, and command lines of others (make test-others)
 //	serving/      audit, logs, emulated releases, plugins, addresses
 //	attacks/      attacks, and the defence that each one meets
 //	console/      the console in a browser

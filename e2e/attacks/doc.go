@@ -69,7 +69,7 @@
 //	paths of values                               wrong values below a long name; generic/storage/wire Paths
 //	length of messages                            fields that are wrong by the hundred thousand
 //	searches that end with their context          patterns of long texts; apiextensions/schema LongTexts
-//	errors, items, fields and defaults of a value  custom resources of a million values; apiextensions/schema
+//	errors, items, fields and defaults of a value  custom resources of many values; apiextensions/schema
 //	                                              ManyErrorsAreBounded, ValidationEndsWithItsContext, DefaultsAreBounded;
 //	                                              generic/api/managedfields ApplyOfLargeObjectsEnds, UnorderedSetsAreDropped
 //	number of owners                              objects that thousands own; generic/api/managedfields FloodOfEntries

@@ -102,7 +102,7 @@ func TestAttacks(t *testing.T) {
 		{"expressions that take long", longExpressions},
 		{"a patch of insertions", patchOfInsertions},
 		{"wrong values below a long name", longPaths},
-		{"custom resources of a million values", manyValues},
+		{"custom resources of many values", manyValues},
 		{"fields that are wrong by the hundred thousand", manyWrongFields},
 		{"patterns of long texts", longPatterns},
 	} {

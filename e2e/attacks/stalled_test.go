@@ -17,7 +17,7 @@ import (
 const (
 	stallers         = 6
 	stallerStreams   = 100 // what a connection takes
-	stallingLasts    = 8 * time.Second
+	stallingLasts    = 5 * time.Second
 	othersMayWaitFor = 5 * time.Second
 
 	protobufDocument = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"

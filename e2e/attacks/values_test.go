@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Custom resources, and a ConfigMap, of as many values as fit into a body. The attacker, who may write one kind,
+// Custom resources, and a ConfigMap, of half as many values as fit into a body. The attacker, who may write one kind,
 // would have the server compare each error, each entry of a list, and each field with all others, for minutes
 // beyond the deadline of the request. {} stands for a hundred defaults.
 func manyValues(t *testing.T, s *target) {
@@ -30,10 +30,10 @@ func manyValues(t *testing.T, s *target) {
 
 	const toils, configMaps = "/apis/work.example.com/v1/toils", "/api/v1/namespaces/default/configmaps"
 	for name, value := range map[string]string{
-		"set": valuesOf("[]", 170_000, "%d"), "map": valuesOf("[]", 100_000, `{"n":%d}`),
-		"fields": valuesOf("{}", 170_000, `"k%d":1`),
-		"texts":  valuesOf("[]", 300_000, "%d"), "either": valuesOf("[]", 300_000, "%d"),
-		"defaults": "[" + strings.Repeat("{},", 900_000) + "{}]",
+		"set": valuesOf("[]", 85_000, "%d"), "map": valuesOf("[]", 50_000, `{"n":%d}`),
+		"fields": valuesOf("{}", 85_000, `"k%d":1`),
+		"texts":  valuesOf("[]", 150_000, "%d"), "either": valuesOf("[]", 150_000, "%d"),
+		"defaults": "[" + strings.Repeat("{},", 450_000) + "{}]",
 	} {
 		spec := `"spec":{"` + name + `":` + value + `}`
 		toil := `{"apiVersion":"work.example.com/v1","kind":"Toil","metadata":{"name":"%s"},` + spec + `}`
@@ -41,12 +41,12 @@ func manyValues(t *testing.T, s *target) {
 		s.inTime("PATCH", toils+"/t", "application/merge-patch+json", "{"+spec+"}")
 		s.inTime("PATCH", toils+"/t", "application/apply-patch+yaml", fmt.Sprintf(toil, "t"))
 	}
-	data := `"data":` + valuesOf("{}", 170_000, `"k%d":""`)
+	data := `"data":` + valuesOf("{}", 85_000, `"k%d":""`)
 	s.inTime("POST", configMaps, "application/json", `{"metadata":{"name":"many"},`+data+`}`)
 	s.inTime("PATCH", configMaps+"/many", "application/apply-patch+yaml", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"many"},`+data+`}`)
 	var fields strings.Builder
-	for i := range 200_000 {
-		fmt.Fprintf(&fields, `,"f:k%d":{}`, 200_000-i)
+	for i := range 100_000 {
+		fmt.Fprintf(&fields, `,"f:k%d":{}`, 100_000-i)
 	}
 	s.inTime("POST", configMaps, "application/json", `{"metadata":{"name":"owned","managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1",
 "fieldsType":"FieldsV1","fieldsV1":{"f:data":{`+fields.String()[1:]+`}}}]}}`)
@@ -62,10 +62,10 @@ func valuesOf(brackets string, n int, format string) string {
 	return brackets[:1] + b.String()[1:] + brackets[1:]
 }
 
-// inTime sends a request that has two seconds. The response comes soon after these, or is cut off.
+// inTime sends a request that has a second. The response comes soon after these, or is cut off.
 func (s *target) inTime(method, path, kind, body string) {
 	s.t.Helper()
-	query := "?dryRun=All&timeout=2s&fieldManager=m"
+	query := "?dryRun=All&timeout=1s&fieldManager=m"
 	if kind == "application/apply-patch+yaml" {
 		query += "&force=true" // which others may not have
 	}
@@ -79,7 +79,7 @@ func (s *target) inTime(method, path, kind, body string) {
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 	}
-	if took := time.Since(begun); took > generous {
+	if took := time.Since(begun); took > 10*time.Second {
 		s.t.Errorf("%s %s of %.100s took %v", method, path, body, took)
 	}
 	if rss, err := s.ResidentBytes(); err != nil || rss > 2<<30 {

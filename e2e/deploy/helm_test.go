@@ -1,6 +1,6 @@
 // Helm installs, upgrades, rolls back and uninstalls a chart, and leaves nothing behind.
 
-package kubectl
+package deploy
 
 import (
 	"fmt"

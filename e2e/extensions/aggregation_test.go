@@ -64,6 +64,7 @@ func startSample(t *testing.T, core *harness.Server, port int, theirs bool) *har
 
 // TestExternalAPIServer registers a sample API server and uses its resources through this one.
 func TestExternalAPIServer(t *testing.T) {
+	t.Parallel() // it waits for the next check of a server that has ended
 	s := harness.Start(t)
 	port := harness.FreePort(t)
 	sample := startSample(t, s, port, *upstream)

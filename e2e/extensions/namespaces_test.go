@@ -19,6 +19,7 @@ import (
 // TestNamespacesWithExternalObjects deletes a namespace that an external API server
 // keeps objects of, and another one while that server does not answer.
 func TestNamespacesWithExternalObjects(t *testing.T) {
+	t.Parallel() // it waits for the next check of a server that has ended
 	s, client := harness.StartControlled(t)
 	port := harness.FreePort(t)
 	sample := startSample(t, s, port, *upstream)

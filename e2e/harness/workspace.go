@@ -30,5 +30,6 @@ func (s *Server) Workspace(t testing.TB, name string) *Server {
 	if w.Config, err = clientcmd.BuildConfigFromFlags("", w.Kubeconfig); err != nil {
 		t.Fatal(err)
 	}
+	w.Config.QPS, w.Config.Burst = s.Config.QPS, s.Config.Burst
 	return &w
 }

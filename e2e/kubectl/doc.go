@@ -1,2 +1,2 @@
-// Package kubectl drives the built server with kubectl, and with Helm, as people do.
+// Package kubectl drives the built server with kubectl, as people do.
 package kubectl

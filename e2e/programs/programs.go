@@ -61,7 +61,7 @@ var (
 // All returns the programs of the tests of make test, those first that share the most with what is built already.
 func All() []Program {
 	return []Program{Triplane, OwnSampleAPIServer, Forgetful, Etcd, Etcdctl, Kubectl, ExampleBuiltins, ExampleCRD,
-		Helm, Promql, H2spec}
+		H2spec}
 }
 
 // link has no symbols for debuggers, which take most of the linker's time, and has kubectl's version:
@@ -180,7 +180,7 @@ func Named(names []string) ([]Program, error) {
 	if len(names) == 0 {
 		return All(), nil
 	}
-	all := append(All(), Kine, SampleAPIServer)
+	all := append(All(), Helm, Kine, Promql, SampleAPIServer)
 	var found []Program
 	for _, n := range names {
 		i := slices.IndexFunc(all, func(p Program) bool { return p.Name == n })
