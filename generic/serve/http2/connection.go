@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// linger is how long a connection that has ended stays open, so that the client receives why.
+	// linger is how long a connection that has ended stays open if its client does not say that it has received why.
 	linger = time.Second
 	// maxQueued bounds the requests that wait for handlers of requests which their client has reset, as a multiple of
 	// MaxStreams.
@@ -31,6 +31,9 @@ var (
 	// errReset is that of a stream which the client has reset.
 	errReset = errors.New("http2: the client has reset the stream")
 )
+
+// lastPing is the data of the PING that follows GOAWAY and the last response.
+var lastPing = [8]byte{'f', 'a', 'r', 'e', 'w', 'e', 'l', 'l'}
 
 // Connection is an HTTP/2 connection of a client.
 type Connection struct {
@@ -184,21 +187,32 @@ func (c *Connection) goAway() {
 	c.closeLater()
 }
 
-// closeLater closes a connection that is leaving and has no streams, when all is written and the client has had time to
-// read it.
+// closeLater closes a connection that is leaving and has no streams when the client has read all, which it says by
+// acknowledging a PING, or has had time for that.
 func (c *Connection) closeLater() {
 	if !c.leaving || c.closed || len(c.streams) > 0 {
 		return
 	}
-	time.AfterFunc(linger, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.out.pending != nil || c.out.writing {
-			c.closeLater()
-			return
-		}
+	c.out.ping(lastPing)
+	c.flushSoon()
+	time.AfterFunc(linger, c.closeLingering)
+}
+
+// closeLingering closes a connection whose client has not acknowledged the last PING.
+func (c *Connection) closeLingering() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closeWritten() {
+		time.AfterFunc(linger, c.closeLingering)
+	}
+}
+
+// closeWritten closes a connection that is leaving if it has no streams and all is written. The caller holds the mutex.
+func (c *Connection) closeWritten() bool {
+	if c.leaving && len(c.streams) == 0 && c.out.pending == nil && !c.out.writing {
 		c.close()
-	})
+	}
+	return c.closed
 }
 
 // farewell sends GOAWAY with the client's violation of the protocol. Closing a connection with unread bytes could lose

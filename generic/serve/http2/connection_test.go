@@ -204,6 +204,33 @@ func TestLeave(t *testing.T) {
 	}
 }
 
+// A connection is closed as soon as its client has acknowledged that it has read GOAWAY, and the response under way.
+func TestAcknowledgedGoAwayClosesAtOnce(t *testing.T) {
+	eventually(t, "a connection that does not linger", func() bool { return acknowledgeGoAway(t) < linger/2 })
+}
+
+// acknowledgeGoAway returns how long a connection stays open after its client has acknowledged its end.
+func acknowledgeGoAway(t *testing.T) time.Duration {
+	s, end := held(t)
+	client := dial(t, s, open...)
+	id := client.get("/")
+	client.sync()
+	s.Leave()
+	client.until("GOAWAY", func() bool { return client.goAway != "" })
+	client.must(client.WritePing(true, lastPing)) // acknowledges nothing
+	client.sync()
+	if client.pinged {
+		t.Error("the last PING comes before the response")
+	}
+	end()
+	client.result(id)
+	client.until("the last PING", func() bool { return client.pinged })
+	begun := time.Now()
+	client.must(client.WritePing(true, lastPing))
+	client.untilClosed()
+	return time.Since(begun)
+}
+
 // A client sends frames of a request under way at GOAWAY. They do not end the connection, whose other requests
 // complete.
 func TestFramesAfterGoAway(t *testing.T) {

@@ -169,6 +169,7 @@ type rawClient struct {
 	streams map[uint32]*result
 	first   frame.FrameType   // of the first frame
 	goAway  string            // "LAST-ID CODE"; "" before GOAWAY
+	pinged  bool              // by the last PING
 	pongs   int               // with mark
 	acks    int               // of settings
 	updates map[uint32]uint32 // sums of WINDOW_UPDATE, by stream
@@ -347,8 +348,11 @@ func (c *rawClient) read() {
 	case *frame.WindowUpdateFrame:
 		c.updates[id] += f.Increment
 	case *frame.PingFrame:
-		if f.Data == mark {
+		switch f.Data {
+		case mark:
 			c.pongs++
+		case lastPing:
+			c.pinged = true
 		}
 	case *frame.SettingsFrame:
 		if f.IsAck() {

@@ -95,8 +95,12 @@ func (o *output) settings(all []frame.Setting) {
 
 func (o *output) settingsAck() { o.begin(frame.FrameSettings, frame.FlagSettingsAck, 0, 0) }
 
-func (o *output) pingAck(data [8]byte) {
-	o.begin(frame.FramePing, frame.FlagPingAck, 0, len(data))
+func (o *output) ping(data [8]byte) { o.pingWith(0, data) }
+
+func (o *output) pingAck(data [8]byte) { o.pingWith(frame.FlagPingAck, data) }
+
+func (o *output) pingWith(flags frame.Flags, data [8]byte) {
+	o.begin(frame.FramePing, flags, 0, len(data))
 	o.bytes(data[:])
 }
 

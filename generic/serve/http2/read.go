@@ -114,6 +114,8 @@ func (c *Connection) process(f frame.Frame) error {
 		if !f.IsAck() {
 			c.out.pingAck(f.Data)
 			c.flushSoon()
+		} else if f.Data == lastPing {
+			c.closeWritten()
 		}
 	case *frame.PriorityFrame:
 		if f.StreamDep == f.StreamID {
