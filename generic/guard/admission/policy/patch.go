@@ -200,7 +200,8 @@ func merge(types managedfields.TypeConverter, live, patch map[string]any) (runti
 }
 
 // firstAtomic returns the path of the first atomic list, map or struct within a value, or "". An apply
-// configuration cannot merge these.
+// configuration cannot merge these. As at kube-apiserver, only fields that the schema names count: those that it does
+// not know are replaced.
 func firstAtomic(v *typed.TypedValue) string {
 	return atomicBelow(v.Schema(), v.TypeRef(), v.AsValue(), "")
 }
@@ -241,12 +242,12 @@ func atomicFields(s *schema.Schema, m *schema.Map, v value.Map, place string) st
 	})
 	slices.Sort(names)
 	for _, name := range names {
-		ref := m.ElementType
-		if f, ok := m.FindField(name); ok {
-			ref = f.Type
+		f, ok := m.FindField(name)
+		if !ok {
+			continue
 		}
 		child, _ := v.Get(name)
-		if p := atomicBelow(s, ref, child, place+"."+name); p != "" {
+		if p := atomicBelow(s, f.Type, child, place+"."+name); p != "" {
 			return p
 		}
 	}
