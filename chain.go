@@ -249,12 +249,18 @@ func (f *foundation) proxyClientCert() (aggregator.ClientCertificate, error) {
 	return cert.Default, nil
 }
 
-// advertised returns the address for the endpoints of the Service kubernetes; nil if this server has only a
-// loopback address or publishes none.
+// advertised returns the address for the endpoints of the Service kubernetes; nil if this server publishes none.
 func (o *Options) advertised() net.IP {
-	ip := o.ServerRun.AdvertiseAddress
-	if ip.IsLoopback() || o.Kube.EndpointReconciler == ReconcilerNone {
+	if o.Kube.EndpointReconciler == ReconcilerNone {
 		return nil
 	}
-	return ip
+	return o.reachable()
+}
+
+// reachable returns the address of this server for others; nil if it has only a loopback address.
+func (o *Options) reachable() net.IP {
+	if ip := o.ServerRun.AdvertiseAddress; !ip.IsLoopback() {
+		return ip
+	}
+	return nil
 }

@@ -51,7 +51,7 @@ func (o *Options) advertisedToPeers(port int) *net.TCPAddr {
 	peers := o.Kube.Peers
 	addr := &net.TCPAddr{IP: net.ParseIP(peers.AdvertiseIP), Port: port}
 	if addr.IP == nil {
-		addr.IP = o.advertised()
+		addr.IP = o.reachable()
 	}
 	if port, err := strconv.Atoi(peers.AdvertisePort); err == nil {
 		addr.Port = port

@@ -113,3 +113,12 @@ func TestReplicas(t *testing.T) {
 		taken[s.Spec.ClusterIP] = true
 	}
 }
+
+// A server whose address is not published for the Service kubernetes still has it for its peers, and in its identity.
+func TestPeersFindServersWithoutEndpoints(t *testing.T) {
+	o := testOptions(t.TempDir())
+	o.ServerRun.AdvertiseAddress, o.Kube.EndpointReconciler = net.IPv4(192, 0, 2, 1), ReconcilerNone
+	if endpoint, peer := o.advertised(), o.advertisedToPeers(6443); endpoint != nil || peer.String() != "192.0.2.1:6443" {
+		t.Errorf("advertised %v, to peers %v", endpoint, peer)
+	}
+}

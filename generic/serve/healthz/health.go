@@ -166,7 +166,7 @@ func quoted(names []string) string {
 	for i, n := range names {
 		q[i] = fmt.Sprintf("%q", n)
 	}
-	return strings.Join(q, ", ")
+	return strings.Join(q, ",")
 }
 
 func writeText(w http.ResponseWriter, text string) {
