@@ -249,7 +249,8 @@ func (f *foundation) proxyClientCert() (aggregator.ClientCertificate, error) {
 	return cert.Default, nil
 }
 
-// advertised returns the address for the endpoints of the Service kubernetes; nil if this server publishes none.
+// advertised returns the address for the endpoints of the Service kubernetes; nil if this server has only a
+// loopback address or publishes none.
 func (o *Options) advertised() net.IP {
 	if o.Kube.EndpointReconciler == ReconcilerNone {
 		return nil

@@ -4,14 +4,11 @@ package deploy
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
 	"triplane.dev/e2e/harness"
-	"triplane.dev/e2e/programs"
 )
 
 // TestHelmLeavesNothing installs a chart, upgrades it, rolls it back and uninstalls
@@ -24,14 +21,9 @@ func TestHelmLeavesNothing(t *testing.T) {
 
 func helmLeavesNothing(t *testing.T, s *harness.Server) {
 	t.Helper()
-	program := harness.Tool(t, programs.Helm)
-	helm := func(args ...string) {
+	inShop := func(args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), program, append(args, "--namespace", "shop", "--timeout", "60s")...)
-		home := t.TempDir()
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+s.Kubeconfig, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home,
-			"HELM_DATA_HOME="+home)
-		if out, err := cmd.CombinedOutput(); err != nil {
+		if out, err := helm(t, s, nil, append(args, "--namespace", "shop", "--timeout", "60s")...); err != nil {
 			t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
@@ -50,19 +42,19 @@ func helmLeavesNothing(t *testing.T, s *harness.Server) {
 			t.Errorf("the greeting is %q, want %q", got, want)
 		}
 	}
-	helm("install", "web", "testdata/chart", "--create-namespace")
+	inShop("install", "web", "testdata/chart", "--create-namespace")
 	greeting("hello")
 	s.Kubectl(t, "wait", "--for=condition=Established", "crd/orders.shop.example.com", "--timeout=30s")
 	s.KubectlIn(t, `{"apiVersion":"shop.example.com/v1","kind":"Order","metadata":{"name":"tea","namespace":"shop"},"spec":{"item":"tea"}}`, "create", "-f", "-")
-	helm("upgrade", "web", "testdata/chart", "--set", "greeting=welcome,extra=true")
+	inShop("upgrade", "web", "testdata/chart", "--set", "greeting=welcome,extra=true")
 	greeting("welcome")
 	s.Kubectl(t, "-n", "shop", "get", "configmap", "web-extra")
-	helm("rollback", "web", "1")
+	inShop("rollback", "web", "1")
 	greeting("hello")
 	if _, err := s.TryKubectl(t, "", "-n", "shop", "get", "configmap", "web-extra"); err == nil {
 		t.Error("the rollback left what the upgrade had brought")
 	}
-	helm("uninstall", "web")
+	inShop("uninstall", "web")
 	harness.Eventually(t, func() error {
 		left := slices.DeleteFunc(everything(t, s), func(o string) bool {
 			return slices.Contains(before, o) ||

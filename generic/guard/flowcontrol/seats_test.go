@@ -43,8 +43,9 @@ func TestDivision(t *testing.T) {
 		"borrowing has a limit; the rest stays where it is":      {100, []share{level(50, 10, unlimited, 0, 0), level(50, 50, 60, 200, 200)}, []int{40, 60}},
 		"both need theirs":                                       {100, []share{level(50, 10, unlimited, 200, 200), level(50, 10, unlimited, 80, 80)}, []int{50, 50}},
 		"an exempt level takes what it wants, but not the least": {100, []share{{exempt: true, high: 40, smooth: 40}, level(50, 10, unlimited, 50, 50), level(50, 10, unlimited, 10, 10)}, []int{40, 50, 10}},
-		"a level that lends all of its seats keeps one":          {12, []share{level(2, 2, unlimited, 0, 0), level(5, 0, unlimited, 0, 0)}, []int{12, 1}},
-		"a level without seats gets none":                        {10, []share{level(0, 0, 0, 5, 5), level(10, 10, unlimited, 1, 1)}, []int{0, 10}},
+		"a level that lends all of its seats keeps one": {
+			12, []share{level(2, 2, unlimited, 0, 0), level(5, 0, unlimited, 0, 0)}, []int{12, 1}},
+		"a level without seats gets none": {10, []share{level(0, 0, 0, 5, 5), level(10, 10, unlimited, 1, 1)}, []int{0, 10}},
 	} {
 		divide(c.total, c.levels)
 		for i, s := range c.levels {
