@@ -25,8 +25,11 @@ import (
 
 // crHandler answers the requests for custom resources.
 type crHandler struct {
-	delegate   http.Handler
-	catalogue  *catalogue
+	delegate  http.Handler
+	catalogue *catalogue
+	// catchUp returns when a CRD that clients can read is in the catalogue as they read it: one that has read that it is
+	// established may use it at once.
+	catchUp    func(ctx context.Context, gr schema.GroupResource, known *entry)
 	discovery  *discovery.Groups
 	options    registry.RESTOptionsGetter
 	converters *conversion.Factory
@@ -53,8 +56,8 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveDiscovery(w, r)
 		return
 	}
-	res := h.catalogue.find(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource})
-	if res == nil || !res.serves(info) {
+	res := h.find(r.Context(), info)
+	if res == nil {
 		h.delegate.ServeHTTP(w, r)
 		return
 	}
@@ -101,6 +104,19 @@ func (s *endpoint) notFound(w http.ResponseWriter, r *http.Request, info *reques
 	}
 	gr := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
 	responsewriters.WriteError(w, r, apierrors.NewNotFound(gr, info.Name))
+}
+
+// find returns the CRD that serves a request, nil where there is none.
+func (h *crHandler) find(ctx context.Context, info *request.Info) *entry {
+	gr := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
+	res := h.catalogue.find(gr)
+	if res == nil || !res.serves(info) {
+		h.catchUp(ctx, gr, res)
+		if res = h.catalogue.find(gr); res == nil || !res.serves(info) {
+			return nil
+		}
+	}
+	return res
 }
 
 // serves reports whether the CRD has what the request names.

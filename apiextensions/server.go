@@ -3,6 +3,7 @@ package apiextensions
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -116,7 +117,9 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	s.handler = newHandler(generic, s.catalogue, c.types.models, c.resolver)
 	s.handler.delegate = s.onceKnown(delegate.UnprotectedHandler())
 	s.catalogue.listeners = append(s.catalogue.listeners, s.handler.changed)
+	s.handler.catchUp = s.catchUp
 	if s.union != nil {
+		s.handler.catchUp = func(context.Context, schema.GroupResource, *entry) {} // it has no controller
 		s.handler.shared.union = s.union
 		generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", s.onceStarted(s.handler))
 		return s, nil
@@ -267,6 +270,17 @@ func (s *Server) watch(ctx context.Context) (storage.Watch, error) {
 	opts := storage.WatchOptions{Initial: true, Bookmarks: true, Freshness: storage.Freshness{Match: storage.Consistent}}
 	opts.Prefix = s.prefix
 	return s.definitions.Cache().Watch(ctx, opts)
+}
+
+// catchUp implements crHandler.catchUp. known is nil for a CRD that the catalogue has not.
+func (s *Server) catchUp(ctx context.Context, gr schema.GroupResource, known *entry) {
+	stored, err := s.definitions.Cache().Peek(ctx, s.prefix+gr.String())
+	if err != nil || stored == nil {
+		return
+	}
+	if known == nil || known.crd.ResourceVersion != strconv.FormatInt(stored.Revision, 10) {
+		s.settled.Wait(ctx, stored.Revision)
+	}
 }
 
 func definitionOf(res *entry) definitionObject {

@@ -11,7 +11,7 @@ import (
 	"triplane.dev/generic/api/rest"
 )
 
-// settleTime bounds how long a write of a CRD's status waits for the controller.
+// settleTime bounds how long a request waits for the controller.
 const settleTime = 10 * time.Second
 
 // Settled is the revision up to which the controller has looked at the changes of
@@ -36,8 +36,10 @@ func (s *Settled) Reach(revision int64) {
 	}
 }
 
-// wait returns when the revision is reached, or the context ends.
-func (s *Settled) wait(ctx context.Context, revision int64) {
+// Wait returns when the revision is reached, the context ends, or the controller takes too long.
+func (s *Settled) Wait(ctx context.Context, revision int64) {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
 	for {
 		s.mu.Lock()
 		reached, advanced := s.revision >= revision, s.advanced
@@ -65,9 +67,7 @@ func (s *Settled) after(update updateFunc) updateFunc {
 		obj, created, err := update(ctx, r)
 		if written, ok := obj.(rest.Stored); ok && err == nil {
 			if revision, parseErr := strconv.ParseInt(written.ResourceVersion(), 10, 64); parseErr == nil {
-				bounded, cancel := context.WithTimeout(ctx, settleTime)
-				defer cancel()
-				s.wait(bounded, revision)
+				s.Wait(ctx, revision)
 			}
 		}
 		return obj, created, err
