@@ -138,13 +138,12 @@ func (c *versionCodec) schemaOf(version string) (*structural.Schema, error) {
 func parse(body []byte, mt wire.MediaType, strict bool) (content map[string]any, strictErrs []error, err error) {
 	switch mt {
 	case wire.YAML:
-		if strict {
-			if _, err := yaml.YAMLToJSONStrict(body); err != nil {
-				strictErrs = append(strictErrs, err)
-			}
-		}
-		if body, err = yaml.YAMLToJSON(body); err != nil {
+		var duplicate error
+		if body, duplicate, err = wire.YAMLToJSON(body, strict); err != nil {
 			return nil, nil, err
+		}
+		if duplicate != nil {
+			strictErrs = append(strictErrs, duplicate)
 		}
 		if err = wire.CheckDepth(body); err != nil {
 			return nil, nil, err

@@ -127,7 +127,7 @@ func (s *target) as(name string) attacker { return attacker{s, name} }
 // pairs of names and values.
 func (a attacker) do(method, path, body string, headers ...string) (code int, answer string) {
 	a.s.t.Helper()
-	ctx, cancel := context.WithTimeout(a.s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(a.s.t.Context(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, a.s.Config.Host+path, strings.NewReader(body))
 	if err != nil {

@@ -141,11 +141,10 @@ func (c *typed) FromHub(obj runtime.Object) (runtime.Object, error) {
 
 func (c *typed) Decode(body []byte, mt wire.MediaType,
 	strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
-	err := checkDepth(body, mt)
-	if err == nil {
-		err = c.checkQuantities(body, mt)
+	if mt == wire.YAML {
+		return c.decodeYAML(body, strict)
 	}
-	if err != nil {
+	if err := c.check(body, mt); err != nil {
 		kind := c.kind
 		return nil, &kind, nil, err
 	}
@@ -156,6 +155,34 @@ func (c *typed) Decode(body []byte, mt wire.MediaType,
 		}
 	}
 	return c.decodeLong(body, mt, strict)
+}
+
+// decodeYAML decodes the JSON that a body is converted to, if it says exactly what is expected.
+func (c *typed) decodeYAML(body []byte, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
+	text, duplicate, err := wire.YAMLToJSON(body, strict)
+	if err != nil {
+		return c.decodeLong(body, wire.YAML, strict)
+	}
+	kind := c.kind
+	if err := c.check(text, wire.JSON); err != nil {
+		return nil, &kind, nil, err
+	}
+	obj, errs, ok := c.decodeJSON(text, strict)
+	if !ok {
+		return c.decodeLong(body, wire.YAML, strict)
+	}
+	if duplicate != nil {
+		errs = append([]error{duplicate}, errs...)
+	}
+	return obj, &kind, errs, nil
+}
+
+// check refuses what would occupy the decoder, or a later comparison, without bound.
+func (c *typed) check(body []byte, mt wire.MediaType) error {
+	if err := checkDepth(body, mt); err != nil {
+		return err
+	}
+	return c.checkQuantities(body, mt)
 }
 
 // decodeLong takes the serializers of apimachinery.
@@ -226,19 +253,6 @@ func checkDepth(body []byte, mt wire.MediaType) error {
 	switch mt {
 	case wire.Protobuf:
 		return wire.CheckProtobufDepth(body)
-	case wire.YAML:
-		levels := 0
-		for _, opening := range []string{"\n", "-", "?", ":", "{", "["} {
-			levels += bytes.Count(body, []byte(opening))
-		}
-		if levels < wire.MaxDepth {
-			return nil
-		}
-		asJSON, err := yaml.YAMLToJSON(body)
-		if err != nil {
-			return nil // the decoder says what is wrong
-		}
-		return wire.CheckDepth(asJSON)
 	case wire.JSON:
 		return wire.CheckDepth(body)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -123,6 +124,26 @@ func FuzzDecode(f *testing.F) {
 		}
 		if *kind == typed.kind && (len(shortErrs) != len(longErrs) || short.(*corev1.ConfigMap).String() != long.(*corev1.ConfigMap).String()) {
 			t.Fatalf("%v %v\n%v %v", short, shortErrs, long, longErrs)
+		}
+	})
+}
+
+// FuzzDecodeYAML holds the decoding of YAML as the JSON that it is converted to against the long way.
+func FuzzDecodeYAML(f *testing.F) {
+	codec, err := New(clientscheme.Scheme, corev1.SchemeGroupVersion.WithKind("ConfigMap"), Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	typed := codec.(*typed)
+	for _, s := range []string{"kind: ConfigMap\napiVersion: v1\ndata: {a: b}", "kind: ConfigMap\nkind: ConfigMap\napiVersion: v1\nmore: 1",
+		"kind: ConfigMap\napiVersion: v1\ndata:\n  a: 'b'\n  a: 'c'\nmore: 1\nless: [a]", "null", "a: &a [1]\nb: *a", "kind: Secret", "{", "1e3: 1"} {
+		f.Add([]byte(s), true)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, strict bool) {
+		short, shortKind, shortErrs, shortErr := typed.Decode(body, wire.YAML, strict)
+		long, longKind, longErrs, longErr := typed.decodeLong(body, wire.YAML, strict)
+		if fmt.Sprint(shortKind, shortErrs, shortErr, short) != fmt.Sprint(longKind, longErrs, longErr, long) {
+			t.Fatalf("%v %v %v %v\n%v %v %v %v", short, shortKind, shortErrs, shortErr, long, longKind, longErrs, longErr)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	"sigs.k8s.io/yaml"
 
 	"triplane.dev/generic/storage/wire"
 	"triplane.dev/internal/quantity"
@@ -21,12 +20,6 @@ func (c *typed) checkQuantities(body []byte, mt wire.MediaType) error {
 	switch mt {
 	case wire.Protobuf:
 		return c.checkProtobuf(body)
-	case wire.YAML:
-		asJSON, err := yaml.YAMLToJSON(body)
-		if err != nil {
-			return nil // the decoder says what is wrong
-		}
-		body = asJSON
 	case wire.CBOR: // whose texts may be in pieces
 		var tree any
 		if wire.UnmarshalCBOR(body, &tree) != nil || !quantity.InTree(tree) {
