@@ -24,7 +24,7 @@ func controllerRevisionKind() kind.Kind[*appsv1.ControllerRevision] {
 		Representation: kind.Typed[revision]{Former: kind.SameFields[revision](appsBeta2, appsBeta1)},
 		Write: kind.Write[revision]{
 			Validate:                 validateRevision,
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 		},
 		Columns: show.Columns(
 			show.Cell("Controller", "Controller of the object", controllerName),

@@ -31,7 +31,7 @@ func daemonSetKind(o podspec.Options) kind.Kind[daemonSet] {
 			MetadataOnUpdate: kind.MetadataChange},
 		Write: kind.Write[daemonSet]{
 			Default:          defaultDaemonSet,
-			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: kind.Always,
 			Prepare: func(_ context.Context, d, old daemonSet) {
 				switch {
 				case old == nil:

@@ -29,7 +29,7 @@ func deploymentKind(o podspec.Options) kind.Kind[*appsv1.Deployment] {
 			MetadataOnUpdate: kind.MetadataChange, Bookmark: func(d deployment) { d.Spec.Replicas = new(int32) }},
 		Write: kind.Write[deployment]{
 			Default:          defaultDeployment,
-			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: kind.Always,
 			Changed: func(d, old deployment) bool {
 				return check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations)
 			},

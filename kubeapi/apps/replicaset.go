@@ -26,7 +26,7 @@ func replicaSetKind(o podspec.Options) kind.Kind[*appsv1.ReplicaSet] {
 				podspec.Default(&r.Spec.Template)
 				defaults.Set(&r.Spec.Replicas, 1)
 			},
-			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: kind.Always,
 			Validate:  workload.Validate(o, validateReplicaSet),
 			Immutable: []string{"spec.selector"},
 			Warnings:  workload.Warnings[replicaSet],

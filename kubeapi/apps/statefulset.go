@@ -45,7 +45,7 @@ func statefulSetKind(o podspec.Options, gates statefulSetGates) kind.Kind[*appsv
 			ValidateName: validation.NameIsDNSLabel,
 			Immutable: []string{"spec.selector", "spec.volumeClaimTemplates", "spec.serviceName",
 				"spec.podManagementPolicy"},
-			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: kind.Always,
 			Validate: workload.Validate(o, gates.validate),
 			Warnings: statefulSetWarnings,
 		},

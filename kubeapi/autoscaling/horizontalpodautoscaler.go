@@ -32,7 +32,7 @@ func autoscalerKind(least int32, counted bool) kind.Kind[*autoscaler] {
 		Write: kind.Write[*autoscaler]{
 			Default:                  defaultAutoscaler,
 			CountsGeneration:         counted,
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 			Validate:                 kind.Whole(func(a *autoscaler) field.ErrorList { return validate(a, least) }),
 		},
 		Columns: show.Columns(

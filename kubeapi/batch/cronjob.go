@@ -35,7 +35,7 @@ func cronJobKind(o podspec.Options) kind.Kind[*batchv1.CronJob] {
 			MetadataOnUpdate: kind.MetadataChange, MetadataOnStatus: kind.MetadataOnce},
 		Write: kind.Write[cronJob]{
 			Default:          defaultCronJob,
-			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: kind.Always,
 			Validate: workload.Validate(o, validateCronJob),
 			Warnings: cronJobWarnings,
 		},

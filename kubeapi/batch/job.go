@@ -38,7 +38,7 @@ func jobKind(o podspec.Options) kind.Kind[*batchv1.Job] {
 			OnRead: kind.OnRead[job]{Fields: []string{"metadata.labels"}}},
 		Write: kind.Write[job]{
 			Default:                  defaultJob,
-			AllowUnconditionalUpdate: true, CountsGeneration: true,
+			AllowUnconditionalUpdate: kind.Always, CountsGeneration: true,
 			Prepare:  kind.AtCreation(prepareJob),
 			Validate: workload.Validate(o, validateJob),
 			Warnings: jobWarnings,

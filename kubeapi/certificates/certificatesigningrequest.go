@@ -27,7 +27,7 @@ func signingRequestKind(issued *requestMetrics) kind.Kind[*csr] {
 			Prepare:                  kind.AtCreation(prepareCreate),
 			Preserves:                []string{"spec"},
 			Validate:                 kind.OnCreate(validate, validateUpdate),
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 		},
 		Columns: []kind.Column{show.Name(), show.Age(),
 			show.FieldOr("SignerName", "spec.signerName", show.None, show.Doc(spec, "signerName")),

@@ -18,7 +18,7 @@ func configMapKind() kind.Kind[*corev1.ConfigMap] {
 	return kind.Kind[*corev1.ConfigMap]{
 		Namespaced: true, Names: kind.Names{ShortNames: []string{"cm"}},
 		Write: kind.Write[*corev1.ConfigMap]{
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 			Validate:                 validateConfigMap,
 		},
 		Columns: show.Columns(show.AsText(show.Cell("Data", ".data", countData))),

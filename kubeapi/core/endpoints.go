@@ -24,7 +24,7 @@ func endpointsKind(a check.Addresses) kind.Kind[*corev1.Endpoints] {
 		Namespaced: true, Names: kind.Names{ShortNames: []string{"ep"}},
 		Prefix: "services/endpoints",
 		Write: kind.Write[endpoints]{
-			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: kind.Always,
 			Default: func(e endpoints) {
 				for i := range e.Subsets {
 					for j := range e.Subsets[i].Ports {

@@ -15,7 +15,7 @@ func limitRangeKind() kind.Kind[*corev1.LimitRange] {
 	return kind.Kind[*corev1.LimitRange]{
 		Namespaced: true, Names: kind.Names{ShortNames: []string{"limits"}},
 		Write: kind.Write[*corev1.LimitRange]{
-			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: kind.Always,
 			Default: defaultLimitRange,
 			Prepare: kind.AtCreation(func(_ context.Context, l *corev1.LimitRange) {
 				if l.Name == "" && l.GenerateName == "" {

@@ -22,7 +22,7 @@ func namespaceKind() kind.Kind[*corev1.Namespace] {
 		Names: kind.Names{ShortNames: []string{"ns"}},
 		Write: kind.Write[namespace]{
 			ValidateName:             validation.NameIsDNSLabel,
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 			Default: func(n namespace) {
 				labelWithName(n)
 				n.Status.Phase = cmp.Or(n.Status.Phase, corev1.NamespaceActive)

@@ -21,7 +21,7 @@ func nodeKind(a check.Addresses) kind.Kind[*corev1.Node] {
 		Prefix: "minions",
 		Names:  kind.Names{ShortNames: []string{"no"}},
 		Write: kind.Write[node]{
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 			Default: func(n node) {
 				if len(n.Status.Allocatable) == 0 && len(n.Status.Capacity) > 0 {
 					n.Status.Allocatable = n.Status.Capacity.DeepCopy()

@@ -21,7 +21,7 @@ func persistentVolumeKind(movable bool) kind.Kind[*corev1.PersistentVolume] {
 	return kind.Kind[pv]{
 		Names: kind.Names{ShortNames: []string{"pv"}},
 		Write: kind.Write[pv]{
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 			Default:                  defaultVolume,
 			Prepare:                  kind.AtCreation(prepareVolume),
 			Validate: kind.OnCreate(validateVolume,

@@ -24,7 +24,7 @@ func persistentVolumeClaimKind() kind.Kind[*corev1.PersistentVolumeClaim] {
 		Representation: kind.Typed[pvc]{LateDefaults: true,
 			OnRead: kind.OnRead[pvc]{Complete: func(c pvc) { copyDataSource(&c.Spec) }}},
 		Write: kind.Write[pvc]{
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 			Default: func(c pvc) {
 				podspec.DefaultClaimSpec(&c.Spec)
 				c.Status.Phase = cmp.Or(c.Status.Phase, corev1.ClaimPending)

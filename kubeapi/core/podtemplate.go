@@ -22,7 +22,7 @@ func podTemplateKind(o podspec.Options) kind.Kind[*corev1.PodTemplate] {
 		Namespaced:     true,
 		Representation: kind.Typed[template]{MetadataOnUpdate: kind.MetadataChange},
 		Write: kind.Write[template]{
-			AllowUnconditionalUpdate: true, CountsGeneration: true,
+			AllowUnconditionalUpdate: kind.Always, CountsGeneration: true,
 			Default:  func(t template) { podspec.Default(&t.Template) },
 			Changed:  func(t, old template) bool { return check.Differs(&t.Template, &old.Template) },
 			Validate: workload.Validate(o, validatePodTemplate),

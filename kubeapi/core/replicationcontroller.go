@@ -28,7 +28,7 @@ func replicationControllerKind(o podspec.Options) kind.Kind[*corev1.ReplicationC
 			OnRead: kind.OnRead[rc]{Fields: []string{"metadata.labels"}}}, // which come from the template
 		Write: kind.Write[rc]{
 			ValidateName:             check.SubdomainName,
-			AllowUnconditionalUpdate: true, CountsGeneration: true,
+			AllowUnconditionalUpdate: kind.Always, CountsGeneration: true,
 			Default:  defaultReplicationController,
 			Validate: workload.Validate(o, validateRC),
 			Warnings: rcWarnings,

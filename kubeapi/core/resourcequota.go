@@ -22,7 +22,7 @@ func resourceQuotaKind() kind.Kind[*corev1.ResourceQuota] {
 		Namespaced: true, Names: kind.Names{ShortNames: []string{"quota"}},
 		Representation: kind.Typed[quota]{MetadataOnUpdate: kind.MetadataChange},
 		Write: kind.Write[quota]{
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 			Default: func(q quota) {
 				podspec.RoundResources(q.Spec.Hard)
 				podspec.RoundResources(q.Status.Hard)

@@ -17,7 +17,7 @@ func secretKind() kind.Kind[*corev1.Secret] {
 	return kind.Kind[secret]{
 		Namespaced: true,
 		Write: kind.Write[secret]{
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 			Default:                  defaultSecret,
 			Prepare: func(_ context.Context, s, old secret) {
 				if old != nil { // a client that does not know types keeps the type

@@ -30,7 +30,7 @@ func serviceAccountKind() kind.Kind[*corev1.ServiceAccount] {
 		Namespaced: true, Names: kind.Names{ShortNames: []string{"sa"}},
 		Write: kind.Write[*corev1.ServiceAccount]{
 			Prepare:                  bareSecretNames,
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 			Warnings: func(_ context.Context, s, old *corev1.ServiceAccount) []string {
 				if enforcesMountable(s) && (old == nil || !enforcesMountable(old)) {
 					return []string{"metadata.annotations[" + enforceMountable +

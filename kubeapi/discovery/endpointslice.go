@@ -29,7 +29,7 @@ func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 		Namespaced:     true,
 		Representation: kind.Typed[slice]{Former: formerSlices()},
 		Write: kind.Write[slice]{
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 			Default:                  defaultSlice,
 			Prepare:                  prepare,
 			Warnings: func(_ context.Context, s, _ slice) []string {

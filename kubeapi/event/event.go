@@ -22,7 +22,7 @@ func Kind(ttl time.Duration) kind.Kind[*corev1.Event] {
 		Representation: Kept(),
 		TTL:            func(event) time.Duration { return ttl },
 		Write: kind.Write[event]{
-			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: kind.Always,
 			Validate: kind.Whole(func(e event) field.ErrorList { return Validate(e, "reportingComponent") }),
 		},
 		Delete:  kind.Delete[event]{GarbageCollection: kind.Unsupported},

@@ -25,7 +25,7 @@ func flowSchemaKind() kind.Kind[*flowv1.FlowSchema] {
 			MetadataOnStatus: kind.MetadataOnce},
 		Write: kind.Write[flow]{
 			Default:          defaultFlow,
-			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: kind.Always,
 			Validate: kind.Whole(validateFlow),
 		},
 		Columns: append(show.Columns(show.Field("PriorityLevel", "spec.priorityLevelConfiguration.name"),

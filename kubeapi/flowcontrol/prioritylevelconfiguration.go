@@ -28,7 +28,7 @@ func priorityLevelKind() kind.Kind[*flowv1.PriorityLevelConfiguration] {
 		Representation: kind.Typed[*level]{Former: formerLevels(), MetadataOnStatus: kind.MetadataOnce},
 		Write: kind.Write[*level]{
 			Default:          defaultLevel,
-			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: kind.Always,
 			Validate: kind.Whole(validateLevel),
 		},
 		Columns: show.Columns(show.Path("spec.type"),

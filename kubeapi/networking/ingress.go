@@ -26,7 +26,7 @@ func ingressKind(a check.Addresses) kind.Kind[*networkingv1.Ingress] {
 		Namespaced: true, Prefix: "ingress", Names: kind.Names{ShortNames: []string{"ing"}},
 		Representation: kind.Typed[ingress]{Former: formerIngresses()},
 		Write: kind.Write[ingress]{
-			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: kind.Always,
 			Validate: validateIngress,
 			Warnings: ingressWarnings,
 		},

@@ -21,7 +21,7 @@ func ingressClassKind() kind.Kind[*networkingv1.IngressClass] {
 		Representation: kind.Typed[class]{Former: kind.SameFields[class]("v1beta1")},
 		Write: kind.Write[class]{
 			Default:          defaultClass,
-			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: kind.Always,
 			Validate: validateClass,
 		},
 		Columns: []kind.Column{show.NameOrDefault("ingressclass.kubernetes.io"),

@@ -24,7 +24,7 @@ func ipAddressKind() kind.Kind[*networkingv1.IPAddress] {
 			GenerateName:             func(prefix string) string { return prefix },
 			Validate:                 kind.Whole(validateAddress),
 			Fixed:                    []string{"spec.parentRef"},
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 		},
 		Columns: []kind.Column{show.Name(), show.Text("ParentRef", ".spec.parentRef")},
 		Show: kind.Show[address]{

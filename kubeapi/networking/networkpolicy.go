@@ -32,7 +32,7 @@ func networkPolicyKind(a check.Addresses) kind.Kind[*networkingv1.NetworkPolicy]
 			MetadataOnUpdate: kind.MetadataChange},
 		Write: kind.Write[policy]{
 			Default:          defaultPolicy,
-			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: kind.Always,
 			// An empty selector requirement list and none are different specs here.
 			Changed:  func(p, old policy) bool { return !reflect.DeepEqual(p.Spec, old.Spec) },
 			Validate: func(_ context.Context, p, old policy) field.ErrorList { return validatePolicy(p, old, a) },

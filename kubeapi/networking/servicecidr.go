@@ -31,7 +31,7 @@ func serviceCIDRKind(keepsStatus bool) kind.Kind[*networkingv1.ServiceCIDR] {
 		Write: kind.Write[cidr]{
 			Status:                   status,
 			Validate:                 kind.OnCreate(validateServiceCIDR, validateServiceCIDRUpdate),
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 		},
 		Columns: show.Columns(show.Field("CIDRs", "spec.cidrs")),
 		Status:  &kind.Subresource[cidr]{Metadata: kind.ClientMetadata},

@@ -28,7 +28,7 @@ func clusterRoleKind(g *guard) kind.Kind[*rbacv1.ClusterRole] {
 			ValidateName:        check.PathSegmentName,
 			Validate:            kind.Whole(validateClusterRole),
 			Begin:               grants.begin,
-			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: kind.Always,
 		},
 	}
 }

@@ -23,7 +23,7 @@ func roleKind(g *guard) kind.Kind[*rbacv1.Role] {
 			ValidateName:        check.PathSegmentName,
 			Validate:            kind.Whole(func(r role) field.ErrorList { return validateRules(r.Rules, true) }),
 			Begin:               grants.begin,
-			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: kind.Always,
 		},
 	}
 }

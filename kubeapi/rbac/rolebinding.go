@@ -59,7 +59,7 @@ func bindingKind[T bound](g *guard, plural string, as func(T) binding, roles ...
 				return bindingUpdate{b.RoleRef, old.RoleRef, b.Subjects}.validate(namespaced, roles...)
 			},
 			Begin:               grants.begin,
-			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: kind.Always,
 		},
 		Show: kind.Show[T]{Cells: func(b T, _ func(metav1.Time) string) []any { return bindingCells(as(b)) }},
 	}

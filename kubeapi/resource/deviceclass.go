@@ -14,7 +14,7 @@ func deviceClassKind() kind.Kind[*resourcev1.DeviceClass] {
 		Representation: kind.Typed[class]{Versions: kind.SameFields[class](beta2, beta1)},
 		Write: kind.Write[class]{
 			ValidateName:     check.SubdomainName,
-			CountsGeneration: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, AllowUnconditionalUpdate: kind.Always,
 			Validate: check.Markers("Spec", resourcev1.Validate_DeviceClassSpec, kind.Whole(validateClass)),
 		},
 		Delete:  kind.Delete[class]{ReturnsObject: true},

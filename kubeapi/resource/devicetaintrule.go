@@ -20,10 +20,12 @@ func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 		Representation: kind.Typed[rule]{MetadataOnUpdate: kind.MetadataChange,
 			Versions: kind.SameFields[rule](beta2, "v1alpha3")},
 		Write: kind.Write[rule]{
-			Default:          defaultTaintRule,
-			CountsGeneration: true,
-			Prepare:          renewTimeAdded,
-			Validate:         check.Markers("Spec", resourcev1.Validate_DeviceTaintRuleSpec, kind.Whole(validateTaintRule)),
+			Default:                  defaultTaintRule,
+			CountsGeneration:         true,
+			AllowUnconditionalUpdate: overwrites,
+			Prepare:                  renewTimeAdded,
+			Validate: check.Markers("Spec", resourcev1.Validate_DeviceTaintRuleSpec,
+				kind.Whole(validateTaintRule)),
 		},
 		Delete: kind.Delete[rule]{ReturnsObject: true, StatusIn: []string{v1.Version}},
 		Columns: show.Columns(show.Path("spec.taint.key"), show.Path("spec.taint.value"),
@@ -31,6 +33,9 @@ func taintRuleKind() kind.Kind[*resourcev1.DeviceTaintRule] {
 		Status: &kind.Subresource[rule]{Metadata: kind.ClientMetadata, Validate: kind.Whole(validateTaintRuleStatus)},
 	}
 }
+
+// overwrites is true for the versions before v1.
+func overwrites(version string) bool { return version != v1.Version }
 
 func defaultTaintRule(r *resourcev1.DeviceTaintRule) {
 	if r.Spec.Taint.TimeAdded == nil {

@@ -35,7 +35,7 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) kind.Kind[cla
 					Object: &c.Spec}.Add(ctx, errs)
 			},
 			Fixed:                    []string{"spec"},
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 		},
 		Delete: kind.Delete[claim]{ReturnsObject: true},
 		Columns: show.Columns(

@@ -29,7 +29,7 @@ func claimTemplateKind(stores *group.Stores) kind.Kind[template] {
 					// Administrators' access is refused as in the claim that comes of it.
 					return append(validateAdminAccess(ctx, stores, &t.Spec.Spec, path), validateTemplate(t)...)
 				}),
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 		},
 		Delete:  kind.Delete[template]{ReturnsObject: true},
 		Columns: show.Columns(),

@@ -14,7 +14,7 @@ func resourceSliceKind() kind.Kind[*resourcev1.ResourceSlice] {
 		Representation: kind.Typed[slice]{Versions: sliceVersions(), MetadataOnUpdate: kind.MetadataChange},
 		Write: kind.Write[slice]{
 			Default:          defaultSlice,
-			CountsGeneration: true, DropDisabledLast: true, AllowUnconditionalUpdate: true,
+			CountsGeneration: true, DropDisabledLast: true, AllowUnconditionalUpdate: kind.Always,
 			Validate: check.Markers("Spec", resourcev1.Validate_ResourceSliceSpec, validateSlice),
 		},
 		Delete: kind.Delete[slice]{ReturnsObject: true},

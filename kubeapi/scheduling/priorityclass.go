@@ -54,7 +54,7 @@ func priorityClassKind() kind.Kind[*schedulingv1.PriorityClass] {
 			Prepare:                  kind.AtCreation(func(_ context.Context, c class) { c.Generation = 1 }),
 			Validate:                 kind.OnCreate(validate, validateValue),
 			Immutable:                []string{"preemptionPolicy"},
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 		},
 		Delete: kind.Delete[class]{Protected: protected},
 		Columns: append(show.Columns(show.Path("value"),

@@ -26,7 +26,7 @@ func storageClassKind() kind.Kind[*storagev1.StorageClass] {
 			Default:                  defaultStorageClass,
 			Validate:                 kind.Whole(validateStorageClass),
 			Fixed:                    []string{"provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"},
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 		},
 		Delete: kind.Delete[class]{ReturnsObject: true},
 		Columns: []kind.Column{

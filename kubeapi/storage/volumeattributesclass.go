@@ -19,7 +19,7 @@ func volumeAttributesClassKind() kind.Kind[*storagev1.VolumeAttributesClass] {
 		Names:          kind.Names{ShortNames: []string{"vac"}},
 		Write: kind.Write[class]{
 			Validate:                 validateAttributesClass,
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 		},
 		Delete: kind.Delete[class]{ReturnsObject: true},
 		Columns: []kind.Column{

@@ -42,7 +42,7 @@ func onEtcd(t *testing.T) *registry.Store[*corev1.ConfigMap] {
 		New:     func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
 		NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
 		Names:   kind.Names{Plural: "configmaps", Singular: "configmap"},
-		Write:   kind.Write[*corev1.ConfigMap]{AllowUnconditionalUpdate: true},
+		Write:   kind.Write[*corev1.ConfigMap]{AllowUnconditionalUpdate: kind.Always},
 	}, clientscheme.Scheme, registry.RESTOptions{
 		Backend: server.Backend(),
 		Cache:   func(c storage.CacheConfig) storage.Cache { return mux.Cache(cache.Config{CacheConfig: c}) },

@@ -124,15 +124,19 @@ type Write[T Object] struct {
 	// not respond: the object may exist. With dryRun nothing durable is reserved.
 	Begin func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
 
-	// AllowCreateOnUpdate lets PUT create; AllowUnconditionalUpdate lets PUT without resourceVersion overwrite.
-	AllowCreateOnUpdate      bool
-	AllowUnconditionalUpdate bool
+	// AllowCreateOnUpdate lets PUT create.
+	AllowCreateOnUpdate bool
+	// AllowUnconditionalUpdate reports whether PUT without resourceVersion overwrites in a version; nil means in none.
+	AllowUnconditionalUpdate func(version string) bool
 
 	// Resets are fields that managed fields drop beside the preserved ones. ResetFields, where set, are all of
 	// them by version; see rest.Resource.
 	Resets      []string
 	ResetFields rest.ResetFields
 }
+
+// Always is AllowUnconditionalUpdate of a kind that lets PUT overwrite in all versions.
+func Always(string) bool { return true }
 
 // Select is what field selectors may name beside metadata.name and metadata.namespace.
 type Select[T Object] struct {

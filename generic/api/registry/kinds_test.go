@@ -42,7 +42,7 @@ func configMapKind() *kind.Kind[*corev1.ConfigMap] {
 				}
 				return nil
 			},
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 		},
 	}
 }
@@ -62,7 +62,7 @@ func deploymentKind() *kind.Kind[*appsv1.Deployment] {
 		New:   func() *appsv1.Deployment { return &appsv1.Deployment{} },
 		Names: kind.Names{Plural: "deployments", Singular: "deployment"},
 		Write: kind.Write[*appsv1.Deployment]{
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 			CountsGeneration:         true,
 		},
 		Status: &kind.Subresource[*appsv1.Deployment]{Preserves: []string{"metadata.labels"}},
@@ -105,7 +105,7 @@ func namespaceKind() *kind.Kind[*corev1.Namespace] {
 		Hub:   corev1.SchemeGroupVersion.WithKind("Namespace"),
 		New:   func() *corev1.Namespace { return &corev1.Namespace{} },
 		Names: kind.Names{Plural: "namespaces", Singular: "namespace"},
-		Write: kind.Write[*corev1.Namespace]{AllowUnconditionalUpdate: true},
+		Write: kind.Write[*corev1.Namespace]{AllowUnconditionalUpdate: kind.Always},
 		Delete: kind.Delete[*corev1.Namespace]{
 			ReturnsObject: true,
 			Hold:          hold,

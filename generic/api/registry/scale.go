@@ -143,7 +143,7 @@ func (r *scaling[T]) change(ctx context.Context, object runtime.Object,
 	if err := r.sub.Set(obj, scale.Spec.Replicas); err != nil {
 		return nil, err
 	}
-	if scale.ResourceVersion != "" || s.kind.Write.AllowUnconditionalUpdate {
+	if scale.ResourceVersion != "" || s.overwrites(ctx) {
 		obj.SetResourceVersion(scale.ResourceVersion)
 	}
 	entries, err := handler.ToParent(scale.ManagedFields)

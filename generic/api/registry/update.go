@@ -163,6 +163,15 @@ func sentVersion(obj kind.Object) (uint64, error) {
 	return strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
 }
 
+// overwrites reports whether the object of a request needs no resourceVersion.
+func (s *Store[T]) overwrites(ctx context.Context) bool {
+	allowed, version := s.kind.Write.AllowUnconditionalUpdate, s.kind.Hub.Version
+	if i := request.InfoFrom(ctx); i != nil && i.APIVersion != "" {
+		version = i.APIVersion
+	}
+	return allowed != nil && allowed(version)
+}
+
 // checkVersion holds the update against the revision that the client has seen.
 func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 	s := u.store
@@ -171,7 +180,7 @@ func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 		return err
 	}
 	if version == 0 {
-		if s.kind.Write.AllowUnconditionalUpdate {
+		if s.overwrites(ctx) {
 			obj.SetResourceVersion(old.GetResourceVersion())
 			return nil
 		}

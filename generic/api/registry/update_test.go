@@ -16,6 +16,7 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/generic/api/rest"
+	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/storage"
 )
 
@@ -241,6 +242,21 @@ func TestCreateOnUpdate(t *testing.T) {
 	m.stale["/registry/configmaps/ns/a"] = nil
 	if created, err := apply(); err != nil || created {
 		t.Errorf("apply again: created %v, %v", created, err)
+	}
+}
+
+// Versions of a kind may differ in whether PUT needs the resourceVersion.
+func TestUnconditionalUpdateOfVersions(t *testing.T) {
+	k := configMapKind()
+	k.Write.AllowUnconditionalUpdate = func(version string) bool { return version == "v1beta1" }
+	s, _ := newStore(t, k)
+	must[*corev1.ConfigMap](t, create(s, configMap("a")))
+	for version, want := range map[string]bool{"v1beta1": true, "v1": false} {
+		ctx := request.WithInfo(inNamespace(), &request.Info{APIVersion: version})
+		_, _, err := s.Update(ctx, rest.UpdateRequest{Name: "a", Change: replaceWith(configMap("a"))})
+		if got := err == nil; got != want {
+			t.Errorf("%s: %v", version, err)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func Kind(o podspec.Options) kind.Kind[pod] {
 	return kind.Kind[pod]{
 		Namespaced: true, Names: kind.Names{ShortNames: []string{"po"}, Categories: []string{"all"}},
 		Write: kind.Write[pod]{
-			AllowUnconditionalUpdate: true, CountsGeneration: true,
+			AllowUnconditionalUpdate: kind.Always, CountsGeneration: true,
 			Default: func(p pod) {
 				podspec.DefaultPod(p)
 				if o.PodLevel.Early {

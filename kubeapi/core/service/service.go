@@ -36,7 +36,7 @@ func Kind(a *Allocation) kind.Kind[service] {
 		Names: kind.Names{ShortNames: []string{"svc"}, Categories: []string{"all"}},
 		Write: kind.Write[service]{
 			ValidateName:        a.options.name(),
-			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: kind.Always,
 			Default:  setDefaults,
 			Prepare:  prepare,
 			Begin:    a.begin,
