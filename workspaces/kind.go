@@ -56,7 +56,7 @@ func (m *Manager) declaration(url func(name string) string) *kind.Kind[*Workspac
 			Validate:                 m.validate,
 			Immutable:                []string{"spec.initial", "spec.template"},
 			CountsGeneration:         true,
-			AllowUnconditionalUpdate: true,
+			AllowUnconditionalUpdate: kind.Always,
 		},
 		Columns: show.Columns(show.Text("Ready", ""), show.Text("Reason", ""), show.Text("URL", "")),
 		Show: kind.Show[*Workspace]{Cells: func(w *Workspace, _ func(metav1.Time) string) []any {

@@ -22,6 +22,7 @@ type Registry struct {
 	nested       bool // not gathered
 	onForget     []func(Gone)
 	beforeGather []func()
+	reset        reset
 }
 
 // New returns a registry with the metrics of the Go runtime and the process.
@@ -76,7 +77,8 @@ func (r *Registry) Gather() ([]*dto.MetricFamily, error) {
 	for _, f := range r.beforeGather {
 		f()
 	}
-	return r.Registry.Gather()
+	families, err := r.Registry.Gather()
+	return r.reset.since(families), err
 }
 
 // Shared registers a collector and returns it. If an equal one is registered, it returns that one, so that several

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 
@@ -72,7 +73,18 @@ func (s *GenericAPIServer) installMetrics() {
 	s.config.Metrics.RegisterDisabled(len(s.config.DisabledMetrics))
 	gatherer := s.config.AllowedLabels.Restrict(without(s.config.Metrics, s.config.DisabledMetrics))
 	h := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
-	s.Handler.NonGoRestfulMux.Handle("/metrics", h)
+	s.Handler.NonGoRestfulMux.HandleFunc("/metrics", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodDelete {
+			h.ServeHTTP(w, r)
+			return
+		}
+		if err := s.config.Metrics.Reset(); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, "metrics reset\n")
+	})
 }
 
 // without drops metric families by name.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
 	"triplane.dev/generic/base/request"
@@ -336,6 +337,32 @@ func TestVersion(t *testing.T) {
 	p.ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/version", nil))
 	if w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("HEAD: %d", w.Code)
+	}
+}
+
+// DELETE has the metrics begin anew.
+func TestMetricsReset(t *testing.T) {
+	c := NewConfig()
+	counted := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "counted_total"}, []string{"of"})
+	c.Metrics.MustRegister(counted)
+	s, err := c.Complete().New("test", EmptyDelegate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.PrepareRun()
+	run(t, p)
+	counted.WithLabelValues("a").Inc()
+	const series = `counted_total{of="a"} 1`
+	if w := get(p, "/metrics"); !strings.Contains(w.Body.String(), series) {
+		t.Fatal("it is not counted")
+	}
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, httptest.NewRequest(http.MethodDelete, "/metrics", nil))
+	if w.Code != 200 || w.Body.String() != "metrics reset\n" {
+		t.Errorf("DELETE: %d %s", w.Code, w.Body)
+	}
+	if w := get(p, "/metrics"); strings.Contains(w.Body.String(), "counted_total{") {
+		t.Error("it is counted still")
 	}
 }
 
