@@ -135,8 +135,12 @@ func FuzzDecodeYAML(f *testing.F) {
 		f.Fatal(err)
 	}
 	typed := codec.(*typed)
-	for _, s := range []string{"kind: ConfigMap\napiVersion: v1\ndata: {a: b}", "kind: ConfigMap\nkind: ConfigMap\napiVersion: v1\nmore: 1",
-		"kind: ConfigMap\napiVersion: v1\ndata:\n  a: 'b'\n  a: 'c'\nmore: 1\nless: [a]", "null", "a: &a [1]\nb: *a", "kind: Secret", "{", "1e3: 1"} {
+	for _, s := range []string{
+		"kind: ConfigMap\napiVersion: v1\ndata: {a: b}",
+		"kind: ConfigMap\nkind: ConfigMap\napiVersion: v1\nmore: 1",
+		"kind: ConfigMap\napiVersion: v1\ndata:\n  a: 'b'\n  a: 'c'\nmore: 1\nless: [a]",
+		"null", "a: &a [1]\nb: *a", "kind: Secret", "{", "1e3: 1",
+	} {
 		f.Add([]byte(s), true)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, strict bool) {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // reset is what the counters and histograms had counted when they were set back, by family and labels. Nil before.
@@ -74,29 +74,37 @@ func sinceOf(series []*dto.Metric, before map[string]*dto.Metric) []*dto.Metric 
 	return left
 }
 
-// subtract takes from a counter or histogram what it had counted before, and reports whether something is left. A
-// histogram that was created again has counted less, and stays as it is. Native buckets are dropped.
+// subtract takes from a counter or histogram what it had counted before, and reports whether something is left. One
+// that was deleted and created again, or has counted less, stays as it is. Native buckets are dropped.
 func subtract(m, was *dto.Metric) bool {
 	switch {
-	case m.Counter != nil && was.Counter != nil && m.Counter.GetValue() >= was.Counter.GetValue():
-		m.Counter.Value = new(m.Counter.GetValue() - was.Counter.GetValue())
+	case m.Counter != nil && m.Counter.GetValue() >= was.GetCounter().GetValue() &&
+		same(m.Counter.CreatedTimestamp, was.GetCounter().GetCreatedTimestamp()):
+		m.Counter.Value = new(m.Counter.GetValue() - was.GetCounter().GetValue())
 		return m.Counter.GetValue() != 0
-	case m.Histogram != nil && was.Histogram != nil && m.Histogram.GetSampleCount() >= was.Histogram.GetSampleCount():
-		h, old := m.Histogram, was.Histogram
-		now := &dto.Histogram{SampleCount: new(h.GetSampleCount() - old.GetSampleCount()),
-			SampleSum: new(h.GetSampleSum() - old.GetSampleSum()), CreatedTimestamp: h.CreatedTimestamp}
-		counted := make(map[float64]uint64, len(old.Bucket))
-		for _, b := range old.Bucket {
-			counted[b.GetUpperBound()] = b.GetCumulativeCount()
-		}
-		for _, b := range h.Bucket {
-			now.Bucket = append(now.Bucket, &dto.Bucket{UpperBound: b.UpperBound, Exemplar: b.Exemplar,
-				CumulativeCount: new(b.GetCumulativeCount() - counted[b.GetUpperBound()])})
-		}
-		m.Histogram = now
-		return now.GetSampleCount() != 0
+	case m.Histogram != nil && m.Histogram.GetSampleCount() >= was.GetHistogram().GetSampleCount() &&
+		same(m.Histogram.CreatedTimestamp, was.GetHistogram().GetCreatedTimestamp()):
+		m.Histogram = difference(m.Histogram, was.GetHistogram())
+		return m.Histogram.GetSampleCount() != 0
 	}
 	return true
+}
+
+// same reports whether the series with two times of creation are one.
+func same(a, b *timestamppb.Timestamp) bool { return a.AsTime().Equal(b.AsTime()) }
+
+func difference(h, was *dto.Histogram) *dto.Histogram {
+	left := &dto.Histogram{SampleCount: new(h.GetSampleCount() - was.GetSampleCount()),
+		SampleSum: new(h.GetSampleSum() - was.GetSampleSum()), CreatedTimestamp: h.CreatedTimestamp}
+	counted := make(map[float64]uint64, len(was.GetBucket()))
+	for _, b := range was.GetBucket() {
+		counted[b.GetUpperBound()] = b.GetCumulativeCount()
+	}
+	for _, b := range h.Bucket {
+		left.Bucket = append(left.Bucket, &dto.Bucket{UpperBound: b.UpperBound, Exemplar: b.Exemplar,
+			CumulativeCount: new(b.GetCumulativeCount() - counted[b.GetUpperBound()])})
+	}
+	return left
 }
 
 // labelsOf returns the labels of a series as one text.
@@ -110,5 +118,3 @@ func labelsOf(m *dto.Metric) string {
 	}
 	return b.String()
 }
-
-var _ prometheus.Gatherer = (*Registry)(nil)

@@ -13,7 +13,8 @@ func TestReset(t *testing.T) {
 	r := New()
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "requests"}, []string{"verb"})
 	writes := prometheus.NewCounter(prometheus.CounterOpts{Name: "writes"})
-	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "seconds", Buckets: []float64{1, 2}}, []string{"verb"})
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "seconds", Buckets: []float64{1, 2}},
+		[]string{"verb"})
 	depth := prometheus.NewGauge(prometheus.GaugeOpts{Name: "depth"})
 	r.MustRegister(requests, writes, seconds, depth)
 	get, list := requests.WithLabelValues("get"), seconds.WithLabelValues("list")
@@ -52,8 +53,9 @@ writes 0
 	}
 	// What was deleted and counts again begins with what it counts.
 	requests.Reset()
-	requests.WithLabelValues("get").Add(3)
-	if err := testutil.GatherAndCompare(r, strings.NewReader("# HELP requests\n# TYPE requests counter\nrequests{verb=\"get\"} 3\n"), "requests"); err != nil {
+	requests.WithLabelValues("get").Add(9)
+	want = "# HELP requests\n# TYPE requests counter\nrequests{verb=\"get\"} 9\n"
+	if err := testutil.GatherAndCompare(r, strings.NewReader(want), "requests"); err != nil {
 		t.Error(err)
 	}
 }

@@ -340,7 +340,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// DELETE has the metrics begin anew.
+// DELETE sets the metrics back.
 func TestMetricsReset(t *testing.T) {
 	c := NewConfig()
 	counted := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "counted_total"}, []string{"of"})
