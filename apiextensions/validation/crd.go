@@ -135,7 +135,8 @@ func (v *Validator) spec(ctx context.Context, crd, old *apiextensionsv1.CustomRe
 		schemaContext{name: "validation", status: hasStatus(spec), preserve: spec.PreserveUnknownFields})
 	errs = append(errs, top...)
 	if h.sameSelection() {
-		errs = append(errs, validateSelectable(h.asVersion(), path.Child("selectableFields"))...)
+		errs = append(errs, validateSelectable(h.asVersion(),
+			"may only be set when validations.schema is included", path.Child("selectableFields"))...)
 	}
 	if spec.Conversion != nil && spec.Conversion.Strategy != apiextensionsv1.NoneConverter && spec.PreserveUnknownFields {
 		errs = append(errs, field.Invalid(path.Child("conversion", "strategy"), spec.Conversion.Strategy,
@@ -192,7 +193,8 @@ func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomRe
 		errs = append(errs, v.version(ctx, &own, at,
 			schemaContext{name: "schema", status: status, preserve: spec.PreserveUnknownFields})...)
 		if !h.sameSelection() {
-			errs = append(errs, validateSelectable(version, at.Child("selectableFields"))...)
+			errs = append(errs, validateSelectable(version,
+				"may only be set when `version.schema.openAPIV3Schema` is not included", at.Child("selectableFields"))...)
 		}
 	}
 	if len(names) != len(spec.Versions) {

@@ -62,6 +62,19 @@ func TestValidate(t *testing.T) {
 		}, []string{`spec.selectableFields[0].jsonPath: Invalid value: "['spec']": is an invalid path: array notation is not allowed`,
 			`spec.selectableFields[1].jsonPath: Invalid value: ".": is an invalid path: unexpected end of JSON path`,
 			`spec.selectableFields[2].jsonPath: Invalid value: "..": is an invalid path: does not refer to a valid field`}},
+		"selectable without a schema": {func(c CRD) {
+			c.Spec.Versions[0].Schema = nil
+			c.Spec.Versions[0].SelectableFields = []apiextensionsv1.SelectableField{{JSONPath: "x"}}
+		}, []string{`spec.versions[0].schema.openAPIV3Schema: Required value`,
+			`spec.selectableFields: Invalid value: "": may only be set when validations.schema is included`}},
+		"selectable in a version without a schema": {func(c CRD) {
+			other := *c.Spec.Versions[0].DeepCopy()
+			other.Name, other.Storage, other.Schema = "v0", false, nil
+			other.SelectableFields = []apiextensionsv1.SelectableField{{JSONPath: "x"}}
+			c.Spec.Versions = append(c.Spec.Versions, other)
+		}, []string{`spec.versions[1].schema.openAPIV3Schema: Required value`,
+			"spec.versions[1].selectableFields: Invalid value: \"\": may only be set when " +
+				"`version.schema.openAPIV3Schema` is not included"}},
 		"selectable in the metadata": {func(c CRD) {
 			root(c).Properties["metadata"] = apiextensionsv1.JSONSchemaProps{Type: "object",
 				Properties: map[string]apiextensionsv1.JSONSchemaProps{"name": {Type: "string"}}}

@@ -14,15 +14,17 @@ import (
 // maxSelectableFields bounds the fields that selectors may name.
 const maxSelectableFields = 8
 
-func validateSelectable(version *apiextensionsv1.CustomResourceDefinitionVersion, path *field.Path) field.ErrorList {
+// validateSelectable validates the selectable fields of a version. noSchema is the error if it has no schema.
+func validateSelectable(version *apiextensionsv1.CustomResourceDefinitionVersion, noSchema string,
+	path *field.Path) field.ErrorList {
 	if len(version.SelectableFields) == 0 {
 		return nil
 	}
-	var errs field.ErrorList
-	var root *schema.Schema
-	if version.Schema != nil {
-		root, _ = schema.New(version.Schema.OpenAPIV3Schema)
+	if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
+		return field.ErrorList{field.Invalid(path, "", noSchema)}
 	}
+	var errs field.ErrorList
+	root, _ := schema.New(version.Schema.OpenAPIV3Schema)
 	seen := sets.New[string]()
 	for i := range version.SelectableFields {
 		at, p := path.Index(i).Child("jsonPath"), version.SelectableFields[i].JSONPath
@@ -68,9 +70,6 @@ func validateSelectable(version *apiextensionsv1.CustomResourceDefinitionVersion
 // declares reports whether the schema itself has a property of the root. It need not have those of all objects, such as
 // kind.
 func declares(version *apiextensionsv1.CustomResourceDefinitionVersion, name string) bool {
-	if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
-		return false
-	}
 	_, ok := version.Schema.OpenAPIV3Schema.Properties[name]
 	return ok
 }

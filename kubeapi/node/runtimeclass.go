@@ -17,6 +17,7 @@ import (
 	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/podspec/podvalidation"
+	"triplane.dev/kubeapi/podspec/podwarnings"
 )
 
 // runtimeClassKind declares runtime classes; compared says that tolerations may compare
@@ -32,6 +33,12 @@ func runtimeClassKind(compared bool) kind.Kind[*nodev1.RuntimeClass] {
 				fixed := check.Fixed(c.Handler, old.Handler, field.NewPath("handler"))
 				return check.DeclaredLast(slices.Concat(validateHandler(c, validation.IsDNS1123Label), validate(c, compared),
 					fixed))
+			},
+			Warnings: func(_ context.Context, c, _ *nodev1.RuntimeClass) []string {
+				if c.Scheduling == nil {
+					return nil
+				}
+				return podwarnings.NodeSelector(c.Scheduling.NodeSelector, field.NewPath("scheduling", "nodeSelector"))
 			},
 			AllowCreateOnUpdate: true,
 		},

@@ -13,6 +13,10 @@ func TestPullPolicyFollowsTheTag(t *testing.T) {
 		"registry.example:5000/a/b": corev1.PullAlways, "registry.example:5000/a/b:v1": corev1.PullIfNotPresent,
 		"a@sha256:7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730": corev1.PullIfNotPresent,
 		"": corev1.PullIfNotPresent, "Not/Valid": corev1.PullIfNotPresent,
+		"a:latest@sha256:7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730": corev1.PullAlways,
+		"a:latest@sha256:7d865e959b2466918c9863afca942d0f":                                 corev1.PullIfNotPresent,
+		// The identifier of an image, not a name.
+		"7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730": corev1.PullIfNotPresent,
 	} {
 		if got := pullPolicy(image); got != want {
 			t.Errorf("%q: %s, want %s", image, got, want)

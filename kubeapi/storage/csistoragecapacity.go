@@ -10,6 +10,7 @@ import (
 
 	"triplane.dev/generic/api/kind"
 	"triplane.dev/kubeapi/check"
+	"triplane.dev/kubeapi/podspec/podwarnings"
 )
 
 func csiStorageCapacityKind() kind.Kind[*storagev1.CSIStorageCapacity] {
@@ -20,6 +21,9 @@ func csiStorageCapacityKind() kind.Kind[*storagev1.CSIStorageCapacity] {
 		Write: kind.Write[capacity]{
 			Validate:  validateCapacity,
 			Immutable: []string{"nodeTopology", "storageClassName"},
+			Warnings: func(_ context.Context, c, _ capacity) []string {
+				return podwarnings.NodeTopology(c.NodeTopology, field.NewPath("nodeTopology"))
+			},
 		},
 	}
 }

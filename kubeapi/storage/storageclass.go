@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"triplane.dev/generic/api/show"
 	"triplane.dev/kubeapi/check"
 	"triplane.dev/kubeapi/defaults"
+	"triplane.dev/kubeapi/podspec/podwarnings"
 )
 
 func storageClassKind() kind.Kind[*storagev1.StorageClass] {
@@ -27,6 +29,9 @@ func storageClassKind() kind.Kind[*storagev1.StorageClass] {
 			Validate:                 kind.Whole(validateStorageClass),
 			Fixed:                    []string{"provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"},
 			AllowUnconditionalUpdate: kind.Always,
+			Warnings: func(_ context.Context, c, _ class) []string {
+				return podwarnings.Topologies(c.AllowedTopologies, field.NewPath("allowedTopologies"))
+			},
 		},
 		Delete: kind.Delete[class]{ReturnsObject: true},
 		Columns: []kind.Column{

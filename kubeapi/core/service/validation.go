@@ -237,11 +237,12 @@ func validateIPList(o options, s service, path *field.Path) field.ErrorList {
 			errs = append(errs, e...)
 		}
 	}
-	if len(errs) > 0 {
-		return errs
-	}
+	malformed := len(errs) > 0
 	if len(list) > 2 {
 		errs = append(errs, field.Invalid(path, list, "may only hold up to 2 values"))
+	}
+	if malformed {
+		return errs
 	}
 	if len(list) > 1 && familyOf(list[0]) == familyOf(list[1]) {
 		errs = append(errs, field.Invalid(path, list, "may specify no more than one IP for each IP family"))

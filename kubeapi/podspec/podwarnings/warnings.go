@@ -41,7 +41,9 @@ func AppArmor(annotations *field.Path, name string) string {
 // pods.
 func (w *warner) spec(s *corev1.PodSpec, annotations map[string]string, owner *field.Path) {
 	path := owner.Child("spec")
-	w.nodeLabels(s, path)
+	for _, label := range sets.List(sets.KeySet(s.NodeSelector)) {
+		w.nodeLabel(label, path.Child("nodeSelector").Key(label))
+	}
 	w.nodeAffinity(s.Affinity, path.Child("affinity"))
 	w.spreading(s.TopologySpreadConstraints, path.Child("topologySpreadConstraints"))
 	w.annotations(annotations, owner.Child("metadata", "annotations"))
@@ -75,30 +77,10 @@ func (w *warner) say(format string, args ...any) {
 	w.texts = append(w.texts, fmt.Sprintf(format, args...))
 }
 
-// oldNodeLabels are labels of nodes with what came after them.
-var oldNodeLabels = map[string]string{
-	"beta.kubernetes.io/arch":                  "deprecated since v1.14; use \"kubernetes.io/arch\" instead",
-	"beta.kubernetes.io/os":                    "deprecated since v1.14; use \"kubernetes.io/os\" instead",
-	"failure-domain.beta.kubernetes.io/region": "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead",
-	"failure-domain.beta.kubernetes.io/zone":   "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead",
-	"node-role.kubernetes.io/master":           "use \"node-role.kubernetes.io/control-plane\" instead",
-	"beta.kubernetes.io/instance-type":         "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead",
-}
-
-func (w *warner) nodeLabels(s *corev1.PodSpec, path *field.Path) {
-	for _, k := range sets.List(sets.KeySet(s.NodeSelector)) {
-		if msg, ok := oldNodeLabels[k]; ok {
-			w.say("%s: %s", path.Child("nodeSelector").Key(k), msg)
-		}
-	}
-}
-
 func (w *warner) spreading(list []corev1.TopologySpreadConstraint, path *field.Path) {
 	for i := range list {
 		c, p := &list[i], path.Index(i)
-		if msg, ok := oldNodeLabels[c.TopologyKey]; ok {
-			w.say("%s: %s is %s", p.Child("topologyKey"), c.TopologyKey, msg)
-		}
+		w.nodeLabelIs(c.TopologyKey, p.Child("topologyKey"))
 		w.nullSelector(c.LabelSelector, p)
 	}
 }
@@ -156,9 +138,7 @@ func (w *warner) podAffinity(a *corev1.Affinity, path *field.Path) {
 
 func (w *warner) nodeTerm(t *corev1.NodeSelectorTerm, path *field.Path) {
 	for i := range t.MatchExpressions {
-		if msg, ok := oldNodeLabels[t.MatchExpressions[i].Key]; ok {
-			w.say("%s: %s is %s", path.Child("matchExpressions").Index(i).Child("key"), t.MatchExpressions[i].Key, msg)
-		}
+		w.nodeLabelIs(t.MatchExpressions[i].Key, path.Child("matchExpressions").Index(i).Child("key"))
 	}
 }
 

@@ -15,12 +15,12 @@ func accessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) fi
 	known := sets.New(corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
 	once, others := false, false
 	for _, m := range modes {
-		if !known.Has(m) {
+		switch {
+		case !known.Has(m):
 			errs = append(errs, field.NotSupported(path, m, sets.List(known)))
-		}
-		if m == corev1.ReadWriteOncePod {
+		case m == corev1.ReadWriteOncePod:
 			once = true
-		} else {
+		default:
 			others = true
 		}
 	}
