@@ -17,8 +17,9 @@ func validatingBindingKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPo
 	type binding = *admissionv1.ValidatingAdmissionPolicyBinding
 	k := configuration(r,
 		func(_ context.Context, b binding) field.ErrorList {
-			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
-			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
+			return slices.Concat(validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources),
+				validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions")),
+				requirePolicy(b.Spec.PolicyName))
 		}, r.params.validatingBinding)
 	k.Representation = kept(kind.Typed[binding]{
 		Versions: kind.SameFields[binding](beta1),
@@ -34,8 +35,9 @@ func mutatingBindingKind(r rules) kind.Kind[*admissionv1.MutatingAdmissionPolicy
 	type binding = *admissionv1.MutatingAdmissionPolicyBinding
 	k := configuration(r,
 		func(_ context.Context, b binding) field.ErrorList {
-			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
-			return append(errs, validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
+			return slices.Concat(requirePolicy(b.Spec.PolicyName),
+				validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources),
+				validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources")))
 		}, r.params.mutatingBinding)
 	versions := kind.SameFields[binding](beta1, alpha1)
 	versions[1].Default = kind.DefaultOf(defaultNotFound)
@@ -72,12 +74,17 @@ func paramRef(r *admissionv1.ParamRef) string {
 	return "*/" + r.Name
 }
 
+func requirePolicy(name string) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(field.NewPath("spec", "policyName"), "")}
+	}
+	return nil
+}
+
 func validateBinding(policy string, ref *admissionv1.ParamRef, match *admissionv1.MatchResources) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
-	if policy == "" {
-		errs = append(errs, field.Required(path.Child("policyName"), ""))
-	} else {
+	if policy != "" {
 		errs = append(errs, check.Subdomain(policy, path.Child("policyName"))...)
 	}
 	if ref != nil {

@@ -86,6 +86,7 @@ const (
 func validateSlice(s, old slice, ips check.Addresses) field.ErrorList {
 	errs := slicePorts(s.Ports, field.NewPath("ports"))
 	list := field.NewPath("endpoints")
+	var counts field.ErrorList // behind the others, as those of markers of the Go types
 	switch {
 	case old != nil && !check.Differs(s.Endpoints, old.Endpoints):
 	case len(s.Endpoints) > maxEndpoints:
@@ -93,9 +94,10 @@ func validateSlice(s, old slice, ips check.Addresses) field.ErrorList {
 	default:
 		for i := range s.Endpoints {
 			errs = append(errs, validateEndpoint(&s.Endpoints[i], s.AddressType, list.Index(i), ips)...)
+			counts = append(counts, addressCount(len(s.Endpoints[i].Addresses), list.Index(i).Child("addresses"))...)
 		}
 	}
-	return append(errs, addressType(s.AddressType, field.NewPath("addressType"))...)
+	return slices.Concat(errs, addressType(s.AddressType, field.NewPath("addressType")), counts)
 }
 
 func addressType(t discoveryv1.AddressType, path *field.Path) field.ErrorList {
@@ -108,15 +110,8 @@ func addressType(t discoveryv1.AddressType, path *field.Path) field.ErrorList {
 func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *field.Path,
 	ips check.Addresses) field.ErrorList {
 	var errs field.ErrorList
-	addresses := path.Child("addresses")
-	switch n := len(e.Addresses); {
-	case n == 0:
-		errs = append(errs, field.Required(addresses, ""))
-	case n > maxAddresses:
-		errs = append(errs, field.TooMany(addresses, n, maxAddresses))
-	}
 	for i, a := range e.Addresses {
-		errs = append(errs, address(a, t, addresses, i, ips)...)
+		errs = append(errs, address(a, t, path.Child("addresses"), i, ips)...)
 	}
 	if n := e.NodeName; n != nil {
 		errs = append(errs, check.Subdomain(*n, path.Child("nodeName"))...)
@@ -131,6 +126,16 @@ func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *
 		errs = append(errs, hints(e.Hints, path.Child("hints"))...)
 	}
 	return errs
+}
+
+func addressCount(n int, path *field.Path) field.ErrorList {
+	switch {
+	case n == 0:
+		return field.ErrorList{field.Required(path, "")}
+	case n > maxAddresses:
+		return field.ErrorList{field.TooMany(path, n, maxAddresses)}
+	}
+	return nil
 }
 
 // address validates an element of the list; one of the other IP family is refused

@@ -81,5 +81,5 @@ func validateClassParameters(p *networkingv1.IngressClassParametersReference, pa
 	case *p.Scope == cluster && p.Namespace != nil:
 		errs = append(errs, field.Forbidden(namespace, "`parameters.scope` is set to 'Cluster'"))
 	}
-	return errs
+	return check.DeclaredLast(errs)
 }

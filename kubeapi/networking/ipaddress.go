@@ -77,5 +77,5 @@ func validateAddress(a *networkingv1.IPAddress) field.ErrorList {
 			errs = append(errs, check.PathSegment(f.value, path.Child(f.name))...)
 		}
 	}
-	return errs
+	return check.DeclaredLast(errs)
 }
