@@ -18,8 +18,8 @@ func validatingBindingKind(r rules) kind.Kind[*admissionv1.ValidatingAdmissionPo
 	k := configuration(r,
 		func(_ context.Context, b binding) field.ErrorList {
 			return slices.Concat(validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources),
-				validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions")),
-				requirePolicy(b.Spec.PolicyName))
+				validateActions(b.Spec.ValidationActions), requirePolicy(b.Spec.PolicyName),
+				requireActions(b.Spec.ValidationActions))
 		}, r.params.validatingBinding)
 	k.Representation = kept(kind.Typed[binding]{
 		Versions: kind.SameFields[binding](beta1),
@@ -121,11 +121,16 @@ func validateParamRef(r *admissionv1.ParamRef, path *field.Path) field.ErrorList
 		admissionv1.AllowAction)...)
 }
 
-func validateActions(list []admissionv1.ValidationAction, path *field.Path) field.ErrorList {
+func requireActions(list []admissionv1.ValidationAction) field.ErrorList {
 	if len(list) == 0 {
-		return field.ErrorList{field.Required(path, "")}
+		return field.ErrorList{field.Required(field.NewPath("spec", "validationActions"), "")}
 	}
+	return nil
+}
+
+func validateActions(list []admissionv1.ValidationAction) field.ErrorList {
 	var errs field.ErrorList
+	path := field.NewPath("spec", "validationActions")
 	for i, a := range list {
 		errs = append(errs, check.OneOf(a, path.Index(i), admissionv1.Audit, admissionv1.Deny, admissionv1.Warn)...)
 		if slices.Contains(list[:i], a) {

@@ -42,7 +42,6 @@ func endpointSliceKind(ips check.Addresses) kind.Kind[slice] {
 				return nil
 			},
 			Validate: func(_ context.Context, s, old slice) field.ErrorList { return validateSlice(s, old, ips) },
-			Fixed:    []string{"addressType"},
 		},
 		Columns: show.Columns(show.Path("addressType"),
 			show.Cell("Ports", ".ports", portsCell), show.Cell("Endpoints", ".endpoints", endpointsCell)),
@@ -97,7 +96,12 @@ func validateSlice(s, old slice, ips check.Addresses) field.ErrorList {
 			counts = append(counts, addressCount(len(s.Endpoints[i].Addresses), list.Index(i).Child("addresses"))...)
 		}
 	}
-	return slices.Concat(errs, addressType(s.AddressType, field.NewPath("addressType")), counts)
+	kind := field.NewPath("addressType")
+	errs = append(errs, addressType(s.AddressType, kind)...)
+	if old != nil {
+		errs = append(errs, check.Fixed(s.AddressType, old.AddressType, kind)...)
+	}
+	return append(errs, counts...)
 }
 
 func addressType(t discoveryv1.AddressType, path *field.Path) field.ErrorList {

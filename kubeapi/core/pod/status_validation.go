@@ -209,7 +209,11 @@ func podIPs(a check.Addresses, s *corev1.PodStatus, path *field.Path) field.Erro
 	for i := range s.PodIPs {
 		ips[i] = address(s.PodIPs[i])
 	}
-	return addresses(a, ips, path)
+	errs := addresses(a, ips, path)
+	if len(ips) > 0 && ips[0].IP == "" { // podIP is the first of them
+		errs = append(errs, field.Invalid(path, ips, "podIP and podIPs must either both be set or both be unset"))
+	}
+	return errs
 }
 
 func hostIPs(a check.Addresses, s *corev1.PodStatus, path *field.Path) field.ErrorList {
