@@ -85,6 +85,7 @@ func TestRequests(t *testing.T) {
 		{name: "merge patch of a wrong type", method: "PATCH", path: "/configmaps/a", body: `{"data":1}`, headers: []string{"Content-Type", mergePatch}, code: 422, contains: "patch: Invalid value"},
 		{name: "merge patch that is an array", method: "PATCH", path: "/configmaps/a", body: `[]`, headers: []string{"Content-Type", mergePatch}, code: 400,
 			contains: "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"},
+		{name: "options before the body", method: "PATCH", path: "/configmaps/none?force=true", body: `{"`, headers: []string{"Content-Type", "application/merge-patch+json"}, code: 422, contains: "may not be specified for non-apply patch"},
 		{name: "JSON patch that is no JSON", method: "PATCH", path: "/configmaps/none", body: `[{"op"`, headers: []string{"Content-Type", "application/json-patch+json"}, code: 400, contains: "invalid JSON patch"},
 		{name: "JSON patch", method: "PATCH", path: "/configmaps/a", body: `[{"op":"add","path":"/data/l","value":"1"}]`, headers: []string{"Content-Type", "application/json-patch+json"}, code: 200, contains: `"l":"1"`},
 		{name: "JSON patch that fails its test", method: "PATCH", path: "/configmaps/a", body: `[{"op":"test","path":"/data/k","value":"1"}]`, headers: []string{"Content-Type", "application/json-patch+json"}, code: 422,

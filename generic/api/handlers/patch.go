@@ -62,10 +62,10 @@ func (p *patch) run(patchTypes []string) (_ runtime.Object, _ bool, err error) {
 		return nil, false, err
 	}
 	p.kind = types.PatchType(contentType)
-	if err := p.checkBody(); err != nil {
+	if p.opts, err = patchOptions(p.req, p.kind); err != nil {
 		return nil, false, err
 	}
-	if p.opts, err = patchOptions(p.req, p.kind); err != nil {
+	if err := p.checkBody(); err != nil {
 		return nil, false, err
 	}
 	if err := p.by(p.opts.FieldManager, p.opts.DryRun); err != nil {
