@@ -66,7 +66,7 @@ type Config struct {
 
 // Upkeep is when a server looks after what it creates for itself.
 type Upkeep struct {
-	// Every is the interval; 0 is a minute.
+	// Every is the interval; 0 is a minute. The Service kubernetes and its ServiceCIDR have ten seconds at most.
 	Every time.Duration
 	// From, where set, is done when upkeep begins: all objects exist already. Nil begins at the start, which waits for
 	// the objects.

@@ -61,7 +61,7 @@ func (s *Server) addHooks() error {
 			return bootstrap.FlowControl(ctx, s.Stores)
 		}))},
 		{bootstrap.ServiceHook, s.upkeep(s.serviceHook)},
-		{bootstrap.ServiceCIDRHook, s.upkeep(s.kept("the default ServiceCIDR", func(ctx context.Context) error {
+		{bootstrap.ServiceCIDRHook, s.upkeep(s.keptAddress("the default ServiceCIDR", func(ctx context.Context) error {
 			return bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs)
 		}))},
 		{flowcontrol.ConsumerHook, process(s.flowControlHook)},
@@ -139,11 +139,22 @@ func (s *Server) repeat(ctx context.Context, work func(context.Context) error) {
 // kept returns work that puts something in place, and has it repaired from then on where
 // it is removed or changed.
 func (s *Server) kept(what string, work func(context.Context) error) func(context.Context) error {
+	return s.keptEvery(s.config.Upkeep.Every, what, work)
+}
+
+// keptAddress is kept for the Service kubernetes and its ServiceCIDR, which are repaired every ten seconds at least,
+// as by kube-apiserver.
+func (s *Server) keptAddress(what string, work func(context.Context) error) func(context.Context) error {
+	return s.keptEvery(min(s.config.Upkeep.Every, 10*time.Second), what, work)
+}
+
+func (s *Server) keptEvery(interval time.Duration, what string,
+	work func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := begin(ctx, what, work); err != nil {
 			return err
 		}
-		s.start(ctx, bootstrap.Keep(s.config.Upkeep.Every, what, work))
+		s.start(ctx, bootstrap.Keep(interval, what, work))
 		return nil
 	}
 }

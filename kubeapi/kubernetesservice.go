@@ -117,7 +117,7 @@ func (s *Server) nodePorts() (*allocator.Ports, error) {
 // keeps both.
 func (s *Server) serviceHook(ctx context.Context) error {
 	if k := s.kubernetesService(); k != nil {
-		if err := s.kept("the Service kubernetes", k.ensure)(ctx); err != nil {
+		if err := s.keptAddress("the Service kubernetes", k.ensure)(ctx); err != nil {
 			return err
 		}
 	}

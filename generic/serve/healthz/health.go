@@ -94,6 +94,13 @@ func (e *Endpoint) Install(m *mux.PathRecorderMux) {
 	}
 }
 
+// Note runs all checks once, for the indicators.
+func (e *Endpoint) Note() {
+	for _, c := range e.checks {
+		e.slis.note(e.name, c.Name(), c.Check(nil))
+	}
+}
+
 func (e *Endpoint) serveOne(w http.ResponseWriter, r *http.Request, c HealthChecker) {
 	if err := c.Check(r); err != nil {
 		http.Error(w, fmt.Sprintf("internal server error: %v", err), http.StatusInternalServerError)

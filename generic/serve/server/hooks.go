@@ -95,19 +95,26 @@ func (p *PreparedServer) startHooks(fail func(error)) {
 	var left atomic.Int64
 	left.Store(int64(len(hooks)))
 	if len(hooks) == 0 {
-		close(p.hooksDone)
+		p.finishHooks()
 	}
 	for _, h := range hooks {
 		p.life.start(func(ctx context.Context) {
 			err := h.run(HookContext{ctx, p.LoopbackClientConfig, p.Go, p.Start, p.hooksDone})
 			switch {
 			case err == nil && left.Add(-1) == 0:
-				close(p.hooksDone)
+				p.finishHooks()
 			case err != nil && ctx.Err() == nil:
 				fail(err)
 			}
 		})
 	}
+}
+
+// finishHooks closes HooksDone. /metrics/slis has the checks of /readyz from then on, whether or not a probe has
+// requested them, as with kube-apiserver.
+func (p *PreparedServer) finishHooks() {
+	close(p.hooksDone)
+	p.readyz.Note()
 }
 
 // check returns the health check of the hook.

@@ -41,7 +41,8 @@ func (p *PreparedServer) installHealth() {
 	}
 	healthz.NewEndpoint("healthz", all, indicators).Install(m)
 	healthz.NewEndpoint("livez", livez, indicators).Install(m)
-	healthz.NewEndpoint("readyz", readyz, indicators).Install(m)
+	p.readyz = healthz.NewEndpoint("readyz", readyz, indicators)
+	p.readyz.Install(m)
 }
 
 // installIndex lists the paths of the whole chain at "/".

@@ -14,6 +14,7 @@ import (
 
 	"triplane.dev/generic/guard/authentication"
 	"triplane.dev/generic/serve/filters"
+	"triplane.dev/generic/serve/healthz"
 	"triplane.dev/generic/serve/secureserving"
 	"triplane.dev/internal/worker"
 )
@@ -57,6 +58,7 @@ type PreparedServer struct {
 	started   atomic.Int64 // Unix nanoseconds
 	stopping  atomic.Bool
 	hooksDone chan struct{} // closed when the hooks have returned
+	readyz    *healthz.Endpoint
 }
 
 var errStopping = errors.New("process is shutting down")

@@ -3,6 +3,7 @@ package pod
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,14 +18,22 @@ import (
 )
 
 // validateUpdate lets a pod's images, deadline and tolerations change, and
-// while it waits behind gates, where it may run.
+// while it waits behind gates, where it may run. A spec that does not change is valid: most updates are about labels,
+// annotations and finalizers.
 func validateUpdate(o podspec.Options, p, old pod) field.ErrorList {
 	annotations := field.NewPath("metadata", "annotations")
-	errs := append(validate(o, p), podvalidation.AppArmorKept(p.Annotations, old.Annotations, annotations)...)
-	errs = append(errs, mirrorAnnotation(p, old)...)
+	faults := podvalidation.Annotations(p.Annotations, &p.Spec, annotations)
+	kept := append(podvalidation.AppArmorKept(p.Annotations, old.Annotations, annotations), mirrorAnnotation(p, old)...)
 	// kube-apiserver validates the annotations of a pod that changes twice, and reports
 	// each fault twice in the causes.
-	errs = append(errs, podvalidation.Annotations(p.Annotations, &p.Spec, annotations)...)
+	if !check.Differs(&p.Spec, &old.Spec) {
+		return slices.Concat(faults, kept, faults)
+	}
+	return slices.Concat(validate(o, p), kept, faults, validateChange(o, p, old))
+}
+
+func validateChange(o podspec.Options, p, old pod) field.ErrorList {
+	var errs field.ErrorList
 	spec := field.NewPath("spec")
 	if len(p.Spec.Containers) != len(old.Spec.Containers) {
 		return append(errs, field.Forbidden(spec.Child("containers"), "pod updates may not add or remove containers"))

@@ -106,9 +106,12 @@ func TestMappingsAndRules(t *testing.T) {
 			&user.Info{Name: "p:sub-1", Groups: []string{"g:a", "g:"}}, ""},
 		{"null as UID", func(a *Authenticator) { a.ClaimMappings.UID.Claim = "uid" },
 			map[string]any{"uid": json.RawMessage("null")}, &user.Info{Name: "p:sub-1"}, ""},
-		{"null as username", nil, map[string]any{"sub": json.RawMessage("null")}, nil, "username is empty"},
+		{"null as username", nil, map[string]any{"sub": json.RawMessage("null")}, &user.Info{Name: "p:"}, ""},
 		{"no username", nil, map[string]any{"sub": nil}, nil, `claim "sub" is not present`},
-		{"empty username", nil, map[string]any{"sub": ""}, nil, "username is empty"},
+		{"empty username", nil, map[string]any{"sub": ""}, &user.Info{Name: "p:"}, ""},
+		{"empty username of an expression", func(a *Authenticator) {
+			a.ClaimMappings.Username = PrefixedClaimOrExpression{Expression: "claims.sub"}
+		}, map[string]any{"sub": ""}, nil, "username is empty"},
 		{"number as username", nil, map[string]any{"sub": 7}, nil, "string"},
 		{"unverified address", emailClaim, map[string]any{"email": "a@b", "email_verified": false}, nil, "email not verified"},
 		{"verified as text", emailClaim, map[string]any{"email": "a@b", "email_verified": "true"}, nil, "email not verified"},

@@ -108,7 +108,7 @@ func (r *rules) userName(ctx context.Context, claims map[string]any) (string, er
 	if err != nil {
 		return "", fmt.Errorf("oidc: username: %w", err)
 	}
-	if name == r.username.prefix {
+	if r.username.expression != nil && name == "" {
 		return "", errors.New("oidc: username is empty")
 	}
 	return name, nil

@@ -18,8 +18,9 @@ const (
 	InvalidSinceLabel = "kubernetes.io/legacy-token-invalid-since"
 )
 
-// recordUse returns an error for a token that is marked invalid. Otherwise it records the use.
+// recordUse records the use, and returns an error for a token that is marked invalid.
 func (a *Authenticator) recordUse(ctx context.Context, secret *corev1.Secret, account *corev1.ServiceAccount) error {
+	a.uses.record(ctx, secret, a.now().UTC().Format(time.DateOnly))
 	automatic := false
 	for _, r := range account.Secrets {
 		automatic = automatic || r.Name == secret.Name
@@ -36,7 +37,6 @@ func (a *Authenticator) recordUse(ctx context.Context, secret *corev1.Secret, ac
 		request.AddWarning(ctx,
 			"Use tokens from the TokenRequest API or manually created secret-based tokens instead of auto-generated secret-based tokens.")
 	}
-	a.uses.record(ctx, secret, a.now().UTC().Format(time.DateOnly))
 	return nil
 }
 

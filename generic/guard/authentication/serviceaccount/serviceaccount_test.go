@@ -355,9 +355,13 @@ func TestLegacyTokens(t *testing.T) {
 	if _, err := a.AuthenticateToken(context.Background(), token); err != nil || len(recorded) != 2 {
 		t.Errorf("%v: not recorded the next day: %v", err, recorded)
 	}
+	a.now = func() time.Time { return time.Now().Add(48 * time.Hour) }
 	secret.Labels = map[string]string{InvalidSinceLabel: today}
 	if response, err := a.AuthenticateToken(context.Background(), token); response != nil || err == nil || !strings.Contains(err.Error(), "has been marked invalid") {
 		t.Errorf("a token that is marked invalid: %v %v", response, err)
+	}
+	if len(recorded) != 3 {
+		t.Errorf("the use of a token that is marked invalid is not recorded: %v", recorded)
 	}
 	secret.Labels = nil
 	secret.Data["token"] = []byte("another")
