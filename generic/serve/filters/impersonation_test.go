@@ -2,6 +2,7 @@ package filters
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"triplane.dev/generic/base/authorizer"
 	"triplane.dev/generic/base/request"
 	"triplane.dev/generic/base/user"
+	"triplane.dev/generic/serve/requestmetrics"
 )
 
 // constrained allows all permissions of constrained impersonation, and nothing else.
@@ -78,6 +80,52 @@ func TestConstrainedImpersonation(t *testing.T) {
 }
 
 // TestImpersonationOrder wants the order in which a request that lacks several permissions is rejected.
+// TestImpersonationMetrics counts each authorization check, and the attempt with the mode that allowed it.
+func TestImpersonationMetrics(t *testing.T) {
+	metrics := requestmetrics.New()
+	check := func(authz authorizer.Authorizer) {
+		e := &exchange{}
+		e.info = request.Info{Verb: "list", Resource: "pods", IsResourceRequest: true}
+		e.User = &user.Info{Name: "alice"}
+		newImpersonationModes(authz, false, metrics).check(e, &user.Info{Name: "bob", Groups: []string{"dev"}})
+	}
+	check(&constrained{})
+	check(authorizerFunc(func(a *authorizer.Attributes) bool { return a.Verb == "impersonate" }))
+	check(authorizerFunc(func(*authorizer.Attributes) bool { return false }))
+	got := map[string]float64{}
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		name, counts := strings.CutSuffix(f.GetName(), "attempts_total")
+		name, impersonations := strings.CutPrefix(name, "apiserver_impersonation_")
+		if !counts || !impersonations {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			got[name+m.GetLabel()[1].GetValue()+" "+m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+		}
+	}
+	want := map[string]float64{
+		"user-info allowed": 1, "legacy allowed": 1, " denied": 1,
+		"authorization_user-info allowed": 3, "authorization_user-info denied": 2,
+		"authorization_legacy allowed": 2, "authorization_legacy denied": 1,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+type authorizerFunc func(*authorizer.Attributes) bool
+
+func (f authorizerFunc) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
+	if f(a) {
+		return authorizer.Allow, "", nil
+	}
+	return authorizer.NoOpinion, "", nil
+}
+
 func TestImpersonationOrder(t *testing.T) {
 	wanted := &user.Info{Name: "bob", UID: "u", Groups: []string{"dev"}, Extra: map[string][]string{"k": {"v"}}}
 	var order []string

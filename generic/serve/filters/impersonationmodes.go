@@ -116,11 +116,9 @@ func (m *impersonationModes) check(e *exchange, wanted *user.Info) (constraint s
 		if !m.modes[i].applies(e.User, wanted) {
 			return false
 		}
-		asked := time.Now()
 		err := m.permit(e, &m.modes[i], wanted)
-		m.metrics.Authorization(m.modes[i].name, err == nil, time.Since(asked))
 		if err == nil {
-			mode = m.modes[i].name
+			mode = m.modes[i].label()
 			m.remember(e.User.Name, i)
 			return true
 		}
@@ -151,6 +149,14 @@ func (m *impersonationMode) constraint() string {
 	return constraintOf(m.name)
 }
 
+// label returns the name of the mode in metrics.
+func (m *impersonationMode) label() string {
+	if m.name == "" {
+		return "legacy"
+	}
+	return m.name
+}
+
 func constraintOf(mode string) string { return "impersonate:" + mode }
 
 func (m *impersonationModes) remember(name string, mode int) {
@@ -176,7 +182,7 @@ func (m *impersonationModes) permit(e *exchange, mode *impersonationMode, wanted
 		var on authorizer.Attributes
 		authorization.AttributesOf(&e.info, e.User, &on)
 		on.Verb = "impersonate-on:" + mode.name + ":" + on.Verb
-		if err := m.ask(e, &on); err != nil {
+		if err := m.ask(e, mode, &on); err != nil {
 			return err
 		}
 	}
@@ -190,7 +196,7 @@ func (m *impersonationModes) permit(e *exchange, mode *impersonationMode, wanted
 				return authorization.Forbidden(&a, reason)
 			}
 		}
-		if err := m.ask(e, &a); err != nil {
+		if err := m.ask(e, mode, &a); err != nil {
 			return err
 		}
 	}
@@ -240,9 +246,13 @@ func subjects(mode *impersonationMode, group string, wanted *user.Info) []author
 	return all
 }
 
-func (m *impersonationModes) ask(e *exchange, a *authorizer.Attributes) *apierrors.StatusError {
+func (m *impersonationModes) ask(e *exchange, mode *impersonationMode,
+	a *authorizer.Attributes) *apierrors.StatusError {
+	begun := time.Now()
 	decision, reason, err := m.authz.Authorize(e, a)
-	if decision == authorizer.Allow && err == nil {
+	allowed := decision == authorizer.Allow && err == nil
+	m.metrics.Authorization(mode.label(), allowed, time.Since(begun))
+	if allowed {
 		return nil
 	}
 	return authorization.Forbidden(a, reason)

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Impersonation counts impersonations by the mode that allowed them (KEP-5284). The legacy mode is "".
+// Impersonation counts impersonations by the mode that allowed them (KEP-5284), "" for one that none allowed.
 type Impersonation struct {
 	attempts, authorizations         *prometheus.CounterVec
 	attemptsTook, authorizationsTook *prometheus.HistogramVec
@@ -27,7 +27,7 @@ func newImpersonation(r prometheus.Registerer) *Impersonation {
 		attempts:           count("attempts", "Attempts to impersonate."),
 		attemptsTook:       took("attempts", "Seconds that deciding about an attempt to impersonate took."),
 		authorizations:     count("authorization_attempts", "Authorization checks of an attempt to impersonate."),
-		authorizationsTook: took("authorization_attempts", "Seconds that the authorization of a mode took."),
+		authorizationsTook: took("authorization_attempts", "Seconds that an authorization check took."),
 	}
 	r.MustRegister(m.attempts, m.attemptsTook, m.authorizations, m.authorizationsTook)
 	return m
@@ -48,7 +48,7 @@ func (m *Impersonation) Attempt(mode string, allowed bool, took time.Duration) {
 	}
 }
 
-// Authorization counts the authorization check of one mode. It does nothing on nil.
+// Authorization counts an authorization check of a mode. It does nothing on nil.
 func (m *Impersonation) Authorization(mode string, allowed bool, took time.Duration) {
 	if m != nil {
 		m.authorizations.WithLabelValues(mode, decision(allowed)).Inc()
