@@ -49,3 +49,22 @@ func TestUpdatesOfLongLists(t *testing.T) {
 		t.Errorf("validation took %v", took)
 	}
 }
+
+// TestUnchangedSpec changes the metadata of a pod that an older release stored, whose spec is not valid any more.
+func TestUnchangedSpec(t *testing.T) {
+	old := &corev1.Pod{Spec: corev1.PodSpec{DNSPolicy: "Former", Containers: []corev1.Container{{Name: "Not_Valid"}}}}
+	now := old.DeepCopy()
+	now.Labels = map[string]string{"a": "b"}
+	if errs := validateUpdate(podspec.Options{}, now, old); len(errs) > 0 {
+		t.Errorf("labels cannot change: %v", errs)
+	}
+	now.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+	if errs := validateUpdate(podspec.Options{}, now, old); len(errs) != 3 {
+		t.Errorf("of an annotation that may not be added: %v", errs)
+	}
+	now = old.DeepCopy()
+	now.Spec.Containers[0].Image = "i"
+	if errs := validateUpdate(podspec.Options{}, now, old); len(errs) < 2 {
+		t.Errorf("of a spec that changes: %v", errs)
+	}
+}

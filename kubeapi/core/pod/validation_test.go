@@ -37,7 +37,8 @@ func TestPodStatusRules(t *testing.T) {
 	}{
 		{name: "fine", now: corev1.PodStatus{PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}, {IP: "fd00::1"}}}},
 		{name: "two of a family", now: corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}, {IP: "10.0.0.2"}}}, want: []string{"status.podIPs"}},
-		{name: "empty IP", now: corev1.PodStatus{PodIPs: []corev1.PodIP{{}}}, want: []string{"status.podIPs[0]", "status.podIPs"}},
+		{name: "empty IP", now: corev1.PodStatus{PodIPs: []corev1.PodIP{{}}},
+			want: []string{"status.podIPs[0]", "status.podIPs"}},
 		{name: "host IP differs", now: corev1.PodStatus{HostIP: "10.0.0.1", HostIPs: []corev1.HostIP{{IP: "10.0.0.2"}}}, want: []string{"status.hostIPs[0].ip"}},
 		{name: "never restarts", policy: "Never", old: state(terminated), now: state(running), want: []string{"status.containerStatuses[0].state"}},
 		{name: "restarts what failed", policy: "OnFailure", old: state(terminated), now: state(running)},
