@@ -37,6 +37,7 @@ func (s *Server) addHooks() error {
 		}
 		return work
 	}
+	produced := make(chan struct{})
 	for _, h := range []struct {
 		name string
 		work func(context.Context) error
@@ -57,14 +58,13 @@ func (s *Server) addHooks() error {
 		{bootstrap.PriorityClassesHook, defaults(s.kept("the system's priority classes", func(ctx context.Context) error {
 			return bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses())
 		}))},
-		{bootstrap.FlowControlHook, defaults(s.kept("the default objects of flow control", func(ctx context.Context) error {
-			return bootstrap.FlowControl(ctx, s.Stores)
-		}))},
+		{bootstrap.FlowControlHook, closing(produced, defaults(s.kept("the default objects of flow control",
+			func(ctx context.Context) error { return bootstrap.FlowControl(ctx, s.Stores) })))},
 		{bootstrap.ServiceHook, s.upkeep(s.serviceHook)},
 		{bootstrap.ServiceCIDRHook, s.upkeep(s.keptAddress("the default ServiceCIDR", func(ctx context.Context) error {
 			return bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs)
 		}))},
-		{flowcontrol.ConsumerHook, process(s.flowControlHook)},
+		{flowcontrol.ConsumerHook, process(func(context.Context) error { return s.consumeFlowControl(produced) })},
 		{"priority-and-fairness-filter", process(s.flowFilterHook)},
 		{"storage-object-count-tracker-hook", process(s.objectCountHook)},
 	} {
@@ -224,9 +224,21 @@ func (s *Server) objectCountHook(ctx context.Context) error {
 	return nil
 }
 
-// flowControlHook applies flow schemas and priority levels, and has the
-// schemas say whether their levels exist.
-func (s *Server) flowControlHook(context.Context) error {
+// closing returns work that closes done when it succeeded.
+func closing(done chan struct{}, work func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := work(ctx)
+		if err == nil {
+			close(done)
+		}
+		return err
+	}
+}
+
+// consumeFlowControl applies flow schemas and priority levels, and has the schemas say whether their levels exist.
+// It begins when the default objects are stored. Until then the same objects apply, so that no level is ever
+// missing.
+func (s *Server) consumeFlowControl(produced <-chan struct{}) error {
 	var inForce func([]*flowv1.FlowSchema, []*flowv1.PriorityLevelConfiguration)
 	if c := s.GenericAPIServer.Config().FlowControl; c != nil {
 		inForce = c.Update
@@ -235,7 +247,13 @@ func (s *Server) flowControlHook(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.GenericAPIServer.Go(consumer.Run)
+	s.GenericAPIServer.Go(func(ctx context.Context) {
+		select {
+		case <-produced:
+			consumer.Run(ctx)
+		case <-ctx.Done():
+		}
+	})
 	return nil
 }
 

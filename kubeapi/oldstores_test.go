@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
+	"triplane.dev/generic/serve/server"
 	"triplane.dev/generic/storage"
 	"triplane.dev/generic/storage/wire"
 )
@@ -44,13 +45,14 @@ func TestOldStores(t *testing.T) {
 	}
 	forms := []string{"json", "protobuf"}
 	var backend storage.Backend
-	transport := startServerOver(t, enabled, func(b storage.Backend) {
+	transport := startServerOver(t, enabled, func(_ *server.Config, b storage.Backend) storage.Backend {
 		backend = b
 		for i := range objects {
 			for _, form := range forms {
 				objects[i].store(t, b, fmt.Sprintf("old-%d-%s", i, form), form)
 			}
 		}
+		return b
 	})
 	client := oldClient{t, transport}
 	for i := range objects {

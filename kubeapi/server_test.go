@@ -47,19 +47,24 @@ func enabled(gate string) bool {
 // come from the server itself, which may do everything.
 func startServer(t *testing.T) http.RoundTripper {
 	t.Helper()
-	return startServerOver(t, enabled, func(storage.Backend) {})
+	return startServerOver(t, enabled, asItIs)
 }
 
-// startServerOver starts it over what fill has stored, with features on as enabled
-// says.
-func startServerOver(t *testing.T, enabled func(gate string) bool, fill func(storage.Backend)) http.RoundTripper {
+// prepare changes the configuration of a server or what is stored, and returns the storage that the server is to use.
+type prepare func(*server.Config, storage.Backend) storage.Backend
+
+func asItIs(_ *server.Config, b storage.Backend) storage.Backend { return b }
+
+// startServerOver starts it over what is prepared, with features on as enabled says.
+func startServerOver(t *testing.T, enabled func(gate string) bool, prepared prepare) http.RoundTripper {
 	t.Helper()
 	etcd, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fill(etcd.Backend())
-	mux := cache.NewMultiplexer(etcd.Backend(), "/registry")
+	config := server.NewConfig()
+	backend := prepared(config, etcd.Backend())
+	mux := cache.NewMultiplexer(backend, "/registry")
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = mux.Run(ctx) })
@@ -71,22 +76,21 @@ func startServerOver(t *testing.T, enabled func(gate string) bool, fill func(sto
 		}
 	})
 
-	config := server.NewConfig()
-	config.RESTOptionsGetter = storageoptions.NewEtcd().RESTOptionsGetter(storageoptions.Stores{Default: storageoptions.Store{Backend: etcd.Backend(), Multiplexer: mux}})
+	config.RESTOptionsGetter = storageoptions.NewEtcd().RESTOptionsGetter(storageoptions.Stores{Default: storageoptions.Store{Backend: backend, Multiplexer: mux}})
 	core, err := coreConfig(t, config, enabled).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		t.Fatal(err)
 	}
-	prepared := core.GenericAPIServer.PrepareRun()
+	run := core.GenericAPIServer.PrepareRun()
 	stopped := make(chan struct{})
 	running.Go(func() {
 		defer close(stopped)
-		if err := prepared.Run(ctx); err != nil {
+		if err := run.Run(ctx); err != nil {
 			t.Error(err)
 		}
 	})
 	select {
-	case <-prepared.HooksDone(): // what the server creates for itself exists
+	case <-run.HooksDone(): // what the server creates for itself exists
 	case <-stopped:
 		t.FailNow()
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"triplane.dev/generic/storage"
 	"triplane.dev/kubeapi/kindtest"
 )
 
@@ -34,7 +33,7 @@ func TestStoriesWithout(t *testing.T) {
 		off := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		t.Run(off, func(t *testing.T) {
 			without := func(gate string) bool { return gate != off && enabled(gate) }
-			kindtest.Play(t, startServerOver(t, without, func(storage.Backend) {}), file, *rewrite)
+			kindtest.Play(t, startServerOver(t, without, asItIs), file, *rewrite)
 		})
 	}
 }
