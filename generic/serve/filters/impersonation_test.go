@@ -79,19 +79,21 @@ func TestConstrainedImpersonation(t *testing.T) {
 	}
 }
 
-// TestImpersonationOrder wants the order in which a request that lacks several permissions is rejected.
 // TestImpersonationMetrics counts each authorization check, and the attempt with the mode that allowed it.
 func TestImpersonationMetrics(t *testing.T) {
 	metrics := requestmetrics.New()
-	check := func(authz authorizer.Authorizer) {
+	check := func(authz authorizer.Authorizer, allowed bool) {
 		e := &exchange{}
 		e.info = request.Info{Verb: "list", Resource: "pods", IsResourceRequest: true}
 		e.User = &user.Info{Name: "alice"}
-		newImpersonationModes(authz, false, metrics).check(e, &user.Info{Name: "bob", Groups: []string{"dev"}})
+		wanted := &user.Info{Name: "bob", Groups: []string{"dev"}}
+		if _, refusal := newImpersonationModes(authz, false, metrics).check(e, wanted); (refusal == nil) != allowed {
+			t.Errorf("refusal %v, want allowed = %v", refusal, allowed)
+		}
 	}
-	check(&constrained{})
-	check(authorizerFunc(func(a *authorizer.Attributes) bool { return a.Verb == "impersonate" }))
-	check(authorizerFunc(func(*authorizer.Attributes) bool { return false }))
+	check(&constrained{}, true)
+	check(authorizerFunc(func(a *authorizer.Attributes) bool { return a.Verb == "impersonate" }), true)
+	check(authorizerFunc(func(*authorizer.Attributes) bool { return false }), false)
 	got := map[string]float64{}
 	families, err := metrics.Registry.Gather()
 	if err != nil {
@@ -126,6 +128,7 @@ func (f authorizerFunc) Authorize(_ context.Context, a *authorizer.Attributes) (
 	return authorizer.NoOpinion, "", nil
 }
 
+// TestImpersonationOrder wants the order in which a request that lacks several permissions is rejected.
 func TestImpersonationOrder(t *testing.T) {
 	wanted := &user.Info{Name: "bob", UID: "u", Groups: []string{"dev"}, Extra: map[string][]string{"k": {"v"}}}
 	var order []string
