@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
@@ -71,17 +73,37 @@ func (p *patch) strategicMerge(ctx context.Context, old runtime.Object) (runtime
 	return p.owned(ctx, old, hub), nil
 }
 
-// touched reduces an object to the top-level fields that a patch names: the others need not be converted. Directives
-// at the top concern all of them.
-func touched(obj runtime.Object, change map[string]any) (reduced runtime.Object, complete func(runtime.Object)) {
+// touched reduces an object to the top-level fields that a patch names, without managed fields unless it names them:
+// the others need not be converted. Directives at the top concern all of them.
+func touched(obj runtime.Object, change map[string]any) (_ runtime.Object, complete func(runtime.Object)) {
 	directive := false
 	for name := range change {
 		directive = directive || strings.HasPrefix(name, "$")
 	}
-	return object.Reduce(obj, func(name string) bool {
+	reduced, others := object.Reduce(obj, func(name string) bool {
 		_, named := change[name]
 		return named || directive
 	})
+	if m, err := meta.Accessor(reduced); err == nil && reduced != obj && !directive && leavesManagers(change["metadata"]) {
+		rest := metav1.ObjectMeta{ManagedFields: m.GetManagedFields()}
+		m.SetManagedFields(nil)
+		return reduced, func(patched runtime.Object) {
+			others(patched)
+			if m, err := meta.Accessor(patched); err == nil {
+				m.SetManagedFields(rest.DeepCopy().ManagedFields)
+			}
+		}
+	}
+	return reduced, others
+}
+
+// leavesManagers reports whether a patch of metadata concerns neither managed fields nor, by a directive, all of them.
+func leavesManagers(metadata any) bool {
+	change, ok := metadata.(map[string]any)
+	for name := range change {
+		ok = ok && name != "managedFields" && !strings.HasPrefix(name, "$")
+	}
+	return ok
 }
 
 // maxComparisons bounds what a merge compares: each element of a list of the patch with each of the object's and

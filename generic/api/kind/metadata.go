@@ -112,8 +112,12 @@ func (k *Kind[T]) ValidateMetadataUpdate(rules MetadataRules, obj, old T, main b
 	if main {
 		how = rules.OnUpdate
 	}
-	change := apivalidation.ValidateObjectMetaAccessorUpdate(meta, old, metadataPath)
-	errs := append(k.ValidatePathMetadata(meta), change...)
+	errs := k.ValidatePathMetadata(meta)
+	var change field.ErrorList
+	if len(errs) > 0 || !keepsIdentity(meta, old) {
+		change = apivalidation.ValidateObjectMetaAccessorUpdate(meta, old, metadataPath)
+	}
+	errs = append(errs, change...)
 	again := how != MetadataOnce
 	if again {
 		errs = append(errs, change...)
@@ -128,6 +132,18 @@ func (k *Kind[T]) ValidateMetadataUpdate(rules MetadataRules, obj, old T, main b
 		errs = append(errs, k.ValidateMetadata(rules, meta)...)
 	}
 	return errs
+}
+
+// keepsIdentity reports whether an update has all the metadata that may not change, of an object that is not being
+// deleted. The library, which compares it by reflection, then has nothing to report but what is wrong with the new
+// metadata alone.
+func keepsIdentity(obj, old metav1.Object) bool {
+	created, before := obj.GetCreationTimestamp(), old.GetCreationTimestamp()
+	return old.GetDeletionTimestamp() == nil && obj.GetDeletionTimestamp() == nil &&
+		old.GetDeletionGracePeriodSeconds() == nil && obj.GetDeletionGracePeriodSeconds() == nil &&
+		obj.GetResourceVersion() != "" && obj.GetGeneration() >= old.GetGeneration() &&
+		obj.GetName() == old.GetName() && obj.GetNamespace() == old.GetNamespace() && obj.GetUID() == old.GetUID() &&
+		created.Equal(&before)
 }
 
 // KeepSystemMetadata puts back the metadata that an update may not change, or may leave out.
