@@ -87,7 +87,13 @@ func requestsCarry(t *testing.T, a *admitted) {
 	if err := maps.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	seen := a.hooks.requests("/carry")[before:]
+	var seen []*admissionapi.AdmissionRequest
+	for _, r := range a.hooks.requests("/carry")[before:] {
+		if n := len(seen); n > 0 && seen[n-1].Operation == r.Operation {
+			seen = seen[:n-1] // of a state from before the last write, which the cache still had
+		}
+		seen = append(seen, r)
+	}
 	if len(seen) != 3 {
 		t.Fatalf("%d reviews, want 3", len(seen))
 	}
