@@ -76,7 +76,8 @@ func startServerOver(t *testing.T, enabled func(gate string) bool, prepared prep
 		}
 	})
 
-	config.RESTOptionsGetter = storageoptions.NewEtcd().RESTOptionsGetter(storageoptions.Stores{Default: storageoptions.Store{Backend: backend, Multiplexer: mux}})
+	config.RESTOptionsGetter = storageoptions.NewEtcd().RESTOptionsGetter(storageoptions.Stores{
+		Default: storageoptions.Store{Backend: backend, Multiplexer: mux}})
 	core, err := coreConfig(t, config, enabled).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		t.Fatal(err)
